@@ -1,0 +1,70 @@
+//! The cache directory: the slab of frames and ghosts together with the index that finds them.
+//!
+//! A block is in the index exactly while a slot holds it (resident or being fetched) or remembers it (ghost).
+
+use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot};
+use crate::index::Index;
+use crate::types::{BlockKey, StreamId};
+
+/// Frames, ghosts and the index of both.
+#[derive(Clone, Debug)]
+pub struct Directory<I> {
+    /// The slab. Policies link and unlink here.
+    pub frames: Frames,
+    index: I,
+}
+
+impl<I: Index> Directory<I> {
+    /// A directory of `buffers` free frames and room for `ghosts`.
+    pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Directory<I> {
+        Directory { frames: Frames::new(lists, buffers, ghosts), index: I::with_slots(buffers + ghosts) }
+    }
+
+    /// The slot that holds or remembers a block.
+    pub fn find(&self, key: BlockKey) -> Option<Slot> {
+        self.index.get(&self.frames, key)
+    }
+
+    /// Gives a block a free frame, in list `list`. The block must be absent; a free frame must be there.
+    /// Returns `None`, and changes nothing, if none is.
+    pub fn assign(&mut self, key: BlockKey, list: ListId) -> Option<Slot> {
+        let slot = self.frames.front(FREE)?;
+        self.frames.set_key(slot, key);
+        self.index.insert(&self.frames, key, slot);
+        self.frames.move_to_front(slot, list);
+        Some(slot)
+    }
+
+    /// Frees a frame or a ghost; its block is absent from then on.
+    pub fn release(&mut self, slot: Slot) {
+        let key = self.frames.key(slot);
+        self.index.remove(&self.frames, key);
+        self.blank(slot);
+    }
+
+    /// Frees a frame but remembers its block as a ghost at the front of `list`. When all ghosts are taken the block is
+    /// simply forgotten; a policy drops its oldest ghost first if it would rather keep this one.
+    pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
+        let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
+        let key = self.frames.key(slot);
+        self.frames.set_key(ghost, key);
+        self.frames.move_to_front(ghost, list);
+        self.index.replace(&self.frames, key, ghost);
+        self.blank(slot);
+    }
+
+    /// The bytes of bookkeeping.
+    pub fn footprint(&self) -> usize {
+        self.frames.footprint() + self.index.footprint()
+    }
+
+    fn blank(&mut self, slot: Slot) {
+        self.frames.clear(slot, 0x0f);
+        self.frames.set_count(slot, 0);
+        self.frames.set_owner(slot, StreamId::NONE);
+        let home = if self.frames.is_ghost(slot) { NO_GHOST } else { FREE };
+        // First freed, first used: frames freed in the order of a stream are filled in the order of the next one, so that
+        // a driver finds neighbours side by side in memory.
+        self.frames.move_to_back(slot, home);
+    }
+}

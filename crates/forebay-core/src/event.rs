@@ -1,0 +1,139 @@
+//! What goes into the core and what comes out of it.
+//!
+//! Both are plain values of fixed size, so that a run can be recorded event by event and replayed: the same events
+//! give the same actions, to the bit.
+
+use alloc::vec::Vec;
+
+use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId};
+
+/// Something that happened, and when. Events reach the core in the order of `at`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// The moment.
+    pub at: Instant,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// The kinds of events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// A file (one version of it) can be read from now on. `bytes` is its length.
+    Open {
+        /// A number that no other version of any file has had.
+        file: FileId,
+        /// Where it lies.
+        device: DeviceId,
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// Blocks `start..start + len` of a file lie on its device from byte `at_byte`. Sent after `Open`, in the order of
+    /// `start`, for as much of the file as the driver knows; what it doesn't know counts as following what it does.
+    Placed {
+        /// The run of blocks.
+        extent: Extent,
+        /// Its first byte on the device.
+        at_byte: u64,
+    },
+    /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same `read`.
+    Read {
+        /// A number that no other unfinished read has.
+        read: ReadId,
+        /// Who reads.
+        handler: HandlerId,
+        /// From which program context.
+        context: ContextId,
+        /// Of which file.
+        file: FileId,
+        /// From which byte; beyond the end of the file there is nothing, and the read is ready at once.
+        offset: u64,
+        /// How many bytes. At most [`Engine::max_read`](crate::Engine::max_read) blocks; the driver splits longer reads.
+        len: u32,
+    },
+    /// The reader has copied what a `Ready` offered; its frames may be evicted again.
+    Done {
+        /// The read.
+        read: ReadId,
+    },
+    /// A fetch brought all of its blocks.
+    Arrived {
+        /// The fetch.
+        io: IoId,
+    },
+    /// A fetch brought its first `valid` blocks; the next one cannot be read.
+    Failed {
+        /// The fetch.
+        io: IoId,
+        /// How many blocks from the start of its extent did arrive.
+        valid: u32,
+        /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
+        error: i32,
+    },
+    /// Nobody will read this version of a file again. Its frames are freed, fetches under way are dropped on arrival.
+    Forget {
+        /// The file.
+        file: FileId,
+    },
+    /// A handler was seen running (CPEM §4.1).
+    Ran {
+        /// The handler.
+        handler: HandlerId,
+    },
+    /// A handler is gone (CPEM §4.1).
+    Exited {
+        /// The handler.
+        handler: HandlerId,
+    },
+    /// The moment that [`Engine::deadline`](crate::Engine::deadline) asked for has come.
+    Tick,
+}
+
+/// Why something is fetched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cause {
+    /// A reader waits for all of it.
+    Demand,
+    /// A reader waits for a part of it.
+    Mixed,
+    /// Nobody waits for it yet.
+    Prefetch,
+}
+
+/// What the driver is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Bring these blocks into their frames ([`Engine::frame`](crate::Engine::frame)), then say `Arrived` or `Failed`.
+    Fetch {
+        /// The fetch.
+        io: IoId,
+        /// Which blocks.
+        extent: Extent,
+        /// Why.
+        cause: Cause,
+        /// The part that readers wait for; empty for a pure prefetch. This is the label of SCM §4.2.
+        demand: Extent,
+        /// On which device.
+        device: DeviceId,
+    },
+    /// Everything that the read wants is in frames, which stay until its `Done`.
+    Ready {
+        /// The read.
+        read: ReadId,
+    },
+    /// The read cannot be had. It is over; no `Done` follows.
+    Error {
+        /// The read.
+        read: ReadId,
+        /// What the driver said in `Failed`.
+        error: i32,
+    },
+    /// The frame's block is gone and the frame free for another.
+    Evict {
+        /// The frame.
+        frame: FrameId,
+    },
+}
+
+/// The buffer that the core appends its actions to. The caller owns it and clears it.
+pub type Actions = Vec<Action>;

@@ -1,0 +1,259 @@
+//! The one slab and the only linked-list code.
+//!
+//! ```text
+//!   slot   0 ............ L-1 | L ................. L+F-1 | L+F ........ L+F+G-1
+//!          heads of the lists | frames, each a buffer     | ghosts, no buffer
+//! ```
+//!
+//! Every slot is in exactly one circular list, whose head is a slot itself, so that linking and unlinking have no
+//! branches. A list's *front* is where the newest usually is, its *back* where the oldest is.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::types::{BlockKey, FrameId, StreamId};
+
+/// A place in the slab.
+pub type Slot = u32;
+
+/// The head slot of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListId(pub u8);
+
+/// Frames that hold nothing.
+pub const FREE: ListId = ListId(0);
+/// Frames that a fetch is filling.
+pub const FETCHING: ListId = ListId(1);
+/// Ghost slots that remember nothing.
+pub const NO_GHOST: ListId = ListId(2);
+/// The first list that a replacement policy may own.
+pub const FIRST_POLICY_LIST: u8 = 3;
+
+/// What is known of a frame, as bits.
+pub mod flag {
+    /// Fetched before anybody asked, and nobody has asked since.
+    pub const PREFETCHED: u8 = 1;
+    /// Its owner, a stream, expects to come by: the first reference tells the stream.
+    pub const EXPECTED: u8 = 2;
+    /// Its file was forgotten while a fetch was filling it.
+    pub const ORPHAN: u8 = 4;
+}
+
+/// One slot: a frame, a ghost or a list head. 24 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    key: BlockKey,
+    prev: Slot,
+    next: Slot,
+    owner: u32,
+    pins: u16,
+    list: u8,
+    /// Low four bits: `flag`; high four bits: the policy's own count.
+    bits: u8,
+}
+
+const _: () = assert!(core::mem::size_of::<Frame>() == 24);
+
+/// The slab of frames and ghosts, and the lists that they are in.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    slots: Vec<Frame>,
+    lens: Vec<u32>,
+    first: Slot,
+    buffers: u32,
+}
+
+impl Frames {
+    /// A slab of `buffers` free frames and `ghosts` empty ghosts with `lists` lists.
+    pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Frames {
+        let first = Slot::from(lists);
+        let total = first + buffers + ghosts;
+        let blank =
+            Frame { key: BlockKey::default(), prev: 0, next: 0, owner: StreamId::NONE.0, pins: 0, list: 0, bits: 0 };
+        let mut frames =
+            Frames { slots: vec![blank; total as usize], lens: vec![0; usize::from(lists)], first, buffers };
+        for head in 0..first {
+            frames.slots[head as usize] = Frame { prev: head, next: head, list: head as u8, ..blank };
+        }
+        for slot in first..total {
+            frames.link_back(slot, if slot < first + buffers { FREE } else { NO_GHOST });
+        }
+        frames
+    }
+
+    /// How many frames have a buffer.
+    pub fn buffers(&self) -> u32 {
+        self.buffers
+    }
+
+    /// The bytes that the slab takes.
+    pub fn footprint(&self) -> usize {
+        self.slots.len() * core::mem::size_of::<Frame>()
+    }
+
+    /// The buffer of a slot that has one.
+    pub fn frame(&self, slot: Slot) -> FrameId {
+        debug_assert!(!self.is_ghost(slot));
+        FrameId(slot - self.first)
+    }
+
+    /// Whether the slot remembers a block without holding it.
+    pub fn is_ghost(&self, slot: Slot) -> bool {
+        slot >= self.first + self.buffers
+    }
+
+    /// The block that the slot holds or remembers.
+    pub fn key(&self, slot: Slot) -> BlockKey {
+        self.slots[slot as usize].key
+    }
+
+    /// Names the block that the slot holds or remembers.
+    pub fn set_key(&mut self, slot: Slot, key: BlockKey) {
+        self.slots[slot as usize].key = key;
+    }
+
+    /// The stream that brought the frame, or expects it.
+    pub fn owner(&self, slot: Slot) -> StreamId {
+        StreamId(self.slots[slot as usize].owner)
+    }
+
+    /// Sets the stream that brought the frame, or expects it.
+    pub fn set_owner(&mut self, slot: Slot, stream: StreamId) {
+        self.slots[slot as usize].owner = stream.0;
+    }
+
+    /// Whether any of the flags in `mask` is set.
+    pub fn has(&self, slot: Slot, mask: u8) -> bool {
+        self.slots[slot as usize].bits & mask != 0
+    }
+
+    /// Sets the flags in `mask`.
+    pub fn set(&mut self, slot: Slot, mask: u8) {
+        self.slots[slot as usize].bits |= mask;
+    }
+
+    /// Clears the flags in `mask`.
+    pub fn clear(&mut self, slot: Slot, mask: u8) {
+        self.slots[slot as usize].bits &= !mask;
+    }
+
+    /// The policy's own count of a slot, 0 to 15: a use bit, a frequency, a class of admission.
+    pub fn count(&self, slot: Slot) -> u8 {
+        self.slots[slot as usize].bits >> 4
+    }
+
+    /// Sets the policy's own count, 0 to 15.
+    pub fn set_count(&mut self, slot: Slot, count: u8) {
+        let bits = &mut self.slots[slot as usize].bits;
+        *bits = (*bits & 0x0f) | (count << 4);
+    }
+
+    /// How many readers hold the frame.
+    pub fn pins(&self, slot: Slot) -> u16 {
+        self.slots[slot as usize].pins
+    }
+
+    pub(crate) fn set_pins(&mut self, slot: Slot, pins: u16) {
+        self.slots[slot as usize].pins = pins;
+    }
+
+    /// The list that the slot is in.
+    pub fn list(&self, slot: Slot) -> ListId {
+        ListId(self.slots[slot as usize].list)
+    }
+
+    /// How many slots are in a list.
+    pub fn len(&self, list: ListId) -> u32 {
+        self.lens[usize::from(list.0)]
+    }
+
+    /// The slot at the front of a list.
+    pub fn front(&self, list: ListId) -> Option<Slot> {
+        self.inside(self.slots[usize::from(list.0)].next)
+    }
+
+    /// The slot at the back of a list.
+    pub fn back(&self, list: ListId) -> Option<Slot> {
+        self.inside(self.slots[usize::from(list.0)].prev)
+    }
+
+    /// The neighbour of `slot` towards the front of its list.
+    pub fn towards_front(&self, slot: Slot) -> Option<Slot> {
+        self.inside(self.slots[slot as usize].prev)
+    }
+
+    /// The neighbour of `slot` towards the back of its list.
+    pub fn towards_back(&self, slot: Slot) -> Option<Slot> {
+        self.inside(self.slots[slot as usize].next)
+    }
+
+    /// The first frame from the back of `list` that no reader holds. Walks over the held ones, of which there are as
+    /// many as reads in progress, not as frames.
+    pub fn unpinned_from_back(&self, list: ListId) -> Option<Slot> {
+        let mut at = self.back(list);
+        while let Some(slot) = at {
+            if self.pins(slot) == 0 {
+                return Some(slot);
+            }
+            at = self.towards_front(slot);
+        }
+        None
+    }
+
+    /// The same from the front.
+    pub fn unpinned_from_front(&self, list: ListId) -> Option<Slot> {
+        let mut at = self.front(list);
+        while let Some(slot) = at {
+            if self.pins(slot) == 0 {
+                return Some(slot);
+            }
+            at = self.towards_back(slot);
+        }
+        None
+    }
+
+    /// Moves a slot from wherever it is to the front of `list`.
+    pub fn move_to_front(&mut self, slot: Slot, list: ListId) {
+        self.unlink(slot);
+        self.link_front(slot, list);
+    }
+
+    /// Moves a slot from wherever it is to the back of `list`.
+    pub fn move_to_back(&mut self, slot: Slot, list: ListId) {
+        self.unlink(slot);
+        self.link_back(slot, list);
+    }
+
+    fn inside(&self, slot: Slot) -> Option<Slot> {
+        (slot >= self.first).then_some(slot)
+    }
+
+    fn unlink(&mut self, slot: Slot) {
+        let Frame { prev, next, list, .. } = self.slots[slot as usize];
+        self.slots[prev as usize].next = next;
+        self.slots[next as usize].prev = prev;
+        self.lens[usize::from(list)] -= 1;
+    }
+
+    fn link_front(&mut self, slot: Slot, list: ListId) {
+        let head = Slot::from(list.0);
+        let newest = self.slots[head as usize].next;
+        self.link_between(slot, head, newest, list);
+    }
+
+    fn link_back(&mut self, slot: Slot, list: ListId) {
+        let head = Slot::from(list.0);
+        let oldest = self.slots[head as usize].prev;
+        self.link_between(slot, oldest, head, list);
+    }
+
+    fn link_between(&mut self, slot: Slot, prev: Slot, next: Slot, list: ListId) {
+        let frame = &mut self.slots[slot as usize];
+        frame.prev = prev;
+        frame.next = next;
+        frame.list = list.0;
+        self.slots[prev as usize].next = slot;
+        self.slots[next as usize].prev = slot;
+        self.lens[usize::from(list.0)] += 1;
+    }
+}

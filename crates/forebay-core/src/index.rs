@@ -1,0 +1,142 @@
+//! Block → slot. Two indexes: hashed for live keys, dense for traces whose keys were numbered beforehand.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::frames::{Frames, Slot};
+use crate::types::BlockKey;
+
+/// Where a block is in the slab. Slot 0 is a list head, so it stands for "nowhere" in both indexes.
+pub trait Index {
+    /// An index for at most `slots` blocks at a time.
+    fn with_slots(slots: u32) -> Self;
+    /// The slot of a block.
+    fn get(&self, frames: &Frames, key: BlockKey) -> Option<Slot>;
+    /// Adds a block that is not there; `frames` already names it at `slot`.
+    fn insert(&mut self, frames: &Frames, key: BlockKey, slot: Slot);
+    /// Points a block that is there to another slot.
+    fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot);
+    /// Removes a block that is there.
+    fn remove(&mut self, frames: &Frames, key: BlockKey);
+    /// The bytes that the index takes.
+    fn footprint(&self) -> usize;
+}
+
+/// Open addressing with linear probes and backward shifts; keys stay in the slab, the table holds slots alone. At
+/// most half full.
+#[derive(Clone, Debug)]
+pub struct Hashed {
+    table: Vec<Slot>,
+    shift: u32,
+}
+
+impl Hashed {
+    fn home(&self, key: BlockKey) -> usize {
+        // Fibonacci hashing; the rotation lets file numbers reach the high bits as well as block numbers do.
+        let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> self.shift) as usize
+    }
+
+    /// The table position that holds `key`, or the empty one where it would go.
+    fn position(&self, frames: &Frames, key: BlockKey) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = self.home(key);
+        loop {
+            let slot = self.table[at];
+            if slot == 0 || frames.key(slot) == key {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+impl Index for Hashed {
+    fn with_slots(slots: u32) -> Hashed {
+        let size = (slots as usize * 2).next_power_of_two().max(16);
+        Hashed { table: vec![0; size], shift: 64 - size.trailing_zeros() }
+    }
+
+    fn get(&self, frames: &Frames, key: BlockKey) -> Option<Slot> {
+        let slot = self.table[self.position(frames, key)];
+        (slot != 0).then_some(slot)
+    }
+
+    fn insert(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
+        let mask = self.table.len() - 1;
+        let mut at = self.home(key);
+        while self.table[at] != 0 {
+            debug_assert!(frames.key(self.table[at]) != key, "{key:?} is indexed already");
+            at = (at + 1) & mask;
+        }
+        self.table[at] = slot;
+    }
+
+    fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
+        let at = self.position(frames, key);
+        debug_assert!(self.table[at] != 0, "{key:?} is not indexed");
+        self.table[at] = slot;
+    }
+
+    fn remove(&mut self, frames: &Frames, key: BlockKey) {
+        let mask = self.table.len() - 1;
+        let mut hole = self.position(frames, key);
+        debug_assert!(self.table[hole] != 0, "{key:?} is not indexed");
+        let mut at = hole;
+        // Whoever probed past the hole on the way from its home moves into it.
+        loop {
+            at = (at + 1) & mask;
+            let slot = self.table[at];
+            if slot == 0 {
+                break;
+            }
+            let home = self.home(frames.key(slot));
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.table[hole] = slot;
+                hole = at;
+            }
+        }
+        self.table[hole] = 0;
+    }
+
+    fn footprint(&self) -> usize {
+        self.table.len() * core::mem::size_of::<Slot>()
+    }
+}
+
+/// One entry for each block of file 0, grown as blocks appear: for traces with interned keys `0..n`.
+#[derive(Clone, Debug, Default)]
+pub struct Dense {
+    table: Vec<Slot>,
+}
+
+impl Index for Dense {
+    fn with_slots(_slots: u32) -> Dense {
+        Dense::default()
+    }
+
+    fn get(&self, _frames: &Frames, key: BlockKey) -> Option<Slot> {
+        self.table.get(key.block() as usize).copied().filter(|&slot| slot != 0)
+    }
+
+    fn insert(&mut self, _frames: &Frames, key: BlockKey, slot: Slot) {
+        debug_assert_eq!(key.file().0, 0, "a dense index serves one file");
+        let at = key.block() as usize;
+        if at >= self.table.len() {
+            self.table.resize((at + 1).next_power_of_two(), 0);
+        }
+        self.table[at] = slot;
+    }
+
+    fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
+        self.insert(frames, key, slot);
+    }
+
+    fn remove(&mut self, _frames: &Frames, key: BlockKey) {
+        self.table[key.block() as usize] = 0;
+    }
+
+    fn footprint(&self) -> usize {
+        self.table.len() * core::mem::size_of::<Slot>()
+    }
+}

@@ -1,0 +1,34 @@
+//! Least recently used.
+
+use super::{Class, Replacement};
+use crate::directory::Directory;
+use crate::frames::{ListId, Slot};
+use crate::index::Index;
+
+/// The frame whose last reference is longest ago goes.
+#[derive(Clone, Debug)]
+pub struct Lru {
+    list: ListId,
+}
+
+impl Replacement for Lru {
+    const LISTS: u8 = 1;
+
+    fn new(first_list: u8, _frames: u32) -> Lru {
+        Lru { list: ListId(first_list) }
+    }
+
+    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        directory.frames.move_to_front(slot, self.list);
+    }
+
+    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+        let slot = directory.frames.unpinned_from_back(self.list)?;
+        directory.release(slot);
+        Some(slot)
+    }
+
+    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+        directory.frames.move_to_front(slot, self.list);
+    }
+}

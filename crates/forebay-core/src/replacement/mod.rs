@@ -1,0 +1,67 @@
+//! Replacement: which resident frame to give up. One algorithm a file.
+//!
+//! A policy owns a range of the slab's lists and a few scalars. A block's life, as a policy sees it:
+//!
+//! ```text
+//!   miss(ghost?) ── class ──▶ [victim(class) …] ── fetch ──▶ insert(class) ── hit* ──▶ victim │ remove
+//! ```
+//!
+//! `miss` is where a policy learns from its ghosts; it says by a *class* (0 to 15, its own code) where the block
+//! shall go when it arrives. `victim` is asked only when no frame is free. In a simulation without time the arrows
+//! follow each other at once, and every policy then is its paper's algorithm to the letter.
+//!
+//! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under `tests/model`.
+
+use crate::directory::Directory;
+use crate::frames::Slot;
+use crate::index::Index;
+
+mod lru;
+
+pub use lru::Lru;
+
+/// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code, 0 to 15.
+pub type Class = u8;
+
+/// A replacement policy over the frames of one segment.
+pub trait Replacement {
+    /// How many lists of the slab it needs.
+    const LISTS: u8;
+
+    /// How many ghosts it remembers beside `frames` frames.
+    fn ghosts(frames: u32) -> u32 {
+        let _ = frames;
+        0
+    }
+
+    /// A policy that owns the lists `first_list .. first_list + LISTS` and at most `frames` frames.
+    fn new(first_list: u8, frames: u32) -> Self;
+
+    /// A resident frame is referenced.
+    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot);
+
+    /// A frame that was prefetched is referenced for the first time. This is its first reference, not a second.
+    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        self.hit(directory, slot);
+    }
+
+    /// A block that is not resident is wanted; `ghost` is the slot that remembers it, if any. The policy takes what it
+    /// needs from the ghost; afterwards the engine releases it.
+    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+        let _ = (directory, ghost);
+        0
+    }
+
+    /// Makes a frame free for a block of class `class`: releases one that no reader holds, as itself or to a ghost, and
+    /// returns its slot. `None` if every frame is held.
+    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot>;
+
+    /// A fetched frame becomes resident: the policy links it into one of its lists.
+    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
+
+    /// A resident frame goes for reasons that are not the policy's: forget it. The caller releases it afterwards.
+    /// Only policies that keep more than list membership (a hand) need this.
+    fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        let _ = (directory, slot);
+    }
+}

@@ -1,0 +1,162 @@
+//! Frame buffers: one anonymous mapping, cut into frames of one block each. Pages become resident as they are first filled.
+//!
+//! Who may touch a frame is the core's decision: a frame that is being fetched belongs to its [`Segments`] alone, a frame
+//! that a read holds is only read until the read's `Done`.
+
+use std::sync::Arc;
+
+use forebay_core::FrameId;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// The memory of all frames.
+#[derive(Debug)]
+pub struct Arena {
+    base: *mut u8,
+    len: usize,
+    block: usize,
+}
+
+// SAFETY: the arena hands out disjoint frames; which thread may read or write which frame at a time is decided by the
+// core (see the module's head), never by the arena.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Memory for `frames` frames of `block` bytes. Reserves addresses only; pages are resident from their first use.
+    pub fn new(frames: u32, block: usize) -> std::io::Result<Arc<Arena>> {
+        let len = frames as usize * block;
+        // SAFETY: a fresh private anonymous mapping, of which nothing else knows.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }?;
+        Ok(Arc::new(Arena { base: base.cast(), len, block }))
+    }
+
+    /// The bytes of a block.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    fn at(&self, frame: FrameId) -> *mut u8 {
+        let offset = frame.index() * self.block;
+        assert!(offset < self.len, "frame {frame:?} is outside the arena");
+        // SAFETY: inside the mapping, just checked.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// The bytes of `frames` frames in a row from `frame`.
+    ///
+    /// # Safety
+    /// Nobody may write to these frames while the slice lives: the caller holds a read on them in the core.
+    pub unsafe fn bytes(&self, frame: FrameId, frames: usize) -> &[u8] {
+        let last = FrameId(frame.0 + frames.max(1) as u32 - 1);
+        self.at(last);
+        // SAFETY: both ends are inside the mapping; the caller vouches for the rest.
+        unsafe { std::slice::from_raw_parts(self.at(frame), frames * self.block) }
+    }
+
+    /// Exclusive access to the frames of a fetch, in the order of its blocks.
+    ///
+    /// # Safety
+    /// The core must have given these frames to one fetch, and nobody else may touch them until it is over.
+    pub unsafe fn segments(self: &Arc<Self>, frames: impl Iterator<Item = FrameId>) -> Segments {
+        let mut parts: Vec<(*mut u8, usize)> = Vec::new();
+        for frame in frames {
+            let at = self.at(frame);
+            match parts.last_mut() {
+                Some((start, len)) if start.wrapping_add(*len) == at => *len += self.block,
+                _ => parts.push((at, self.block)),
+            }
+        }
+        let len = parts.iter().map(|&(_, len)| len).sum();
+        Segments { parts, len, _memory: Memory::Arena(Arc::clone(self)) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and no `Segments` is left, since each holds a reference to the arena.
+        let _ = unsafe { munmap(self.base.cast(), self.len) };
+    }
+}
+
+/// What keeps the memory of segments alive.
+#[derive(Debug)]
+enum Memory {
+    Arena(#[allow(dead_code, reason = "held so that the mapping outlives its segments")] Arc<Arena>),
+    Own(#[allow(dead_code, reason = "held so that the buffer outlives its segments")] Box<[Page]>),
+}
+
+/// Memory with the alignment that direct I/O wants.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+/// Memory that one fetch fills: pieces in the order of the file's bytes, each aligned to and a multiple of the block size.
+#[derive(Debug)]
+pub struct Segments {
+    parts: Vec<(*mut u8, usize)>,
+    len: usize,
+    _memory: Memory,
+}
+
+// SAFETY: whoever holds the segments is the only one who may touch their memory.
+unsafe impl Send for Segments {}
+
+impl Segments {
+    /// Segments of their own, not of an arena: for profiling and tests. `len` is rounded up to 4 KiB.
+    pub fn own(len: usize) -> Segments {
+        let mut pages = vec![Page([0; 4096]); len.div_ceil(4096).max(1)].into_boxed_slice();
+        let len = pages.len() * 4096;
+        Segments { parts: vec![(pages.as_mut_ptr().cast(), len)], len, _memory: Memory::Own(pages) }
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no memory in it.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The pieces as (address, bytes), for vectored reads. They stay valid while the segments live.
+    pub fn parts(&self) -> &[(*mut u8, usize)] {
+        &self.parts
+    }
+
+    /// Copies `bytes` to `offset`. Panics if they do not fit: that is a defect of the store.
+    pub fn write(&mut self, mut offset: usize, mut bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.len, "a store delivered more than it was asked for");
+        for &(start, len) in &self.parts {
+            if offset >= len {
+                offset -= len;
+                continue;
+            }
+            let n = bytes.len().min(len - offset);
+            // SAFETY: `offset + n <= len` bytes of this piece, which only we may touch; `bytes` lies elsewhere.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), n) };
+            (offset, bytes) = (0, &bytes[n..]);
+            if bytes.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Copies everything out, for tests and profiling.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.len);
+        for &(start, len) in &self.parts {
+            // SAFETY: the pieces are valid for `len` bytes while we live, and only we may touch them.
+            out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, len) });
+        }
+        out
+    }
+}

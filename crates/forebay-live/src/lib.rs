@@ -1,0 +1,5 @@
+//! The live engine: real time, real bytes.
+
+pub mod arena;
+pub mod engine;
+pub mod source;

@@ -1,0 +1,221 @@
+//! Where names and bytes come from.
+//!
+//! A [`Source`] is a tree of names: a local folder, a prefix of a bucket. An [`Object`] is one *version* of one file's bytes: if
+//! the file changes, its old object fails with [`Error::Stale`] and never returns bytes of another version.
+//! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use forebay_core::DeviceCost;
+
+use crate::arena::Segments;
+
+/// What a source can answer instead of what it was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing has that name.
+    #[error("{0}: not found")]
+    NotFound(String),
+    /// The source refuses.
+    #[error("{0}: permission denied")]
+    Denied(String),
+    /// The bytes are no longer those of the version that was opened.
+    #[error("{0}: changed since it was opened")]
+    Stale(String),
+    /// It is a folder, or it is not one, or has no such attribute.
+    #[error("{name}: {}", std::io::Error::from_raw_os_error(*.errno))]
+    Refused {
+        /// What was asked for.
+        name: String,
+        /// The errno that says why.
+        errno: i32,
+    },
+    /// The storage failed; trying again may help.
+    #[error("{name}: {reason}")]
+    Storage {
+        /// What was asked for.
+        name: String,
+        /// What the storage said.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// The errno that a file system reports for it.
+    pub fn errno(&self) -> i32 {
+        match self {
+            Error::NotFound(_) => libc::ENOENT,
+            Error::Denied(_) => libc::EACCES,
+            Error::Stale(_) => libc::ESTALE,
+            Error::Refused { errno, .. } => *errno,
+            Error::Storage { .. } => libc::EIO,
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Error::Storage { .. })
+    }
+}
+
+/// The result of asking a source.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A pipe, socket or device node: shown, never opened.
+    Special,
+}
+
+/// What is known of a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attributes {
+    /// What it stands for.
+    pub kind: Kind,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes that it takes on its storage (a sparse file takes fewer than `size`).
+    pub allocated: u64,
+    /// File type and permission bits, as `st_mode`.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Hard links.
+    pub links: u32,
+    /// Device number of a device node.
+    pub rdev: u64,
+    /// Last access.
+    pub accessed: SystemTime,
+    /// Last modification.
+    pub modified: SystemTime,
+    /// Last change of the inode.
+    pub changed: SystemTime,
+    /// What must be equal for two looks to be at the same version: inode, size, times, entity tag.
+    pub version: Version,
+}
+
+/// The identity of one version of a file's bytes. Equal versions have equal bytes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Version {
+    /// Inode, or zero.
+    pub inode: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since the epoch.
+    pub modified: i128,
+    /// Inode change time in nanoseconds since the epoch; zero where there is none.
+    pub changed: i128,
+    /// Entity tag of an object store.
+    pub tag: Option<String>,
+}
+
+/// A name in a folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The name, without a slash.
+    pub name: OsString,
+    /// What it stands for.
+    pub kind: Kind,
+}
+
+/// How full a source is, in bytes and names; zeros where it has no bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Space {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Bytes free.
+    pub bytes_free: u64,
+    /// Names in all.
+    pub names: u64,
+    /// Names free.
+    pub names_free: u64,
+}
+
+/// A run of a file's bytes on its device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The first byte, within the file.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u64,
+    /// The first byte, on the device.
+    pub at_byte: u64,
+}
+
+/// A tree of names. Calls may block for as long as the storage takes; they come from several threads at once.
+pub trait Source: Send + Sync + 'static {
+    /// What it is, for messages: `/srv/data`, `s3://bucket/prefix`.
+    fn describe(&self) -> String;
+    /// What is known of a name. Symbolic links are not followed, in no part of the path.
+    fn stat(&self, path: &Path) -> Result<Attributes>;
+    /// The names in a folder, without `.` and `..`, in any order, each once.
+    fn list(&self, path: &Path) -> Result<Vec<Entry>>;
+    /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`; an absolute one that
+    /// stays inside is given relative to its own folder.
+    fn read_link(&self, path: &Path) -> Result<PathBuf>;
+    /// The value of an extended attribute.
+    fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>>;
+    /// The names of the extended attributes.
+    fn xattrs(&self, path: &Path) -> Result<Vec<OsString>>;
+    /// How full it is.
+    fn space(&self) -> Result<Space>;
+    /// Opens a regular file for reading.
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>>;
+    /// A quick guess of what reading costs, where the source knows without measuring (a model); else `None`.
+    fn cost(&self) -> Option<DeviceCost> {
+        None
+    }
+}
+
+/// One version of one file's bytes.
+pub trait Object: Send + Sync + 'static {
+    /// Which version.
+    fn version(&self) -> &Version;
+    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning.
+    fn layout(&self) -> Vec<Run> {
+        Vec::new()
+    }
+    /// Starts to read. `fetch.done` is called exactly once, from any thread, possibly before this returns.
+    fn fetch(&self, fetch: Fetch);
+}
+
+/// A read under way: `buffer.len()` bytes of the object from `offset`, which is a multiple of the block size.
+pub struct Fetch {
+    /// The first byte.
+    pub offset: u64,
+    /// Where the bytes go. Its length is the number of bytes wanted rounded up to whole blocks; the end of the object may come
+    /// before.
+    pub buffer: Segments,
+    /// How many bytes of the buffer lie within the object. Fewer than these is an error.
+    pub len: usize,
+    /// Whether a reader waits; a store with a queue serves these first.
+    pub urgent: bool,
+    /// To be called with the outcome. `Ok` means that all `len` bytes are in the buffer.
+    pub done: Box<dyn FnOnce(Segments, Result<()>) + Send>,
+}
+
+impl Fetch {
+    /// Says how it went.
+    pub fn finish(self, outcome: Result<()>) {
+        (self.done)(self.buffer, outcome);
+    }
+}
+
+impl fmt::Debug for Fetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetch").field("offset", &self.offset).field("len", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,5 @@
+//! Real parts for tests: programs that must be installed, servers that are started and stopped, trees of odd files.
+//!
+//! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
+
+pub mod tools;
