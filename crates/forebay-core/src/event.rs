@@ -21,7 +21,7 @@ pub struct Event {
 pub enum EventKind {
     /// A file (one version of it) can be read from now on. `bytes` is its length.
     Open {
-        /// A number that no other version of any file has had.
+        /// A number that names no other file, small: the core keeps a table by it.
         file: FileId,
         /// Where it lies.
         device: DeviceId,
@@ -38,7 +38,7 @@ pub enum EventKind {
     },
     /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same `read`.
     Read {
-        /// A number that no other unfinished read has.
+        /// A number that no other unfinished read has, small: the core keeps a table by it.
         read: ReadId,
         /// Who reads.
         handler: HandlerId,
@@ -70,7 +70,8 @@ pub enum EventKind {
         /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
         error: i32,
     },
-    /// Nobody will read this version of a file again. Its frames are freed, fetches under way are dropped on arrival.
+    /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
+    /// freed and [`Action::Forgotten`] follows; after that its number may name another file.
     Forget {
         /// The file.
         file: FileId,
@@ -127,6 +128,11 @@ pub enum Action {
         read: ReadId,
         /// What the driver said in `Failed`.
         error: i32,
+    },
+    /// Nothing of the file is left; its number is free.
+    Forgotten {
+        /// The file.
+        file: FileId,
     },
     /// The frame's block is gone and the frame free for another.
     Evict {

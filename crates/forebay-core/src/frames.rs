@@ -35,8 +35,6 @@ pub mod flag {
     pub const PREFETCHED: u8 = 1;
     /// Its owner, a stream, expects to come by: the first reference tells the stream.
     pub const EXPECTED: u8 = 2;
-    /// Its file was forgotten while a fetch was filling it.
-    pub const ORPHAN: u8 = 4;
 }
 
 /// One slot: a frame, a ghost or a list head. 24 bytes.
@@ -95,6 +93,36 @@ impl Frames {
     pub fn frame(&self, slot: Slot) -> FrameId {
         debug_assert!(!self.is_ghost(slot));
         FrameId(slot - self.first)
+    }
+
+    /// The slot of a buffer.
+    pub fn slot(&self, frame: FrameId) -> Slot {
+        self.first + frame.0
+    }
+
+    /// The blocks that slots hold or remember, in the order of slots.
+    pub fn keys_in_use(&self) -> impl Iterator<Item = BlockKey> {
+        let used = |frame: &&Frame| frame.list != FREE.0 && frame.list != NO_GHOST.0;
+        self.slots[self.first as usize..].iter().filter(used).map(|frame| frame.key)
+    }
+
+    /// Panics unless every slot is in exactly one list and every list is as long as it says. For tests.
+    pub fn check_links(&self) {
+        let mut seen = vec![false; self.slots.len()];
+        for list in 0..self.first {
+            let mut len = 0;
+            let mut at = self.slots[list as usize].next;
+            while at != list {
+                let frame = &self.slots[at as usize];
+                assert_eq!(u32::from(frame.list), list, "slot {at} is linked into another list than it says");
+                assert_eq!(self.slots[frame.next as usize].prev, at, "slot {at} and its neighbour disagree");
+                assert!(!core::mem::replace(&mut seen[at as usize], true), "slot {at} is linked twice");
+                len += 1;
+                at = frame.next;
+            }
+            assert_eq!(len, self.lens[list as usize], "the length of list {list}");
+        }
+        assert!(seen[self.first as usize..].iter().all(|&seen| seen), "a slot is in no list");
     }
 
     /// Whether the slot remembers a block without holding it.

@@ -36,7 +36,7 @@ macro_rules! id {
 }
 
 id!(
-    /// One version of one file. A file that changed is another `FileId`, so that versions never mix.
+    /// One version of one file, chosen by the driver. A file that changed is another `FileId`, so that versions never mix.
     FileId,
     u32
 );
@@ -56,7 +56,7 @@ id!(
     u32
 );
 id!(
-    /// A read that the driver waits for; chosen by the core, reused after its `Done`.
+    /// A read that the driver waits for; chosen by the driver, reused after its `Done`.
     ReadId,
     u32
 );
@@ -87,8 +87,8 @@ pub struct BlockKey(u64);
 
 impl BlockKey {
     /// The block `block` of `file`.
-    pub fn new(file: FileId, block: u32) -> BlockKey {
-        BlockKey(u64::from(file.0) << 32 | u64::from(block))
+    pub const fn new(file: FileId, block: u32) -> BlockKey {
+        BlockKey((file.0 as u64) << 32 | block as u64)
     }
 
     /// The block's file.
