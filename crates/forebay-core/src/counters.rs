@@ -4,6 +4,7 @@ use core::ops::AddAssign;
 
 /// Counts of blocks. Every prefetched block ends as used, late or wasted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
     /// References to resident blocks.
     pub hits: u64,

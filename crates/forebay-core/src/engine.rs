@@ -43,6 +43,7 @@ const UNKNOWN_FILE: i32 = 9;
 
 /// What an engine is made of.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Setup {
     /// Frames with a buffer.
     pub frames: u32,

@@ -9,6 +9,7 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Inst
 
 /// Something that happened, and when. Events reach the core in the order of `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event {
     /// The moment.
     pub at: Instant,
@@ -18,6 +19,7 @@ pub struct Event {
 
 /// The kinds of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EventKind {
     /// A file (one version of it) can be read from now on. `bytes` is its length.
     Open {
@@ -92,6 +94,7 @@ pub enum EventKind {
 
 /// Why something is fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
     /// A reader waits for all of it.
     Demand,
@@ -103,6 +106,7 @@ pub enum Cause {
 
 /// What the driver is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
     /// Bring these blocks into their frames ([`Engine::frame`](crate::Engine::frame)), then say `Arrived` or `Failed`.
     Fetch {

@@ -5,6 +5,7 @@ use core::fmt;
 /// A moment, in nanoseconds since the driver's start. The core never reads a clock: drivers pass moments in,
 /// real ones (the live engine) or virtual ones (the simulator).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
 
 impl Instant {
@@ -24,6 +25,7 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $inner);
 
         impl $name {
@@ -83,6 +85,7 @@ impl StreamId {
 
 /// A block's name: its file and its number within the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockKey(u64);
 
 impl BlockKey {
@@ -115,6 +118,7 @@ impl fmt::Debug for BlockKey {
 
 /// `len` blocks of `file` from `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Extent {
     /// The file.
     pub file: FileId,

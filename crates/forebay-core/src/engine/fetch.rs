@@ -75,7 +75,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for whoever wants only later
-    /// ones these are fetched anew. Of a pure prefetch the driver tried little, so everybody's blocks are fetched anew.
+    /// ones these are fetched anew. What nobody waited for when the fetch was issued the driver tried but once, so for
+    /// whoever wants it by now it is fetched anew, too.
     pub(super) fn failed(&mut self, at: Instant, io: IoId, valid: u32, error: i32, out: &mut Actions) {
         let mut waiters = Vec::new();
         let Some(fetch) = self.inflight.over(io, &mut waiters) else { return };
@@ -85,8 +86,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Extent { file, start, .. } = fetch.extent;
         let bad = start + valid.min(fetch.extent.len);
         self.settle(&fetch, Extent::between(file, start, bad));
-        let after = if fetch.demand.is_empty() { bad } else { bad + 1 };
-        self.fail_readers(Extent::between(file, bad, after.min(fetch.extent.end())), error, &waiters);
+        if bad < fetch.demand.end() {
+            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters);
+        }
         self.fetch_anew(at, &fetch, Extent::between(file, bad, fetch.extent.end()), &waiters, out);
         if let Some(stream) = self.streams.get_mut(fetch.stream) {
             // Back to slow start.

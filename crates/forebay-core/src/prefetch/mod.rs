@@ -70,6 +70,7 @@ impl Plan {
 
 /// The prefetch policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Prefetch {
     /// Nothing is fetched that nobody asked for.
     #[default]

@@ -6,6 +6,7 @@ pub use eviction_history::EvictionHistory;
 
 /// Where prefetched, unreferenced frames live until their first reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reclaim {
     /// Among the referenced ones, under the replacement policy: Linux (CPEM §2.2), and so CP.
     #[default]

@@ -184,6 +184,11 @@ pub trait Source: Send + Sync + 'static {
 pub trait Object: Send + Sync + 'static {
     /// Which version.
     fn version(&self) -> &Version;
+    /// What tells it from other files of the same version: its path where the version has no inode, else nothing, so that
+    /// hard links share their blocks.
+    fn name(&self) -> String {
+        String::new()
+    }
     /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning.
     fn layout(&self) -> Vec<Run> {
         Vec::new()
