@@ -153,7 +153,8 @@ impl Frames {
         self.slots[slot as usize].pins
     }
 
-    pub(crate) fn set_pins(&mut self, slot: Slot, pins: u16) {
+    /// Says how many readers hold the frame. The engine's to call; a policy only asks.
+    pub fn set_pins(&mut self, slot: Slot, pins: u16) {
         self.slots[slot as usize].pins = pins;
     }
 

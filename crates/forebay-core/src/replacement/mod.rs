@@ -16,9 +16,21 @@ use crate::directory::Directory;
 use crate::frames::Slot;
 use crate::index::Index;
 
+mod arc;
+mod clock;
+mod fifo;
 mod lru;
+mod mru;
+mod s3_fifo;
+mod sieve;
 
+pub use arc::Arc;
+pub use clock::Clock;
+pub use fifo::Fifo;
 pub use lru::Lru;
+pub use mru::Mru;
+pub use s3_fifo::S3Fifo;
+pub use sieve::Sieve;
 
 /// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code, 0 to 15.
 pub type Class = u8;
