@@ -9,8 +9,8 @@ use crate::index::Index;
 /// frames, and bad for nearly everything else (Chou and DeWitt, "An Evaluation of Buffer Management Strategies for
 /// Relational Database Systems", VLDB 1985).
 ///
-/// A prefetched frame counts as referenced when it arrives, so that under pressure it goes before anybody has read it;
-/// engines keep frames awaiting their reader out of this policy's hands.
+/// Known weakness: a prefetched frame counts as referenced when it arrives, so that it goes first, before anybody has
+/// read it. This policy wants a prefetch cache beside it.
 #[derive(Clone, Debug)]
 pub struct Mru {
     list: ListId,

@@ -23,10 +23,9 @@ const MAX_FREQUENCY: u8 = 3;
 /// ```
 ///
 /// Where the paper leaves a choice this takes what the authors' simulator does: a frame leaves S for M when it was
-/// referenced more than once *after* it came (`freq > 1`, the pseudo-code's reading; the text also says "accessed"),
-/// its frequency starts again at zero in M, and filling M beyond its share evicts nothing by itself: M, not S, gives
-/// the frames from then on. While the cache fills, everything new goes to S, as in the paper (the simulator's later
-/// version lets it overflow into M).
+/// referenced more than once *after* it came (`freq > 1`), its frequency starts again at
+/// zero in M, and filling M beyond its share evicts nothing by itself: M, not S, gives the frames from then on. While
+/// the cache fills, everything new goes to S, as in the paper (the simulator's later version lets it overflow into M).
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
     small: ListId,
