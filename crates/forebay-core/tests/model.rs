@@ -6,10 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay_core::frames::{FIRST_POLICY_LIST, Frames, ListId, flag};
+use forebay_core::frames::{FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::{Dense, Hashed, Index};
 use forebay_core::replacement::{Arc, Clock, Fifo, Lru, Mru, Replacement, S3Fifo, Sieve};
-use forebay_core::{BlockKey, FileId};
 use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
@@ -148,8 +147,12 @@ fn survives<R: Replacement>(capacity: u32, steps: &[Step], law: impl Fn(&Cycle<R
                     let evictable = (0..blocks(capacity))
                         .filter_map(|block| cycle.resident(key(block)))
                         .any(|slot| cycle.directory.frames.pins(slot) == 0);
-                    let free = cycle.directory.frames.front(forebay_core::frames::FREE).is_some();
+                    let free = cycle.directory.frames.front(FREE).is_some();
+                    let before = order(&cycle);
                     let begun = cycle.begin(key(block));
+                    if begun.is_none() {
+                        assert_eq!(order(&cycle), before, "a victim not found leaves everybody in place");
+                    }
                     assert_eq!(begun.is_some(), free || evictable, "a frame is found just when there is one");
                     flying.extend(begun.map(|begun| (block, begun)));
                 } else if let Step::Read(_) = step {
@@ -182,6 +185,14 @@ fn survives<R: Replacement>(capacity: u32, steps: &[Step], law: impl Fn(&Cycle<R
         cycle.check();
         law(&cycle);
     }
+}
+
+/// The frames of a policy's lists in their order, with their counts.
+fn order<R: Replacement>(cycle: &Cycle<R, Hashed>) -> Vec<(ListId, Slot, u8)> {
+    let frames = &cycle.directory.frames;
+    let lists = (FIRST_POLICY_LIST..FIRST_POLICY_LIST + R::LISTS).map(ListId);
+    let slots = lists.flat_map(|list| cycle.list(list).into_iter().map(move |slot| (list, slot)));
+    slots.filter(|&(_, slot)| !frames.is_ghost(slot)).map(|(list, slot)| (list, slot, frames.count(slot))).collect()
 }
 
 fn config() -> ProptestConfig {
@@ -223,112 +234,4 @@ fn arc_bounds(cycle: &Cycle<Arc, Hashed>) {
     let [t1, t2, b1, b2] = [0, 1, 2, 3].map(|n| cycle.directory.frames.len(ListId(FIRST_POLICY_LIST + n)));
     let c = cycle.directory.frames.buffers();
     assert!(t1 + b1 <= c && t1 + t2 <= c && b1 + b2 <= c, "T1 {t1}, T2 {t2}, B1 {b1}, B2 {b2}, c {c}");
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    Insert(BlockKey),
-    Replace(BlockKey),
-    Remove(BlockKey),
-}
-
-/// Keys of few files and few blocks, so that inserts meet removals; a sixteen-entry table makes them collide.
-fn change() -> impl Strategy<Value = Change> {
-    (0u32..6, 0u32..8, 0..4).prop_map(|(file, block, dice)| {
-        let key = BlockKey::new(FileId(file * 0x1000_0001), block * 0x0100_0001);
-        match dice {
-            0 | 1 => Change::Insert(key),
-            2 => Change::Replace(key),
-            _ => Change::Remove(key),
-        }
-    })
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn a_hashed_index_is_a_map(room in 1u32..24, changes in proptest::collection::vec(change(), 0..300)) {
-        // Twice the slots, so that a key always has a second one to be pointed at.
-        let mut frames = Frames::new(1, 2 * room, 0);
-        let mut index = Hashed::with_slots(room);
-        let mut map: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut unused: Vec<u32> = (1..=2 * room).collect();
-        let mut known = BTreeSet::new();
-        for change in changes {
-            let (Change::Insert(key) | Change::Replace(key) | Change::Remove(key)) = change;
-            let there = map.get(&key.raw()).copied();
-            known.insert(key.raw());
-            match (change, there) {
-                (Change::Insert(_), None) if map.len() < room as usize => {
-                    let slot = unused.pop().expect("half of the slots are unused");
-                    frames.set_key(slot, key);
-                    index.insert(&frames, key, slot);
-                    map.insert(key.raw(), slot);
-                }
-                (Change::Replace(_), Some(old)) => {
-                    let slot = unused.pop().expect("half of the slots are unused");
-                    frames.set_key(slot, key);
-                    index.replace(&frames, key, slot);
-                    map.insert(key.raw(), slot);
-                    frames.set_key(old, BlockKey::default());
-                    unused.push(old);
-                }
-                (Change::Remove(_), Some(slot)) => {
-                    index.remove(&frames, key);
-                    map.remove(&key.raw());
-                    unused.push(slot);
-                }
-                _ => {}
-            }
-            for &raw in &known {
-                let key = BlockKey::new(FileId((raw >> 32) as u32), raw as u32);
-                prop_assert_eq!(index.get(&frames, key), map.get(&raw).copied(), "{:?}", key);
-            }
-        }
-    }
-
-    #[test]
-    fn lists_are_vectors(moves in proptest::collection::vec((0u32..12, 0u8..4, any::<bool>()), 0..200)) {
-        const LISTS: u8 = 4;
-        let mut frames = Frames::new(LISTS, 8, 4);
-        let slot = |n: u32| n + u32::from(LISTS);
-        let mut twin: Vec<Vec<u32>> = vec![Vec::new(); usize::from(LISTS)];
-        twin[0] = (0..8).map(slot).collect();
-        twin[2] = (8..12).map(slot).collect();
-        for (n, list, front) in moves {
-            twin.iter_mut().for_each(|list| list.retain(|&other| other != slot(n)));
-            if front {
-                frames.move_to_front(slot(n), ListId(list));
-                twin[usize::from(list)].insert(0, slot(n));
-            } else {
-                frames.move_to_back(slot(n), ListId(list));
-                twin[usize::from(list)].push(slot(n));
-            }
-            for (list, twin) in (0..LISTS).map(ListId).zip(&twin) {
-                let forwards: Vec<_> = std::iter::successors(frames.front(list), |&s| frames.towards_back(s)).collect();
-                let mut backwards: Vec<_> =
-                    std::iter::successors(frames.back(list), |&s| frames.towards_front(s)).collect();
-                backwards.reverse();
-                prop_assert_eq!(&forwards, twin);
-                prop_assert_eq!(&backwards, twin);
-                prop_assert_eq!(frames.len(list) as usize, twin.len());
-            }
-        }
-    }
-}
-
-/// A frame's byte of bits serves flags and count; neither may touch the other.
-#[test]
-fn flags_and_count_share_a_byte_in_peace() {
-    let mut frames = Frames::new(3, 1, 0);
-    frames.set(3, flag::PREFETCHED | flag::ORPHAN);
-    for count in 0..16 {
-        frames.set_count(3, count);
-        assert_eq!(frames.count(3), count);
-        assert!(frames.has(3, flag::PREFETCHED) && frames.has(3, flag::ORPHAN) && !frames.has(3, flag::EXPECTED));
-    }
-    frames.clear(3, flag::PREFETCHED);
-    assert_eq!(frames.count(3), 15);
-    assert!(!frames.has(3, flag::PREFETCHED) && frames.has(3, flag::ORPHAN));
 }
