@@ -95,9 +95,8 @@ impl Replacement for Arc {
             };
             directory.release(oldest);
         } else if frames.front(NO_GHOST).is_none() {
-            // Case IV.B: |L1| < c and |L1| + |L2| = 2c. Delete the LRU page of B2. B1 alone takes all ghosts only if
-            // frames are on their way.
-            if let Some(oldest) = frames.back(self.b2).or_else(|| frames.back(self.b1)) {
+            // Case IV.B: |L1| < c and |L1| + |L2| = 2c. Delete the LRU page of B2.
+            if let Some(oldest) = frames.back(self.b2) {
                 directory.release(oldest);
             }
         }
