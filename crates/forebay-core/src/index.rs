@@ -40,16 +40,19 @@ impl Hashed {
         (mixed >> self.shift) as usize
     }
 
-    /// The table position that holds `key`, or the empty one where it would go.
-    fn position(&self, frames: &Frames, key: BlockKey) -> usize {
-        let mask = self.table.len() - 1;
+    /// The table position that holds `key`, or the empty one where it would go, and what is there.
+    #[inline]
+    fn position(&self, frames: &Frames, key: BlockKey) -> (usize, Slot) {
+        let table = self.table.as_slice();
         let mut at = self.home(key);
         loop {
-            let slot = self.table[at];
+            // Masked right before it is used, so that the compiler sees that it lies inside.
+            at &= table.len() - 1;
+            let slot = table[at];
             if slot == 0 || frames.key(slot) == key {
-                return at;
+                return (at, slot);
             }
-            at = (at + 1) & mask;
+            at += 1;
         }
     }
 }
@@ -61,7 +64,7 @@ impl Index for Hashed {
     }
 
     fn get(&self, frames: &Frames, key: BlockKey) -> Option<Slot> {
-        let slot = self.table[self.position(frames, key)];
+        let (_, slot) = self.position(frames, key);
         (slot != 0).then_some(slot)
     }
 
@@ -76,15 +79,15 @@ impl Index for Hashed {
     }
 
     fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
-        let at = self.position(frames, key);
-        debug_assert!(self.table[at] != 0, "{key:?} is not indexed");
+        let (at, old) = self.position(frames, key);
+        debug_assert!(old != 0, "{key:?} is not indexed");
         self.table[at] = slot;
     }
 
     fn remove(&mut self, frames: &Frames, key: BlockKey) {
         let mask = self.table.len() - 1;
-        let mut hole = self.position(frames, key);
-        debug_assert!(self.table[hole] != 0, "{key:?} is not indexed");
+        let (mut hole, old) = self.position(frames, key);
+        debug_assert!(old != 0, "{key:?} is not indexed");
         let mut at = hole;
         // Whoever probed past the hole on the way from its home moves into it.
         loop {
@@ -160,7 +163,7 @@ mod tests {
             index.insert(&frames, key, slot);
         }
         let mask = index.table.len() - 1;
-        let probes = |key| 1 + (index.position(&frames, key).wrapping_sub(index.home(key)) & mask);
+        let probes = |key| 1 + (index.position(&frames, key).0.wrapping_sub(index.home(key)) & mask);
         let all = keys.map(probes);
         (all.clone().sum::<usize>() as f64 / count as f64, all.max().unwrap_or(0))
     }
