@@ -1,6 +1,6 @@
 //! Miss ratios against two independent simulators, libCacheSim and Caffeine's, on the traces of the LIRS paper.
 //!
-//! The traces and the simulators' answers are others' and not in this repository: they are looked for in the folder that
+//! The traces and most of the answers are others' and not in this repository: they are looked for in the folder that
 //! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing is checked, and the
 //! test says so.
 
