@@ -85,6 +85,7 @@ impl<I: Index> Directory<I> {
         let frames = &self.frames;
         let unused = frames.has(slot, flag::PREFETCHED);
         self.released = Released { key: frames.key(slot), owner: frames.owner(slot), unused };
+        debug_assert_eq!(self.frames.pins(slot), 0, "a reader holds the frame of {:?}", self.frames.key(slot));
         self.frames.clear(slot, 0x0f);
         self.frames.set_count(slot, 0);
         self.frames.set_owner(slot, StreamId::NONE);

@@ -76,7 +76,7 @@ impl Files {
             reads: 0,
             fetches: 0,
             forgotten: false,
-            window: INITIAL_WINDOW + WINDOW_STEP,
+            window: INITIAL_WINDOW,
             runs: Vec::new(),
         });
     }

@@ -43,6 +43,7 @@ struct Frame {
     key: BlockKey,
     prev: Slot,
     next: Slot,
+    /// A frame's stream; of a list's head, how many slots are in the list.
     owner: u32,
     pins: u16,
     list: u8,
@@ -56,7 +57,6 @@ const _: () = assert!(core::mem::size_of::<Frame>() == 24);
 #[derive(Clone, Debug)]
 pub struct Frames {
     slots: Vec<Frame>,
-    lens: Vec<u32>,
     first: Slot,
     buffers: u32,
 }
@@ -68,13 +68,14 @@ impl Frames {
         let total = first + buffers + ghosts;
         let blank =
             Frame { key: BlockKey::default(), prev: 0, next: 0, owner: StreamId::NONE.0, pins: 0, list: 0, bits: 0 };
-        let mut frames =
-            Frames { slots: vec![blank; total as usize], lens: vec![0; usize::from(lists)], first, buffers };
+        let mut frames = Frames { slots: vec![blank; total as usize], first, buffers };
         for head in 0..first {
-            frames.slots[head as usize] = Frame { prev: head, next: head, list: head as u8, ..blank };
+            frames.slots[head as usize] = Frame { prev: head, next: head, owner: 0, list: head as u8, ..blank };
         }
         for slot in first..total {
-            frames.link_back(slot, if slot < first + buffers { FREE } else { NO_GHOST });
+            let head = if slot < first + buffers { FREE } else { NO_GHOST };
+            let oldest = frames.slots[usize::from(head.0)].prev;
+            link(&mut frames.slots, slot, oldest, Slot::from(head.0), head);
         }
         frames
     }
@@ -181,7 +182,8 @@ impl Frames {
         self.slots[slot as usize].pins
     }
 
-    pub(crate) fn set_pins(&mut self, slot: Slot, pins: u16) {
+    /// Says how many readers hold the frame. The engine's to call; a policy only asks.
+    pub fn set_pins(&mut self, slot: Slot, pins: u16) {
         self.slots[slot as usize].pins = pins;
     }
 
@@ -192,7 +194,7 @@ impl Frames {
 
     /// How many slots are in a list.
     pub fn len(&self, list: ListId) -> u32 {
-        self.lens[usize::from(list.0)]
+        self.slots[usize::from(list.0)].owner
     }
 
     /// The slot at the front of a list.
@@ -242,46 +244,41 @@ impl Frames {
 
     /// Moves a slot from wherever it is to the front of `list`.
     pub fn move_to_front(&mut self, slot: Slot, list: ListId) {
-        self.unlink(slot);
-        self.link_front(slot, list);
+        // A slice and not the vector: its address and length stay in registers while links are written.
+        let slots = self.slots.as_mut_slice();
+        unlink(slots, slot);
+        let head = Slot::from(list.0);
+        let newest = slots[head as usize].next;
+        link(slots, slot, head, newest, list);
     }
 
     /// Moves a slot from wherever it is to the back of `list`.
     pub fn move_to_back(&mut self, slot: Slot, list: ListId) {
-        self.unlink(slot);
-        self.link_back(slot, list);
+        let slots = self.slots.as_mut_slice();
+        unlink(slots, slot);
+        let head = Slot::from(list.0);
+        let oldest = slots[head as usize].prev;
+        link(slots, slot, oldest, head, list);
     }
 
     fn inside(&self, slot: Slot) -> Option<Slot> {
         (slot >= self.first).then_some(slot)
     }
+}
 
-    fn unlink(&mut self, slot: Slot) {
-        let Frame { prev, next, list, .. } = self.slots[slot as usize];
-        self.slots[prev as usize].next = next;
-        self.slots[next as usize].prev = prev;
-        self.lens[usize::from(list)] -= 1;
-    }
+fn unlink(slots: &mut [Frame], slot: Slot) {
+    let Frame { prev, next, list, .. } = slots[slot as usize];
+    slots[prev as usize].next = next;
+    slots[next as usize].prev = prev;
+    slots[usize::from(list)].owner -= 1;
+}
 
-    fn link_front(&mut self, slot: Slot, list: ListId) {
-        let head = Slot::from(list.0);
-        let newest = self.slots[head as usize].next;
-        self.link_between(slot, head, newest, list);
-    }
-
-    fn link_back(&mut self, slot: Slot, list: ListId) {
-        let head = Slot::from(list.0);
-        let oldest = self.slots[head as usize].prev;
-        self.link_between(slot, oldest, head, list);
-    }
-
-    fn link_between(&mut self, slot: Slot, prev: Slot, next: Slot, list: ListId) {
-        let frame = &mut self.slots[slot as usize];
-        frame.prev = prev;
-        frame.next = next;
-        frame.list = list.0;
-        self.slots[prev as usize].next = slot;
-        self.slots[next as usize].prev = slot;
-        self.lens[usize::from(list.0)] += 1;
-    }
+fn link(slots: &mut [Frame], slot: Slot, prev: Slot, next: Slot, list: ListId) {
+    let frame = &mut slots[slot as usize];
+    frame.prev = prev;
+    frame.next = next;
+    frame.list = list.0;
+    slots[prev as usize].next = slot;
+    slots[next as usize].prev = slot;
+    slots[usize::from(list.0)].owner += 1;
 }

@@ -67,6 +67,12 @@ macro_rules! registry {
 
 registry! {
     "lru"     Lru    "folklore" "evicts the block whose last use is longest ago"
+    "mru"     Mru    "folklore" "evicts the block used last: for loops larger than the cache"
+    "fifo"    Fifo   "folklore" "evicts the block that came first"
+    "clock"   Clock  "Corbató 1968" "FIFO with a second chance for blocks used since the hand came by"
+    "sieve"   Sieve  "Zhang et al., NSDI 2024" "a hand sieves out blocks not used since it came by; survivors stay put"
+    "s3-fifo" S3Fifo "Yang et al., SOSP 2023" "a small queue filters one-hit wonders before the main one"
+    "arc"     Arc    "Megiddo and Modha, FAST 2003" "balances recency and frequency by its ghosts"
 }
 
 macro_rules! prefetchers {
