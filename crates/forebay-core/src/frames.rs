@@ -121,7 +121,7 @@ impl Frames {
                 len += 1;
                 at = frame.next;
             }
-            assert_eq!(len, self.lens[list as usize], "the length of list {list}");
+            assert_eq!(len, self.len(ListId(list as u8)), "the length of list {list}");
         }
         assert!(seen[self.first as usize..].iter().all(|&seen| seen), "a slot is in no list");
     }

@@ -12,6 +12,17 @@ use crate::prefetch::{Plan, Sight};
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent, FileId, Instant, StreamId};
 
+/// What a read is to its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    /// Its first access.
+    Begins,
+    /// It brings the stream further; `lost` if it missed what had been fetched for it.
+    GoesOn { lost: bool },
+    /// It is behind where the stream is already: a late part of a large read, or a look back. It fetches nothing ahead.
+    Lags,
+}
+
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that to `runs`. Returns the
     /// stream, or `NONE` if the read tells nothing about any.
@@ -20,8 +31,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !tells || read.extent.is_empty() {
             return StreamId::NONE;
         }
-        let (id, fresh, lost) = self.follow(at, read, met);
-        let Some(plan) = self.plan(id, read.extent.file, met.missed, fresh, lost) else { return id };
+        let (id, turn) = self.follow(at, read, met);
+        let Some(plan) = self.plan(id, read.extent.file, met.missed, turn) else { return id };
         let from = match met.missed {
             Some(missed) => missed,
             None => self.streams.get(id).map_or(0, |stream| stream.ahead),
@@ -29,7 +40,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let end = self.fetch_ahead(id, read.extent.file, from, plan, out);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
-            if fresh {
+            if turn == Turn::Begins {
                 stream.piece = stream.ahead.saturating_sub(read.extent.start);
             } else if plan.pieces > 0 {
                 stream.piece = plan.piece;
@@ -38,33 +49,35 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         id
     }
 
-    /// Step 4: the stream of a read, moved on; whether it begins here; whether the read missed what had been fetched.
-    fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, bool, bool) {
+    /// Step 4: the stream of a read, begun or moved on.
+    fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, Turn) {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
         let known =
             met.stream.filter(|&id| self.streams.is_at(id, file, start)).or_else(|| self.streams.locate(file, start));
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
-            return (self.streams.begin(at, read.extent, device, who), true, false);
+            return (self.streams.begin(at, read.extent, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
-        if self.streams.advance(id, at, read.extent, who)
-            && let Some(file) = self.files.get_mut(file)
-        {
+        if !self.streams.advance(id, at, read.extent, who) {
+            return (id, Turn::Lags);
+        }
+        if let Some(file) = self.files.get_mut(file) {
             file.went_on();
         }
-        (id, false, met.missed.is_some_and(|missed| missed < ahead))
+        (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
-    fn plan(&mut self, id: StreamId, file: FileId, missed: Option<u32>, fresh: bool, lost: bool) -> Option<Plan> {
+    fn plan(&mut self, id: StreamId, file: FileId, missed: Option<u32>, turn: Turn) -> Option<Plan> {
         // Readers that wait for frames come first.
-        if !self.queue.is_empty() {
+        if !self.queue.is_empty() || turn == Turn::Lags {
             return None;
         }
         let block_bytes = self.setup.block_bytes;
         let entry = self.files.get_mut(file)?;
+        let fresh = turn == Turn::Begins;
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
         let device = &self.devices[entry.device.index()];
@@ -74,7 +87,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             stream,
             missed,
             fresh,
-            lost,
+            lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
             competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
             channels: device.cost.channels.max(1),
