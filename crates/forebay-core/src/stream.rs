@@ -161,12 +161,14 @@ impl Streams {
         self.get(id).is_some_and(|stream| stream.distance(file, block).is_some())
     }
 
-    /// The stream that expects an access at `block` of `file`: the nearest one.
+    /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
+    /// prefetched for the stream, and its frame says so.)
     pub fn locate(&self, file: FileId, block: u32) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
         ids.filter_map(|id| Some((self.table[id as usize].distance(file, block)?, id)))
+            .filter(|&(distance, _)| distance >> self.cell_shift == 0)
             .min()
             .map(|(_, id)| StreamId(id))
     }

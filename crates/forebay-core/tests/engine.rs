@@ -114,9 +114,8 @@ impl Driver {
         let before = self.actions.len();
         self.core.handle(&[event], &mut self.actions);
         self.core.check();
-        for action in self.actions[before..].to_vec() {
-            self.book(action);
-        }
+        let new: Vec<Action> = self.actions[before..].to_vec();
+        new.into_iter().for_each(|action| self.book(action));
     }
 
     fn book(&mut self, action: Action) {
@@ -254,7 +253,7 @@ fn policies() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn every_read_is_answered_and_invariants_hold(policy in policies(), frames in 1..80u32, steps in steps()) {
