@@ -3,3 +3,4 @@
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
 pub mod tools;
+pub mod trees;
