@@ -299,7 +299,10 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
         drop(send);
         let got: Vec<_> = receive.iter().collect();
         assert_eq!(got.len(), 50);
-        assert!(got.iter().all(|(got, outcome)| outcome.is_ok() && got[..300_000] == bytes[..]));
+        for (got, outcome) in got {
+            outcome.unwrap_or_else(|error| panic!("{} direct={direct}: {error}", reader.name()));
+            assert!(got[..300_000] == bytes[..], "{} direct={direct}", reader.name());
+        }
         let done = Box::new(|_: Segments, _| panic!("on purpose: a receiver that panics"));
         object.fetch(Fetch { offset: 0, buffer: Segments::own(4096), len: 4096, urgent: true, done });
         assert!(fetch(&*object, 0, 300_000).unwrap() == bytes);

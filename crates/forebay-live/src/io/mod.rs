@@ -25,6 +25,9 @@ const PIECES: usize = 1024;
 /// The alignment from which a read that stopped short goes on: direct reads accept nothing else.
 const SECTOR: usize = 4096;
 
+/// How often one read goes on after passing errors. They are rare; a file system that always gives one must not spin us.
+const PATIENCE: u32 = 64;
+
 /// Called with the buffer and how many bytes of it were filled; fewer than asked for means that the file ends there.
 pub type Done = Box<dyn FnOnce(Segments, io::Result<usize>) + Send>;
 
@@ -77,6 +80,8 @@ pub struct Read {
     /// Where the attempt under way began: `filled`, rounded down to a sector.
     from: usize,
     pieces: Vec<libc::iovec>,
+    /// Passing errors until now.
+    disturbed: u32,
 }
 
 // SAFETY: the raw pointers in `pieces` point into `buffer`, which may be sent itself.
@@ -94,7 +99,7 @@ impl Read {
     /// A read of `file` from `offset` into all of `buffer`, of which at least `wanted` bytes are expected before the end of
     /// the file.
     pub fn new(file: Arc<OwnedFd>, offset: u64, buffer: Segments, wanted: usize, urgent: bool, done: Done) -> Read {
-        Read { file, offset, buffer, wanted, urgent, done, filled: 0, from: 0, pieces: Vec::new() }
+        Read { file, offset, buffer, wanted, urgent, done, filled: 0, from: 0, pieces: Vec::new(), disturbed: 0 }
     }
 
     /// Lays out the next attempt: the file offset of its first byte; its memory is in `pieces`.
@@ -122,7 +127,10 @@ impl Read {
     fn advance(&mut self, outcome: io::Result<usize>) -> Next {
         let reached = match outcome {
             Ok(bytes) => self.from + bytes,
-            Err(error) if is_passing(&error) => return Next::Again,
+            Err(error) if is_passing(&error) && self.disturbed < PATIENCE => {
+                self.disturbed += 1;
+                return Next::Again;
+            }
             Err(error) => return Next::Over(Err(error)),
         };
         let advanced = reached > self.filled;
@@ -139,9 +147,10 @@ impl Read {
     }
 }
 
-/// Whether to try again at once. A ring cancels what a thread submitted when that thread ends.
+/// Whether to try again at once. Reads that a thread submitted to a ring are cancelled when that thread ends, or fail with
+/// EFAULT, since then nothing connects them with our memory; the ring's own thread submits them anew.
 fn is_passing(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED))
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED | libc::EFAULT))
 }
 
 /// Reads that wait for their turn: in order, urgent ones first.

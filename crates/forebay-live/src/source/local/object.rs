@@ -49,7 +49,7 @@ impl LocalObject {
             Some(opened) => opened,
         };
         let fd = fd.map_err(|errno| error(path, errno))?;
-        let stat = rustix::fs::fstat(&fd).map_err(|errno| error(path, errno))?;
+        let stat = settled(&fd).map_err(|errno| error(path, errno))?;
         if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
             // It became something else since it was looked at.
             return Err(Error::Stale(path.display().to_string()));
@@ -58,6 +58,13 @@ impl LocalObject {
         let file = File { fd: Arc::new(fd), name, version: version(&stat), direct: AtomicBool::new(direct) };
         Ok(LocalObject { file: Arc::new(file), reader })
     }
+}
+
+/// Makes reads wait again: the opening must not, should the name have become a pipe. Then looks at what was opened.
+fn settled(fd: &OwnedFd) -> rustix::io::Result<rustix::fs::Stat> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    rustix::fs::fcntl_setfl(fd, flags.difference(OFlags::NONBLOCK))?;
+    rustix::fs::fstat(fd)
 }
 
 impl Object for LocalObject {
