@@ -5,6 +5,8 @@
 //! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
 
 pub mod local;
+pub mod object;
+pub mod uri;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
