@@ -89,7 +89,10 @@ fn both<S: ObjectStore + PaginatedListStore>(store: S) -> Stores {
 }
 
 fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
-    let mut builder = AmazonS3Builder::from_env()
+    let builder = AmazonS3Builder::from_env();
+    let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
+    let options = &StoreOptions { endpoint, ..options.clone() };
+    let mut builder = builder
         .with_url(base)
         .with_client_options(client(options))
         .with_retry(retry(options))
