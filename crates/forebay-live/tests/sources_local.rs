@@ -249,7 +249,10 @@ fn the_layout_covers_what_is_written_and_nothing_else() {
     }
     assert!(layout.windows(2).all(|pair| pair[0].offset + pair[0].len <= pair[1].offset), "{layout:?}");
     for written in [1 << 20, (4 << 30) - 5, SPARSE - 100] {
-        assert!(layout.iter().any(|run| (run.offset..run.offset + run.len).contains(&written)), "{written}: {layout:?}");
+        assert!(
+            layout.iter().any(|run| (run.offset..run.offset + run.len).contains(&written)),
+            "{written}: {layout:?}"
+        );
     }
     assert!(layout.iter().map(|run| run.len).sum::<u64>() < 1 << 20, "holes have no place: {layout:?}");
     assert!(source.open(Path::new("bytes-0")).unwrap().layout().is_empty());
@@ -272,7 +275,8 @@ fn dropping_a_reader_finishes_what_it_was_given() {
         // More than can be under way at once.
         for i in 0..1000 {
             let send = send.clone();
-            let done = Box::new(move |_: Segments, outcome: std::io::Result<usize>| send.send(outcome.unwrap()).unwrap());
+            let done =
+                Box::new(move |_: Segments, outcome: std::io::Result<usize>| send.send(outcome.unwrap()).unwrap());
             reader.read(Read::new(Arc::clone(&file), i * 512, Segments::own(4096), 4096, i % 2 == 0, done));
         }
         drop((reader, send));

@@ -91,7 +91,10 @@ impl OddTree {
     }
 
     fn names(&mut self, seed: u64) -> io::Result<()> {
-        for (i, name) in ["with space", "new\nline", "ünïcödé 名前", "-rf", "a=b", "per%20cent #?&+", "quote\"'\\"].iter().enumerate() {
+        for (i, name) in ["with space", "new\nline", "ünïcödé 名前", "-rf", "a=b", "per%20cent #?&+", "quote\"'\\"]
+            .iter()
+            .enumerate()
+        {
             self.file(name, &content(seed + 100 + i as u64, 100 + i))?;
         }
         self.file(Path::new(OsStr::from_bytes(b"not-\xff\xfe-utf8")), &content(seed + 200, 5000))?;

@@ -118,10 +118,11 @@ impl Shared {
     fn start(&self, state: &mut State, slot: usize) {
         let read = state.slots[slot].as_mut().expect("only a slot in use is started");
         let offset = read.prepare();
-        let entry = opcode::Readv::new(types::Fd(read.file.as_raw_fd()), read.pieces.as_ptr(), read.pieces.len() as u32)
-            .offset(offset)
-            .build()
-            .user_data(slot as u64);
+        let entry =
+            opcode::Readv::new(types::Fd(read.file.as_raw_fd()), read.pieces.as_ptr(), read.pieces.len() as u32)
+                .offset(offset)
+                .build()
+                .user_data(slot as u64);
         self.push(state, &entry);
     }
 

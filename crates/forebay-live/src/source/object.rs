@@ -59,7 +59,8 @@ impl StoreSource {
         connections: usize,
     ) -> Result<StoreSource> {
         let name = name.into();
-        let runtime = runtime::shared().map_err(|error| Error::Storage { name: name.clone(), reason: error.to_string() })?;
+        let runtime =
+            runtime::shared().map_err(|error| Error::Storage { name: name.clone(), reason: error.to_string() })?;
         Ok(StoreSource {
             name,
             prefix,

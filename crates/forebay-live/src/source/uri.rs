@@ -65,7 +65,9 @@ pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
     if scheme == "file" {
         return match rest {
             [b'/', ..] => Ok((name, Place::Folder(Path::new(OsStr::from_bytes(rest))))),
-            _ => Err(OpenError::BadUri { uri: uri(), reason: "a file URI needs an absolute path: file:///path".into() }),
+            _ => {
+                Err(OpenError::BadUri { uri: uri(), reason: "a file URI needs an absolute path: file:///path".into() })
+            }
         };
     }
     if !SCHEMES.contains(&scheme) {
@@ -94,7 +96,8 @@ fn split_scheme(place: &OsStr) -> Option<(&str, &[u8])> {
     let at = bytes.windows(3).position(|window| window == b"://")?;
     let scheme = std::str::from_utf8(&bytes[..at]).ok()?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(fits)).then_some((scheme, &bytes[at + 3..]))
+    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(fits))
+        .then_some((scheme, &bytes[at + 3..]))
 }
 
 /// Opens what an argument says, and makes sure that it can be reached.

@@ -30,3 +30,8 @@ pub fn read_all(source: &dyn Source, path: &Path) -> Result<Vec<u8>> {
     }
     Ok(bytes)
 }
+
+/// Waits for a request of a test's own to a store.
+pub fn block_on<T>(request: impl Future<Output = T>) -> T {
+    futures::executor::block_on(request)
+}

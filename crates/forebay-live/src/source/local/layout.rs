@@ -61,7 +61,9 @@ pub(super) fn runs(file: &OwnedFd) -> Vec<Run> {
 
 fn add(runs: &mut Vec<Run>, run: Run) {
     match runs.last_mut() {
-        Some(last) if last.offset + last.len == run.offset && last.at_byte + last.len == run.at_byte => last.len += run.len,
+        Some(last) if last.offset + last.len == run.offset && last.at_byte + last.len == run.at_byte => {
+            last.len += run.len
+        }
         _ => runs.push(run),
     }
 }

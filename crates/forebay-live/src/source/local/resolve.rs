@@ -113,7 +113,9 @@ mod tests {
             assert_eq!(open(true, path, OFlags::PATH | OFlags::NOFOLLOW), opens, "openat2 {path:?}");
             assert_eq!(open(false, path, OFlags::PATH | OFlags::NOFOLLOW), opens, "by parts {path:?}");
         }
-        assert!(open(true, "out", OFlags::PATH | OFlags::NOFOLLOW) && open(false, "out", OFlags::PATH | OFlags::NOFOLLOW));
+        assert!(
+            open(true, "out", OFlags::PATH | OFlags::NOFOLLOW) && open(false, "out", OFlags::PATH | OFlags::NOFOLLOW)
+        );
         assert!(!open(true, "out", OFlags::RDONLY) && !open(false, "out", OFlags::RDONLY));
     }
 }

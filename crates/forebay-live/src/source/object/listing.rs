@@ -131,6 +131,7 @@ impl Names {
 
 /// The name of `key` in the folder `prefix`; none for the folder's own marker.
 fn name(prefix: &Key, key: &Key) -> Option<String> {
-    let rest = if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
+    let rest =
+        if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
     (!rest.is_empty() && !rest.contains('/')).then(|| rest.to_owned())
 }

@@ -26,7 +26,8 @@ pub(super) fn shared() -> io::Result<Shared> {
     if let Some(threads) = shared.upgrade() {
         return Ok(Shared(threads));
     }
-    let runtime = Builder::new_multi_thread().worker_threads(THREADS).thread_name("forebay-store").enable_all().build()?;
+    let runtime =
+        Builder::new_multi_thread().worker_threads(THREADS).thread_name("forebay-store").enable_all().build()?;
     let threads = Arc::new(Threads(Some(runtime)));
     *shared = Arc::downgrade(&threads);
     Ok(Shared(threads))
