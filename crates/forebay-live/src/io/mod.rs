@@ -1,4 +1,4 @@
-//! Reads from files, many at a time: an io_uring where the kernel has one ([`ring`]), else threads that call `preadv` ([`pool`]).
+//! Reads from files, many at a time: an io_uring where the kernel has one (`ring`), else threads that call `preadv` (`pool`).
 //!
 //! Both take a [`Read`], serve urgent ones first when there are more than they can have under way, and call its `done`
 //! exactly once, on a thread of theirs. Dropping a reader first finishes everything that it was given.

@@ -1,8 +1,8 @@
 //! A folder of this machine.
 //!
 //! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following symbolic links
-//! and without leaving it ([`resolve`]), so that no race of renames and links leads a reader out of the source. Bytes
-//! are read past the page cache where the file system allows it ([`object`]).
+//! and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out of the source. Bytes
+//! are read past the page cache where the file system allows it (`local/object.rs`).
 
 mod layout;
 mod link;

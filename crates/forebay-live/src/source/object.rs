@@ -5,8 +5,8 @@
 //! is shown, since the object can be had under no other name in neither case. Keys that no path can name (`a//b`, `.`,
 //! `..`, control characters) are left out, with a line in the log.
 //!
-//! Calls block on a runtime of a few threads that all stores share ([`runtime`]). What a store answers is turned into
-//! our errors in [`refusal`]; opening one by its URI is [`open`].
+//! Requests run on a few threads that all stores share (`object/runtime.rs`). The calls of [`Source`] wait for them, so they must
+//! not be made from a fetch's `done`, which runs on these very threads.
 
 mod fetch;
 mod gate;
@@ -46,6 +46,8 @@ pub struct StoreSource {
     runtime: Shared,
     /// The time that folders show, since stores keep none for them.
     opened: SystemTime,
+    /// What to say about the server when it cannot be reached.
+    about: String,
 }
 
 impl StoreSource {
@@ -69,6 +71,7 @@ impl StoreSource {
             gate: Gate::new(connections),
             runtime,
             opened: SystemTime::now(),
+            about: String::new(),
         })
     }
 
@@ -79,11 +82,15 @@ impl StoreSource {
 
     /// Whether the store answers, accepts our credentials and has the prefix. Within five seconds.
     pub fn check(&self) -> Result<()> {
-        let (listing, prefix, name) = (self.listing.clone(), self.prefix.clone(), self.name.clone());
+        let (listing, prefix, name, about) =
+            (self.listing.clone(), self.prefix.clone(), self.name.clone(), self.about.clone());
         self.runtime.wait(&self.name, async move {
-            let reason = format!("no answer within {} s", CHECK.as_secs());
+            let silent = || Error::Storage {
+                name: format!("{name}{about}"),
+                reason: format!("no answer within {} s", CHECK.as_secs()),
+            };
             let probe = tokio::time::timeout(CHECK, listing.any(&prefix)).await;
-            match probe.map_err(|_| Error::Storage { name: name.clone(), reason })? {
+            match probe.map_err(|_| silent())? {
                 Ok(false) if !prefix.is_root() => Err(Error::NotFound(name)),
                 Ok(_) => Ok(()),
                 // A web server without WebDAV: its files can be read by those who know their names.
@@ -91,7 +98,7 @@ impl StoreSource {
                     log::warn!("{name} cannot list names; files can be opened by name only");
                     Ok(())
                 }
-                Err(error) => Err(refusal::at_opening(&name, &error)),
+                Err(error) => Err(refusal::at_opening(&name, &about, &error)),
             }
         })
     }

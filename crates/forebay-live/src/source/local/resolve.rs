@@ -56,10 +56,10 @@ impl Root {
         Err(Errno::NOENT)
     }
 
-    /// Whether following `path` with all its links would leave the source, as far as can be told now. A path that leads to
-    /// nothing stays inside.
+    /// Whether following the links in `path` would leave the source, as far as can be told now. A path that leads to nothing
+    /// stays inside; if its last name is a link, that one is judged when it is read.
     pub(super) fn escapes(&self, path: &Path) -> bool {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let opened = retried(|| rustix::fs::openat2(&self.fd, path, flags, Mode::empty(), resolve));
         !matches!(opened, Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS))

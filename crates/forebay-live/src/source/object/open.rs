@@ -59,7 +59,8 @@ impl Default for StoreOptions {
     }
 }
 
-type Stores = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>);
+/// A store, the same store as one that lists page by page, and what to say of its server.
+type Stores = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>, String);
 
 pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
@@ -76,16 +77,18 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
         "http" | "https" => http(&base, options),
         _ => return Err(refuse("is not an object store")),
     };
-    let (store, pages) = stores.map_err(|error| refuse(&error.to_string()))?;
+    let (store, pages, about) = stores.map_err(|error| refuse(&error.to_string()))?;
     // A key of a bucket is meant literally, the path of a web address is encoded.
     let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
     let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
-    StoreSource::new(uri.trim_end_matches('/'), store, pages, prefix, options.connections)
+    let source = StoreSource::new(uri.trim_end_matches('/'), store, pages, prefix, options.connections)?;
+    Ok(StoreSource { about, ..source })
 }
 
-fn both<S: ObjectStore + PaginatedListStore>(store: S) -> Stores {
+fn both<S: ObjectStore + PaginatedListStore>(store: S, options: &StoreOptions) -> Stores {
     let store = Arc::new(store);
-    (Arc::clone(&store) as Arc<dyn ObjectStore>, Some(store))
+    let about = options.endpoint.as_ref().map(|endpoint| format!(" at {endpoint}")).unwrap_or_default();
+    (Arc::clone(&store) as Arc<dyn ObjectStore>, Some(store), about)
 }
 
 fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
@@ -113,7 +116,11 @@ fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<AmazonS3ConfigKey>()?, value);
     }
-    builder.build().map(both)
+    // Without keys the client asks the machine's cloud for some, which elsewhere ends in silence.
+    let keyless = !options.anonymous && builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none();
+    let (store, pages, about) = both(builder.build()?, options);
+    let about = if keyless { about + " (AWS_ACCESS_KEY_ID is not set)" } else { about };
+    Ok((store, pages, about))
 }
 
 fn gs(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
@@ -130,7 +137,7 @@ fn gs(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
     }
-    builder.build().map(both)
+    builder.build().map(|store| both(store, options))
 }
 
 fn az(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
@@ -146,7 +153,7 @@ fn az(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
     }
-    builder.build().map(both)
+    builder.build().map(|store| both(store, options))
 }
 
 fn http(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
@@ -155,7 +162,7 @@ fn http(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
     }
-    Ok((Arc::new(builder.build()?), None))
+    Ok((Arc::new(builder.build()?), None, String::new()))
 }
 
 impl StoreOptions {

@@ -10,8 +10,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::source::{Error, Result};
 
-/// Threads of the runtime. They only move bytes from sockets into frames.
-const THREADS: usize = 2;
+/// Threads of the runtime at most. They only move bytes from sockets into frames.
+const THREADS: usize = 4;
 
 /// A share of the runtime, which ends with the last one. Every task holds one, so no task is cut off.
 #[derive(Clone)]
@@ -26,8 +26,9 @@ pub(super) fn shared() -> io::Result<Shared> {
     if let Some(threads) = shared.upgrade() {
         return Ok(Shared(threads));
     }
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, THREADS));
     let runtime =
-        Builder::new_multi_thread().worker_threads(THREADS).thread_name("forebay-store").enable_all().build()?;
+        Builder::new_multi_thread().worker_threads(threads).thread_name("forebay-store").enable_all().build()?;
     let threads = Arc::new(Threads(Some(runtime)));
     *shared = Arc::downgrade(&threads);
     Ok(Shared(threads))

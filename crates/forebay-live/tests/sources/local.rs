@@ -1,7 +1,5 @@
 //! A local folder as a source: byte identity with `std::fs` under every engine, one version or none, and no way out.
 
-mod sources;
-
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -10,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
+use crate::{fetch, read_all};
 use forebay_live::arena::{Arena, Segments};
 use forebay_live::io::{Pool, Read, Reader, Ring};
 use forebay_live::source::local::LocalSource;
@@ -17,7 +16,6 @@ use forebay_live::source::{Error, Fetch, Kind, Source};
 use forebay_testkit::trees::{ATTRIBUTE, OddTree, SPARSE, content};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sources::{fetch, read_all};
 
 /// Every engine of this machine, each through and past the page cache.
 fn engines() -> Vec<(Arc<dyn Reader>, bool)> {

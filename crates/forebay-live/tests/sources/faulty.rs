@@ -1,18 +1,16 @@
 //! The source that fails on purpose keeps to its fault model: right bytes or an error, by seed.
 
-mod sources;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::fetch;
 use forebay_live::source::faulty::{FaultPlan, FaultySource};
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::{Error, Source};
 use forebay_testkit::trees::content;
-use sources::fetch;
 
 const BLOCKS: u64 = 200;
 

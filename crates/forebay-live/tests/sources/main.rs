@@ -1,4 +1,10 @@
-//! Reading sources in tests: fetches that wait.
+//! Sources against what they stand for: bytes, names, versions and refusals.
+
+mod faulty;
+mod keys;
+mod local;
+mod store;
+mod web;
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -7,7 +13,7 @@ use forebay_live::arena::Segments;
 use forebay_live::source::{Fetch, Object, Result, Source};
 
 /// `len` bytes from `offset`, which is a multiple of the block size.
-pub fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {
+pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {
     let (send, receive) = channel();
     let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
         let _ = send.send(outcome.map(|()| buffer.to_vec()));
@@ -19,7 +25,7 @@ pub fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {
 }
 
 /// A whole file, in pieces of an odd number of blocks.
-pub fn read_all(source: &dyn Source, path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_all(source: &dyn Source, path: &Path) -> Result<Vec<u8>> {
     const PIECE: u64 = 37 * 4096;
     let object = source.open(path)?;
     let size = object.version().size;
@@ -32,6 +38,6 @@ pub fn read_all(source: &dyn Source, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Waits for a request of a test's own to a store.
-pub fn block_on<T>(request: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(request: impl Future<Output = T>) -> T {
     futures::executor::block_on(request)
 }

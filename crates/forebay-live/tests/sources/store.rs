@@ -1,7 +1,5 @@
 //! Object stores as sources: a real S3 server for bytes and versions, a store in memory for odd keys.
 
-mod sources;
-
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::net::TcpListener;
@@ -10,20 +8,20 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use crate::{fetch, read_all};
 use forebay_live::arena::Segments;
 use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::uri::open_source;
 use forebay_live::source::{Error, Fetch, Kind, Source};
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::need;
-use forebay_testkit::s3::{BUCKET, S3};
+use forebay_testkit::s3::S3;
 use forebay_testkit::trees::content;
 use object_store::memory::InMemory;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sources::{fetch, read_all};
 
 fn options(endpoint: String) -> StoreOptions {
     StoreOptions {
@@ -158,7 +156,7 @@ fn what_cannot_be_used_says_so_at_once() {
 
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = refusal("s3://bucket", &options(format!("http://{closed}")));
-    assert!(nobody.to_lowercase().contains("connection refused"), "{nobody}");
+    assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
 
     // Accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -199,7 +197,7 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
 fn a_folder_wins_over_an_object_of_its_name() {
     let store = Arc::new(InMemory::new());
     for key in ["a", "a/b", "c"] {
-        sources::block_on(store.put(&Key::from(key), content(1, 10).into())).unwrap();
+        crate::block_on(store.put(&Key::from(key), content(1, 10).into())).unwrap();
     }
     let source = StoreSource::new("memory", Arc::clone(&store) as Arc<dyn ObjectStore>, None, Key::ROOT, 8).unwrap();
     source.check().unwrap();
@@ -215,7 +213,7 @@ fn a_folder_wins_over_an_object_of_its_name() {
 #[test]
 fn a_hundred_thousand_objects_are_listed() {
     let store = Arc::new(InMemory::new());
-    sources::block_on(async {
+    crate::block_on(async {
         for i in 0..100_000 {
             store.put(&Key::from(format!("folder/name-{i}")), "x".into()).await.unwrap();
         }
