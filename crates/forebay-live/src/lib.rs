@@ -3,7 +3,8 @@
 pub mod arena;
 pub mod budget;
 pub mod engine;
-pub mod flight;
 mod retry;
+pub mod flight;
+pub mod io;
 pub mod source;
 pub mod stats;

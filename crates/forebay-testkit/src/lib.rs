@@ -2,4 +2,8 @@
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
+pub mod delay;
+pub mod process;
+pub mod s3;
 pub mod tools;
+pub mod trees;

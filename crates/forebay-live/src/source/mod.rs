@@ -4,6 +4,11 @@
 //! the file changes, its old object fails with [`Error::Stale`] and never returns bytes of another version.
 //! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
 
+pub mod faulty;
+pub mod local;
+pub mod object;
+pub mod uri;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
