@@ -3,3 +3,4 @@
 pub mod arena;
 pub mod engine;
 pub mod source;
+pub mod tree;
