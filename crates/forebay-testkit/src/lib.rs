@@ -2,4 +2,5 @@
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
+pub mod mounts;
 pub mod tools;
