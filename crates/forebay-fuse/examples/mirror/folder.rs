@@ -12,7 +12,7 @@ use std::sync::Arc;
 use forebay_live::source::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
 
 /// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it.
-pub struct Folder(pub PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Source for Folder {
     fn describe(&self) -> String {
