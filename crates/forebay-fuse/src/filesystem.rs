@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay_live::engine::{Lease, OpenFile};
 use forebay_live::source::{self, Error, Kind};
 use forebay_live::tree::{Listing, NodeId, Tree};
 use fuser::{
-    AccessFlags, Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
-    ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 use parking_lot::Mutex;
 
@@ -64,6 +65,19 @@ impl Adapter {
         let listing = Arc::new(self.tree.list(folder.node)?);
         *folder.listing.lock() = Some(Arc::clone(&listing));
         Ok(listing)
+    }
+
+    /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is shown for no
+    /// time at all: whoever looks at it asks again, and has the error.
+    fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, FileAttr, Duration)> {
+        match self.tree.lookup(folder, name) {
+            Ok((id, found)) => Ok((id, attributes(id, &found), self.options.ttl)),
+            Err(error @ Error::NotFound(_)) => Err(error),
+            Err(_) => {
+                let id = self.tree.refer_unseen(folder, name, of)?;
+                Ok((id, FileAttr { ino: INodeNo(id.0), kind: kind(of), ..nothing() }, Duration::ZERO))
+            }
+        }
     }
 }
 
@@ -198,6 +212,10 @@ impl Filesystem for Adapter {
         reply: ReplyData,
     ) {
         let Some(file) = self.files.get(handle) else { return reply.error(Errno::EBADF) };
+        // The read that finds the end, which every program makes, is not worth the engine's attention.
+        if offset >= file.size() {
+            return reply.data(&[]);
+        }
         file.read_then(request.pid(), offset, size as usize, move |outcome| answer(outcome, reply));
     }
 
@@ -260,26 +278,21 @@ impl Filesystem for Adapter {
             Err(error) => return reply.error(errno(&error)),
         };
         // No reference counts for `.` and `..`: the kernel takes only their names.
-        let dot = fuser::FileAttr { ino: inode, kind: FileType::Directory, ..nothing() };
+        let dot = FileAttr { ino: inode, kind: FileType::Directory, ..nothing() };
         while let Some(entry) = at(&listing, offset) {
             offset += 1;
-            let ttl = &self.options.ttl;
             let full = match entry {
-                At::Dot(name) => reply.add(inode, offset, name, ttl, &dot, GENERATION),
-                At::Name(name, of) => match self.tree.lookup(folder.node, name) {
-                    Ok((id, found)) => {
-                        let full = reply.add(UNKNOWN, offset, name, ttl, &attributes(id, &found), GENERATION);
+                At::Dot(name) => reply.add(inode, offset, name, &self.options.ttl, &dot, GENERATION),
+                At::Name(name, of) => match self.named(folder.node, name, of) {
+                    Ok((id, found, ttl)) => {
+                        let full = reply.add(found.ino, offset, name, &ttl, &found, GENERATION);
                         if full {
                             self.tree.forget(id, 1);
                         }
                         full
                     }
-                    Err(Error::NotFound(_)) => false,
-                    // A name of which nothing more is known: zero says so, and a later lookup will have the error.
-                    Err(_) => {
-                        let bare = fuser::FileAttr { kind: kind(of), ..nothing() };
-                        reply.add(UNKNOWN, offset, name, ttl, &bare, GENERATION)
-                    }
+                    // It is gone since it was listed.
+                    Err(_) => false,
                 },
             };
             if full {

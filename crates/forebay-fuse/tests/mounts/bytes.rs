@@ -149,7 +149,7 @@ fn mapped_files() {
     let (source, point) = (tempfile::tempdir().unwrap(), mounts::MountPoint::new().unwrap());
     let content = noise(3, 2_345_678);
     std::fs::write(source.path().join("f"), &content).unwrap();
-    let _server = Server::start(source.path(), point.path(), |_| ());
+    let _server = Server::start(source.path(), point.path());
     let file = point.path().join("f");
     compare_mapped(&file, &content, MapFlags::PRIVATE);
     compare_mapped(&file, &content, MapFlags::SHARED);

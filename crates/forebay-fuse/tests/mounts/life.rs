@@ -11,7 +11,7 @@ use std::sync::Arc;
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::need;
 
-use crate::{Mirror, MountOptions, Server, tree};
+use crate::{Mirror, MountOptions, die_with_us, server_program, tree};
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
@@ -129,31 +129,52 @@ fn others_are_let_in_only_if_allowed_and_by_modes() {
     }
 }
 
+/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In namespaces of its own, where any
+/// user may open `/dev/fuse` and nothing outlives the script.
+const AS_USER: &str = r#"
+umount --lazy --all --types fuse.forebay # other tests' mounts, which would live as long as our copy of them
+set -e
+folder=$1 mirror=$2 user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+mkdir "$folder/source" "$folder/point"
+chown 65534:65534 "$folder" "$folder/source" "$folder/point"
+echo for a user > "$folder/source/f"
+mknod "$folder/fuse" c 10 229
+chmod 666 "$folder/fuse"
+mount --bind "$folder/fuse" /dev/fuse
+serve() {
+    $user "$mirror" "$folder/source" "$folder/point" > "$folder/said" &
+    until grep -q ready "$folder/said"; do kill -0 $!; sleep 0.02; done
+    $user cat "$folder/point/f"
+}
+serve
+kill -9 $!
+wait $! || true
+serve
+grep -c "fuse.forebay" /proc/self/mountinfo
+$user fusermount3 -u "$folder/point"
+wait $!
+"#;
+
 #[test]
 fn a_user_mounts_through_fusermount() {
     if !mounts::possible() {
         return;
     }
     need!("fusermount3");
+    need!("setpriv");
+    let unshare = need!("unshare");
     if !rustix::process::geteuid().is_root() {
         return forebay_testkit::tools::skip("root, to become another user,");
     }
-    let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
-    std::fs::write(source.path().join("f"), "for a user").unwrap();
-    for folder in [source.path(), point.path()] {
-        std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    let server = Server::start(source.path(), point.path(), |command| {
-        command.uid(NOBODY).gid(NOBODY);
-    });
-    assert!(mounts::is_mounted(point.path()));
-    assert_eq!(as_user(NOBODY, &point.path().join("f")), Some(b"for a user".to_vec()));
-    drop(server);
-    // The same user's next mount clears the dead one away.
-    let _server = Server::start(source.path(), point.path(), |command| {
-        command.uid(NOBODY).gid(NOBODY);
-    });
-    assert_eq!(as_user(NOBODY, &point.path().join("f")), Some(b"for a user".to_vec()));
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(unshare);
+    command.args(["--mount", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", AS_USER, "sh"]);
+    command.arg(folder.path()).arg(server_program());
+    die_with_us(&mut command);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "for a user\nfor a user\n1\n", "{said}");
 }
 
 #[test]

@@ -61,25 +61,31 @@ impl Mirror {
     }
 }
 
+/// The example `mirror`: the tests are in target/PROFILE/deps, examples beside that.
+fn server_program() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/mirror")
+}
+
+/// Has a program killed when the tests die.
+fn die_with_us(command: &mut Command) {
+    // SAFETY: between fork and exec there is only one system call, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(Into::into)
+        });
+    }
+}
+
 /// Mounts a folder from another process, the example `mirror`. It is killed when this is dropped, or when the tests die.
 struct Server {
     child: Child,
 }
 
 impl Server {
-    fn start(source: &Path, point: &Path, configure: impl FnOnce(&mut Command)) -> Server {
-        // The tests are in target/PROFILE/deps, examples beside that.
-        let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/mirror");
-        let mut command = Command::new(program);
+    fn start(source: &Path, point: &Path) -> Server {
+        let mut command = Command::new(server_program());
         command.arg(source).arg(point).stdin(Stdio::null()).stdout(Stdio::piped());
-        configure(&mut command);
-        // SAFETY: between fork and exec there is only one system call, which is safe there.
-        unsafe {
-            command.pre_exec(|| {
-                rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
-                    .map_err(Into::into)
-            });
-        }
+        die_with_us(&mut command);
         let mut server = Server { child: command.spawn().unwrap() };
         let mut line = String::new();
         BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -76,7 +76,7 @@ fn after_kill_9_the_next_mount_works() {
     }
     let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
     std::fs::write(source.path().join("f"), "alive").unwrap();
-    let mut server = Server::start(source.path(), point.path(), |_| ());
+    let mut server = Server::start(source.path(), point.path());
     let file = point.path().join("f");
     assert_eq!(std::fs::read(&file).unwrap(), b"alive");
     server.kill();

@@ -109,22 +109,17 @@ impl Tree {
 
     /// Finds a name in a folder and takes a lookup reference on its node, to be given back with [`forget`](Tree::forget).
     pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
-        if !is_name(name) {
-            return Err(Error::NotFound(name.display().to_string()));
-        }
-        let (branch, place) = match self.node(parent)? {
-            Node::In { branch, place, .. } => (branch, Place { path: place.path.join(name).into(), ..place }),
-            Node::Top => {
-                let mut names = self.branches.iter().enumerate();
-                let (number, branch) = names
-                    .find(|(_, branch)| branch.name.as_deref() == Some(name))
-                    .ok_or_else(|| Error::NotFound(name.display().to_string()))?;
-                (branch, Place { branch: number, path: Path::new("").into() })
-            }
-        };
+        let (branch, place) = self.inside(parent, name)?;
         let attributes = branch.source.stat(&place.path)?;
         let id = self.nodes.lock().refer(place, Identity::of(&attributes));
         Ok((id, attributes))
+    }
+
+    /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the same. Of a
+    /// file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
+    pub fn refer_unseen(&self, parent: NodeId, name: &OsStr, kind: Kind) -> Result<NodeId> {
+        let (_, place) = self.inside(parent, name)?;
+        Ok(self.nodes.lock().refer(place, Identity::unseen(kind)))
     }
 
     /// Gives back lookup references.
@@ -204,6 +199,7 @@ impl Tree {
         };
         match identity {
             None | Some(Identity::Other(Kind::Folder, _)) => Err(refused(&place.path, libc::EISDIR)),
+            Some(Identity::Other(Kind::File, _)) => Err(stale(&place)),
             Some(Identity::Other(..)) => Err(refused(&place.path, libc::ENXIO)),
             Some(Identity::File(version)) => {
                 let object = branch.source.open(&place.path)?;
@@ -232,6 +228,22 @@ impl Tree {
         }
         let (place, identity) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
         Ok(Node::In { branch: &self.branches[place.branch], place, identity: Some(identity) })
+    }
+
+    /// The place of a name in a folder.
+    fn inside(&self, parent: NodeId, name: &OsStr) -> Result<(&Branch, Place)> {
+        let missing = || Error::NotFound(name.display().to_string());
+        if !is_name(name) {
+            return Err(missing());
+        }
+        match self.node(parent)? {
+            Node::In { branch, place, .. } => Ok((branch, Place { path: place.path.join(name).into(), ..place })),
+            Node::Top => {
+                let named = |branch: &Branch| branch.name.as_deref() == Some(name);
+                let number = self.branches.iter().position(named).ok_or_else(missing)?;
+                Ok((&self.branches[number], Place { branch: number, path: Path::new("").into() }))
+            }
+        }
     }
 
     /// The attributes of the root over several sources: a folder of ours that anyone may read.

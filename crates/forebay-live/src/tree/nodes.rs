@@ -29,7 +29,8 @@ pub(super) struct Place {
 pub(super) enum Identity {
     /// A regular file: its version, so that pages that the kernel caches for an id are always of one version.
     File(Version),
-    /// Anything else: its type bits. The kernel turns an inode whose type changes into a bad one.
+    /// Anything else: its type bits. The kernel turns an inode whose type changes into a bad one. Also a file that was
+    /// listed but could not be looked up.
     Other(Kind, u32),
 }
 
@@ -39,6 +40,17 @@ impl Identity {
             Kind::File => Identity::File(attributes.version.clone()),
             kind => Identity::Other(kind, attributes.mode & libc::S_IFMT),
         }
+    }
+
+    /// What a listing alone tells.
+    pub(super) fn unseen(kind: Kind) -> Identity {
+        let format = match kind {
+            Kind::File => libc::S_IFREG,
+            Kind::Folder => libc::S_IFDIR,
+            Kind::Link => libc::S_IFLNK,
+            Kind::Special => libc::S_IFIFO,
+        };
+        Identity::Other(kind, format)
     }
 }
 

@@ -234,6 +234,23 @@ fn names_that_no_file_can_have_are_not_found() {
 }
 
 #[test]
+fn a_name_that_was_only_listed_is_another_node_once_it_is_seen() {
+    let tree = tree(vec![(None, Shelf::with(&[("f", Some("x")), ("d", None)]))]).unwrap();
+    let (f, d) = (OsStr::new("f"), OsStr::new("d"));
+    let unseen = tree.refer_unseen(NodeId::ROOT, f, Kind::File).unwrap();
+    assert_eq!(tree.attributes(unseen).unwrap_err().errno(), libc::ESTALE);
+    assert_eq!(tree.open(unseen).map(|_| ()).unwrap_err().errno(), libc::ESTALE);
+    let (seen, _) = tree.lookup(NodeId::ROOT, f).unwrap();
+    assert_ne!(seen, unseen);
+    let folder = tree.refer_unseen(NodeId::ROOT, d, Kind::Folder).unwrap();
+    assert_eq!(tree.lookup(NodeId::ROOT, d).unwrap().0, folder, "a folder has no versions");
+    for (node, lookups) in [(unseen, 1), (seen, 1), (folder, 2)] {
+        tree.forget(node, lookups);
+    }
+    assert_eq!(tree.nodes_held(), 0);
+}
+
+#[test]
 fn the_root_answers_the_counters() {
     for name in [None, Some("named")] {
         let tree = tree(vec![(name, Shelf::with(&[]))]).unwrap();
