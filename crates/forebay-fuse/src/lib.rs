@@ -4,14 +4,17 @@
 //! unmounts. Reads never hold one of its threads: the reply goes out from whichever thread completes the read.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let tree: std::sync::Arc<forebay_live::tree::Tree> = unimplemented!("any tree");
-//! let mounted = forebay_fuse::mount(tree, "/mnt/data".as_ref(), forebay_fuse::MountOptions::default())?;
-//! let unmounter = mounted.unmounter(); // for a signal handler's thread
-//! # drop(unmounter);
-//! mounted.wait()?;
-//! # Ok(())
-//! # }
+//! # use forebay_fuse::MountOptions;
+//! # use forebay_live::tree::Tree;
+//! fn serve(tree: std::sync::Arc<Tree>) -> Result<(), forebay_fuse::MountError> {
+//!     let mounted = forebay_fuse::mount(tree, "/mnt/data".as_ref(), MountOptions::default())?;
+//!     let unmounter = mounted.unmounter();
+//!     std::thread::spawn(move || {
+//!         // … when a signal has come
+//!         unmounter.unmount()
+//!     });
+//!     mounted.wait()
+//! }
 //! ```
 //!
 //! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what is mounted where),

@@ -6,6 +6,7 @@ mod folder;
 mod life;
 mod names;
 mod points;
+mod storage;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
