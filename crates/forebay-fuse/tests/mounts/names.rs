@@ -7,12 +7,14 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 
 use forebay_live::tree::STATS_XATTR;
 use forebay_testkit::{mounts, tools};
 use rustix::fs::{Dir, FileType, Mode, XattrFlags, getxattr, listxattr, setxattr, statvfs};
+use rustix::mount::MountFlags;
 
-use crate::{Mirror, MountOptions, errno, forgetful};
+use crate::{Mirror, MountOptions, errno, forgetful, tree};
 
 fn names(folder: &Path) -> BTreeSet<OsString> {
     let names: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -261,4 +263,39 @@ fn free_space() {
     assert_eq!(here.f_blocks * here.f_frsize, there.f_blocks * there.f_frsize / 4096 * 4096);
     assert_eq!(here.f_files, there.f_files);
     assert_eq!(here.f_namemax, 255);
+}
+
+#[test]
+fn what_the_kernel_forgets_is_forgotten() {
+    if !mounts::possible() {
+        return;
+    }
+    let (source, point) = (tempfile::tempdir().unwrap(), mounts::MountPoint::new().unwrap());
+    for number in 0..2000 {
+        std::fs::write(source.path().join(number.to_string()), "x").unwrap();
+        std::fs::write(source.path().join(format!("broken {number}")), "x").unwrap();
+    }
+    let tree = tree(source.path());
+    let mounted = forebay_fuse::mount(Arc::clone(&tree), point.path(), MountOptions::default()).unwrap();
+    // Listings with attributes give out references by the hundred, and take back those that did not fit.
+    for _ in 0..3 {
+        for entry in mounted.point().read_dir().unwrap() {
+            let _ = entry.unwrap().metadata();
+        }
+        assert_eq!(errno(mounted.point().join("missing").metadata()), Some(libc::ENOENT));
+    }
+    assert!(tree.nodes_held() >= 2000);
+    // Mounting it anew as it is has the kernel drop the names that nobody uses.
+    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
+    if rustix::mount::mount_remount(mounted.point(), flags, "").is_err() {
+        return tools::skip("the right to remount");
+    }
+    // It says so when it comes to it.
+    for _ in 0..1000 {
+        if tree.nodes_held() == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{} nodes are still held", tree.nodes_held());
 }
