@@ -8,3 +8,4 @@ pub mod flight;
 pub mod io;
 pub mod source;
 pub mod stats;
+pub mod tree;
