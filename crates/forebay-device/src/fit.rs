@@ -131,7 +131,8 @@ fn level(points: &[(f64, f64)], x: f64) -> f64 {
 pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
     // All pairs of at most 400 samples, evenly chosen.
     let step = samples.len().div_ceil(400).max(1);
-    let chosen: Vec<(f64, f64)> = samples.iter().step_by(step).map(|&(len, nanos)| (len as f64, nanos as f64)).collect();
+    let chosen: Vec<(f64, f64)> =
+        samples.iter().step_by(step).map(|&(len, nanos)| (len as f64, nanos as f64)).collect();
     let mut slopes: Vec<(f64, f64)> = Vec::new();
     for (i, a) in chosen.iter().enumerate() {
         for b in &chosen[i + 1..] {

@@ -84,7 +84,8 @@ pub(crate) fn sharing(channels: u32, rate: f64, total: Option<f64>) -> u32 {
 
 impl Model for ObjectStore {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
-        let first = if self.sigma == 0.0 { self.median } else { self.median * (self.sigma * self.random.normal()).exp() };
+        let first =
+            if self.sigma == 0.0 { self.median } else { self.median * (self.sigma * self.random.normal()).exp() };
         let start = at.0 as f64;
         let own = start + first + request.len as f64 * 1e9 / self.rate;
         Instant(own.max(self.pipe.book(start, request.len)).ceil() as u64)

@@ -19,8 +19,6 @@ pub struct DeviceQueue {
     in_service: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     complete: VecDeque<(Instant, u64)>,
     started: u64,
-    /// The end of the last request that went to the model.
-    head: u64,
     now: Instant,
 }
 
@@ -33,7 +31,6 @@ impl DeviceQueue {
             in_service: BinaryHeap::new(),
             complete: VecDeque::new(),
             started: 0,
-            head: 0,
             now: Instant(0),
         }
     }
@@ -46,8 +43,7 @@ impl DeviceQueue {
     /// Gives free channels their next requests at `at`.
     fn start(&mut self, at: Instant) {
         while self.in_service.len() < self.model.channels() as usize {
-            let Some(Waiting { id, request, .. }) = self.scheduler.pop(self.head) else { return };
-            self.head = request.start.saturating_add(request.len);
+            let Some(Waiting { id, request, .. }) = self.scheduler.pop() else { return };
             let end = self.model.serve(at, request).max(at);
             self.in_service.push(Reverse((end, self.started, id)));
             self.started += 1;

@@ -1,6 +1,7 @@
 //! In which order waiting requests go to the device.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 
 use forebay_core::Instant;
 
@@ -21,8 +22,8 @@ pub struct Waiting {
 pub trait Scheduler: Send {
     /// A request arrives.
     fn push(&mut self, waiting: Waiting);
-    /// The next one, the device having last read up to byte `head`.
-    fn pop(&mut self, head: u64) -> Option<Waiting>;
+    /// The next one, to be served at once.
+    fn pop(&mut self) -> Option<Waiting>;
     /// How many wait.
     fn len(&self) -> usize;
     /// Whether none waits.
@@ -40,7 +41,7 @@ impl Scheduler for Noop {
         self.0.push_back(waiting);
     }
 
-    fn pop(&mut self, _head: u64) -> Option<Waiting> {
+    fn pop(&mut self) -> Option<Waiting> {
         self.0.pop_front()
     }
 
@@ -49,14 +50,15 @@ impl Scheduler for Noop {
     }
 }
 
-/// The elevator, cyclic SCAN: upwards from the head, then from the lowest place again. A request that arrives behind the head
-/// waits for the next round, and one that arrives at a place already in the queue is served after those there, so that
-/// every request is served within two rounds of those waiting when it came, unless new ones keep arriving before the head.
+/// The elevator, cyclic SCAN: upwards, then from the lowest place again. Who comes ahead of the elevator is served in this
+/// round, who comes behind it, or to the very place where it stands, in the next one. So nobody waits longer than two rounds.
 #[derive(Debug, Default)]
 pub struct Elevator {
     /// By place, then by order of arrival.
     waiting: BTreeMap<(u64, u64), Waiting>,
     arrivals: u64,
+    /// The place where it stands, and how many had arrived when it came there.
+    stand: Option<(u64, u64)>,
 }
 
 impl Scheduler for Elevator {
@@ -65,9 +67,16 @@ impl Scheduler for Elevator {
         self.arrivals += 1;
     }
 
-    fn pop(&mut self, head: u64) -> Option<Waiting> {
-        let ahead = self.waiting.range((head, 0)..).next().map(|(&key, _)| key);
+    fn pop(&mut self) -> Option<Waiting> {
+        let first = |range: (Bound<_>, Bound<_>)| self.waiting.range(range).next().map(|(&key, _)| key);
+        let ahead = self.stand.and_then(|(place, arrivals)| {
+            let here = (Bound::Included((place, 0)), Bound::Excluded((place, arrivals)));
+            first(here).or_else(|| first((Bound::Excluded((place, u64::MAX)), Bound::Unbounded)))
+        });
         let key = ahead.or_else(|| self.waiting.keys().next().copied())?;
+        if ahead.is_none() || self.stand.is_none_or(|(place, _)| place != key.0) {
+            self.stand = Some((key.0, self.arrivals));
+        }
         self.waiting.remove(&key)
     }
 
@@ -88,67 +97,71 @@ mod tests {
     #[test]
     fn cyclic_scan_goes_up_and_starts_over() {
         let mut elevator = Elevator::default();
+        elevator.push(waiting(100, 40));
+        elevator.pop();
         for (id, start) in [50, 10, 70, 50, 30].into_iter().enumerate() {
             elevator.push(waiting(id as u64, start));
         }
         let mut order = Vec::new();
-        let mut head = 40;
-        while let Some(next) = elevator.pop(head) {
-            head = next.request.start + 1;
+        while let Some(next) = elevator.pop() {
             order.push(next.id);
             if order.len() == 1 {
-                elevator.push(waiting(9, 51));
+                elevator.push(waiting(8, 51));
+                elevator.push(waiting(9, 50));
             }
         }
-        // 50 (first of two), 51, 70, then from the bottom: 10, 30 and the second 50, whose place the head had passed.
-        assert_eq!(order, [0, 9, 2, 1, 4, 3]);
+        // Both that waited at 50, then up: 51, 70; again from the bottom: 10, 30, and who came to 50 while it stood there.
+        assert_eq!(order, [0, 3, 8, 2, 1, 4, 9]);
     }
 
     proptest! {
-        /// Against a linear scan over a list.
+        /// Rounds go upwards, each takes everyone ahead, and whoever waits is served by the end of the next round.
         #[test]
-        fn elevator_is_a_scan_of_a_list(steps in proptest::collection::vec(proptest::option::of(0u64..50), 1..200)) {
+        fn rounds_go_up_and_nobody_starves(steps in proptest::collection::vec(proptest::option::of(0u64..30), 1..300)) {
             let mut elevator = Elevator::default();
-            let mut list: Vec<Waiting> = Vec::new();
-            let mut head = 0;
+            let mut queue: Vec<(Waiting, u64)> = Vec::new(); // with the round in which it came
+            let (mut round, mut last) = (0, 0);
             for (id, step) in steps.into_iter().enumerate() {
                 if let Some(start) = step {
                     elevator.push(waiting(id as u64, start));
-                    list.push(waiting(id as u64, start));
+                    queue.push((waiting(id as u64, start), round));
                     continue;
                 }
-                let key = |w: &&Waiting| (w.request.start < head, w.request.start, w.id);
-                let expected = list.iter().min_by_key(key).copied();
-                list.retain(|w| Some(*w) != expected);
-                let got = elevator.pop(head);
-                prop_assert_eq!(got, expected);
-                head = got.map_or(head, |w| w.request.start + 1);
-                prop_assert_eq!(elevator.len(), list.len());
+                let Some(next) = elevator.pop() else {
+                    prop_assert!(queue.is_empty(), "work is waiting");
+                    continue;
+                };
+                let at = queue.iter().position(|(w, _)| *w == next).expect("served once");
+                let (_, came) = queue.remove(at);
+                let start = next.request.start;
+                let skipped = |place: u64| place > last && place < start;
+                if start < last {
+                    round += 1;
+                    prop_assert!(queue.iter().all(|(w, _)| w.request.start <= last), "nobody was left ahead");
+                    prop_assert!(queue.iter().all(|(w, _)| w.request.start >= start), "it starts from the lowest");
+                } else {
+                    prop_assert!(!queue.iter().any(|(w, _)| skipped(w.request.start)), "nobody is passed over");
+                }
+                last = start;
+                prop_assert!(round <= came + 1);
+                prop_assert_eq!(elevator.len(), queue.len());
             }
         }
+    }
 
-        /// Nobody who waits is passed over by a whole round of others that came later.
-        #[test]
-        fn nobody_starves_at_a_fixed_queue_length(starts in proptest::collection::vec(0u64..1000, 200)) {
-            let mut elevator = Elevator::default();
-            let mut served = vec![None; starts.len()];
-            let (mut head, mut round) = (0, 0);
-            let mut arrived = Vec::new();
-            for (id, &start) in starts.iter().enumerate() {
-                elevator.push(waiting(id as u64, start));
-                arrived.push(round);
-                if id < 8 {
-                    continue;
-                }
-                let next = elevator.pop(head).unwrap();
-                round += u64::from(next.request.start < head);
-                head = next.request.start + 1;
-                served[next.id as usize] = Some(round);
-            }
-            for (arrived, served) in arrived.iter().zip(&served) {
-                // Those that were served at all were so by the end of the round after the one in which they came.
-                prop_assert!(served.is_none_or(|served| served <= arrived + 1), "{arrived} {served:?}");
-            }
-        }
+    /// One that asks for the same place again and again does not hold up the others.
+    #[test]
+    fn a_favourite_place_starves_nobody() {
+        let mut elevator = Elevator::default();
+        elevator.push(waiting(0, 5));
+        elevator.push(waiting(1, 9));
+        let order: Vec<u64> = (2..5)
+            .filter_map(|id| {
+                let next = elevator.pop()?;
+                elevator.push(waiting(id, 5));
+                Some(next.id)
+            })
+            .collect();
+        assert_eq!(order, [0, 1, 2]);
     }
 }

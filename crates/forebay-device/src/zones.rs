@@ -101,7 +101,8 @@ impl Geometry {
     pub fn locate(&self, sector: u64) -> Place {
         let sector = sector.min(self.total - 1);
         let zone = self.zone(sector);
-        let (track, within) = ((sector - zone.first_sector) / zone.sectors, (sector - zone.first_sector) % zone.sectors);
+        let (track, within) =
+            ((sector - zone.first_sector) / zone.sectors, (sector - zone.first_sector) % zone.sectors);
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let per_cylinder = (self.heads - 1) * zone.track_skew + zone.cylinder_skew;
         let turned = (within + cylinder * per_cylinder + head * zone.track_skew) % zone.sectors;
