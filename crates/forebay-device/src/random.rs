@@ -21,7 +21,7 @@ impl Random {
 
     /// A whole number below `bound`; zero if that is zero. The bias is below bound/2⁶⁴.
     pub fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.bits()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform in 0 < x < 1.
