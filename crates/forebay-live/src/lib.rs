@@ -2,4 +2,5 @@
 
 pub mod arena;
 pub mod engine;
+pub mod profiler;
 pub mod source;
