@@ -184,25 +184,23 @@ impl Probe for FileProbe {
         Ok(nanos?)
     }
 
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<u64, ProfileError> {
+    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let next = AtomicUsize::new(0);
-        let worker = || -> std::io::Result<()> {
-            let mut buffer = Vec::new();
+        let worker = || -> std::io::Result<Vec<u64>> {
+            let (mut buffer, mut times) = (Vec::new(), Vec::new());
             while let Some(&(place, len)) = reads.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.timed(&mut buffer, place, len)?;
+                times.push(self.timed(&mut buffer, place, len)?);
             }
-            Ok(())
+            Ok(times)
         };
-        let start = Instant::now();
-        std::thread::scope(|scope| -> std::io::Result<()> {
+        let times = std::thread::scope(|scope| {
             let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, worker);
             let threads = (0..at_once.max(1)).map(spawn).collect::<std::io::Result<Vec<_>>>()?;
             // A worker doesn't panic; if it did, its reads are missing, which is an error like any other.
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())))
+            let failed = |_| Err(std::io::ErrorKind::Other.into());
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect::<std::io::Result<Vec<_>>>()
         })?;
-        Ok(start.elapsed().as_nanos() as u64)
+        Ok(times.concat())
     }
 }
 

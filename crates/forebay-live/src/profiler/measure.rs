@@ -23,8 +23,8 @@ const LARGE: u64 = 1 << 20;
 const LONGEST_GET: u64 = 8 << 20;
 /// The longest read of several at once: together they take 16 MiB at most, since a mount measures within its budget.
 const LONGEST_SIDE_BY_SIDE: u64 = 256 << 10;
-/// Twice as many at once must bring this much more, or they no longer scale.
-const SCALES: f64 = 1.35;
+/// Reads that take this much longer than one alone are in each other's way; twice as long is what a full queue means.
+const SLOWED: f64 = 1.5;
 /// Reads at once that are tried, at most.
 const MOST_AT_ONCE: usize = 64;
 
@@ -74,24 +74,25 @@ impl<'a> Run<'a> {
         self.random.below(blocks + 1) * BLOCK
     }
 
-    /// How many reads of `len` bytes at once still bring clearly more than half as many.
-    fn channels(&mut self, len: u64) -> Result<u32, ProfileError> {
-        let (mut channels, mut before) = (1, 0.0);
-        let mut at_once = 1;
-        while at_once <= MOST_AT_ONCE && (at_once <= 2 || !self.past(1.0)) {
-            // Several rounds, so that the slowest read of the last one weighs little.
-            let count = (4 * at_once).max(12);
-            let reads: Vec<(u64, u64)> = (0..count).map(|_| (self.place(len), len)).collect();
-            let nanos = self.probe.read_all(&reads, at_once)?;
-            self.spend(nanos);
-            let throughput = count as f64 / nanos.max(1) as f64;
-            if at_once > 1 && throughput < before * SCALES {
+    /// How many random reads of `len` bytes at once leave each other alone: their median time is that of one by itself, as
+    /// the profile has it, or little more. Tries powers of two. A median, since a few slow ones say nothing of the rest.
+    fn channels(&mut self, profile: &Profile, len: u64) -> Result<u32, ProfileError> {
+        let cost = profile.cost();
+        let alone = cost.switch_cost(cost.mean_distance()) as f64 + len as f64 * 1e9 / profile.rate as f64;
+        let mut channels = 1;
+        let mut at_once = 2;
+        while at_once <= MOST_AT_ONCE && (at_once == 2 || !self.past(1.2)) {
+            let reads: Vec<(u64, u64)> = (0..(4 * at_once).max(24)).map(|_| (self.place(len), len)).collect();
+            let times = self.probe.read_all(&reads, at_once)?;
+            self.spend(times.iter().sum::<u64>() / at_once as u64);
+            if median(times.iter().map(|&nanos| nanos as f64)) > alone * SLOWED {
                 break;
             }
-            (channels, before) = (at_once as u32, throughput);
+            channels = at_once;
             at_once *= 2;
         }
-        Ok(channels)
+        (self.progress)(1.0);
+        Ok(channels as u32)
     }
 }
 
@@ -110,9 +111,6 @@ pub fn disk(
     let mut samples = Vec::new();
     runs(&mut run, &mut samples)?;
     seeks(&mut run, &mut samples)?;
-    let channels = run.channels(BLOCK)?;
-    (run.progress)(1.0);
-
     let unfit = || ProfileError::Unfit { what: what.to_owned() };
     let fit = fit_disk(&samples, capacity).ok_or_else(unfit)?;
     let switch = |&(_, nanos): &(u64, u64)| nanos + fit.half_revolution;
@@ -123,18 +121,20 @@ pub fn disk(
     let rate = median(fit.zones.iter().map(|&(_, rate)| rate as f64)) as u64;
     let flow = fit_latency_rate(&times).filter(|_| flat);
     let first_byte = median(fit.seek.iter().map(|point| switch(point) as f64)) as u64;
-    Ok(Profile {
+    let profile = Profile {
         kind: if flat { Kind::Flat } else { Kind::Disk },
         device: what.to_owned(),
         measured: 0,
         capacity,
-        channels,
+        channels: 1,
         first_byte: flow.map_or(first_byte, |flow| flow.first_byte),
         rate: flow.map_or(rate, |flow| flow.rate).max(1),
         half_revolution: fit.half_revolution,
         seek: fit.seek,
         zones: fit.zones,
-    })
+    };
+    let channels = run.channels(&profile, BLOCK)?;
+    Ok(Profile { channels, ..profile })
 }
 
 /// Runs of large reads at places all over the device, nearest the middle of each part first, until a quarter of the budget
@@ -224,22 +224,22 @@ pub fn flat(
         }
     }
     let fit = fit_latency_rate(&samples).ok_or_else(|| ProfileError::Unfit { what: what.to_owned() })?;
-    // As much as a policy would ask for at once, what flows in the time to the first byte; within bounds of memory.
-    let depth = (u128::from(fit.first_byte) * u128::from(fit.rate) / 1_000_000_000) as u64;
-    let channels = run.channels(depth.clamp(BLOCK, longest.min(LONGEST_SIDE_BY_SIDE)) / BLOCK * BLOCK)?;
-    (run.progress)(1.0);
-    Ok(Profile {
+    let profile = Profile {
         kind: Kind::Flat,
         device: what.to_owned(),
         measured: 0,
         capacity: 0,
-        channels,
+        channels: 1,
         first_byte: fit.first_byte,
         rate: fit.rate,
         half_revolution: 0,
         seek: Vec::new(),
         zones: Vec::new(),
-    })
+    };
+    // As much as a policy would ask for at once, within bounds of memory.
+    let depth = profile.cost().competitive_depth(0, 0).clamp(BLOCK, longest.min(LONGEST_SIDE_BY_SIDE));
+    let channels = run.channels(&profile, depth / BLOCK * BLOCK)?;
+    Ok(Profile { channels, ..profile })
 }
 
 #[cfg(test)]
@@ -285,25 +285,27 @@ mod tests {
         }
 
         fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError> {
-            let nanos = self.read_all(&[(place, len)], 1)?;
+            let nanos = self.read_all(&[(place, len)], 1)?[0];
             self.reads += 1;
             Ok(if self.reads.is_multiple_of(self.hiccup) { nanos * 50 } else { nanos })
         }
 
-        fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<u64, ProfileError> {
-            let begin = self.now;
-            let mut reads = reads.iter().map(|&(start, len)| Request { start, len });
-            for request in reads.by_ref().take(at_once) {
-                self.queue.submit(self.now, 0, request);
-            }
+        fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
+            let mut times = vec![Instant(0); reads.len()];
+            let mut waiting = reads.iter().enumerate();
+            let mut submit = |modelled: &mut Modelled, times: &mut [Instant]| {
+                let Some((id, &(start, len))) = waiting.next() else { return };
+                times[id] = modelled.now;
+                modelled.queue.submit(modelled.now, id as u64, Request { start, len });
+            };
+            (0..at_once).for_each(|_| submit(self, &mut times));
             while let Some(at) = self.queue.next_completion() {
                 self.now = at;
-                self.queue.complete(at);
-                if let Some(request) = reads.next() {
-                    self.queue.submit(at, 0, request);
-                }
+                let id = self.queue.complete(at).expect("it is due") as usize;
+                times[id] = Instant(at.since(times[id]));
+                submit(self, &mut times);
             }
-            Ok(self.now.since(begin))
+            Ok(times.into_iter().map(|time| time.0).collect())
         }
     }
 

@@ -78,8 +78,8 @@ pub trait Probe {
     fn longest(&self) -> u64;
     /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; nanoseconds until they are there.
     fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError>;
-    /// Does all `reads` (place, bytes), `at_once` of them at a time; nanoseconds until the last is there.
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<u64, ProfileError>;
+    /// Does all `reads` (place, bytes), `at_once` of them at a time; nanoseconds that each took.
+    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError>;
 }
 
 /// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of samples takes).

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvError, Sender, channel};
 use std::time::Instant;
 
 use forebay_device::Profile;
@@ -49,19 +49,20 @@ impl SourceProbe {
         Ok(SourceProbe { objects, each })
     }
 
-    /// Starts a read; its outcome goes to `sender`.
-    fn start(&self, place: u64, len: u64, sender: &Sender<SourceResult<()>>) {
+    /// Starts a read; the nanoseconds that it took go to `sender`.
+    fn start(&self, place: u64, len: u64, sender: &Sender<SourceResult<u64>>) {
         let each = self.each.max(1);
         let object = &self.objects[(place / each) as usize % self.objects.len()];
         // A read does not go over the end of its object: it begins earlier instead.
         let len = len.min(each);
         let offset = (place % each).min(each - len) / 4096 * 4096;
         let sender = sender.clone();
-        let done = Box::new(move |_, outcome| {
-            // Nobody listens any more if another read failed.
-            let _ = sender.send(outcome);
-        });
         let (buffer, len) = (Segments::own(len as usize), len as usize);
+        let begin = Instant::now();
+        let done = Box::new(move |_, outcome: SourceResult<()>| {
+            // Nobody listens any more if another read failed.
+            let _ = sender.send(outcome.map(|()| begin.elapsed().as_nanos() as u64));
+        });
         object.fetch(Fetch { offset, buffer, len, urgent: true, done });
     }
 }
@@ -98,25 +99,38 @@ impl Probe for SourceProbe {
     }
 
     fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError> {
-        self.read_all(&[(place, len)], 1)
+        let (sender, outcome) = channel();
+        self.start(place, len, &sender);
+        drop(sender);
+        Ok(received(outcome.recv())?)
     }
 
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<u64, ProfileError> {
+    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let (sender, outcomes) = channel();
-        let begin = Instant::now();
         let mut waiting = reads.iter();
         for &(place, len) in waiting.by_ref().take(at_once) {
             self.start(place, len, &sender);
         }
+        // Given up once nothing more is to be started, so that a lost outcome is noticed.
+        let mut sender = Some(sender);
+        let mut times = Vec::with_capacity(reads.len());
         for _ in reads {
-            // A sender is held here, so that receiving cannot fail.
-            outcomes.recv().unwrap_or(Ok(()))?;
-            if let Some(&(place, len)) = waiting.next() {
-                self.start(place, len, &sender);
+            if waiting.len() == 0 {
+                sender = None;
+            }
+            times.push(received(outcomes.recv())?);
+            if let (Some(&(place, len)), Some(sender)) = (waiting.next(), &sender) {
+                self.start(place, len, sender);
             }
         }
-        Ok(begin.elapsed().as_nanos() as u64)
+        Ok(times)
     }
+}
+
+/// A source that drops a fetch without saying how it went has failed.
+fn received(outcome: Result<SourceResult<u64>, RecvError>) -> SourceResult<u64> {
+    let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
+    outcome.map_err(lost)?
 }
 
 #[cfg(test)]
