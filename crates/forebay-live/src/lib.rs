@@ -6,6 +6,7 @@ pub mod engine;
 mod retry;
 pub mod flight;
 pub mod io;
+pub mod profiler;
 pub mod source;
 pub mod stats;
 pub mod tree;

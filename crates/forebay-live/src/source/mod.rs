@@ -19,6 +19,10 @@ use forebay_core::DeviceCost;
 
 use crate::arena::Segments;
 
+#[cfg(test)]
+pub(crate) mod memory;
+pub mod paced;
+
 /// What a source can answer instead of what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
