@@ -77,7 +77,7 @@ fn clippy() -> bool {
 }
 
 fn documentation() -> bool {
-    let mut rustdoc = cargo(&["doc", "--workspace", "--no-deps", "--quiet", "--document-private-items"]);
+    let mut rustdoc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
     succeeds(rustdoc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
