@@ -1,2 +1,71 @@
-//! (skeleton)
-fn main() {}
+//! The chores of the repository: `cargo xtask test` fetches what the tests need, checks everything and runs them.
+//!
+//! Everything here is plain `std::process`: a chore is a program that is run, and its output is shown as it comes.
+
+mod leftovers;
+mod licences;
+mod lint;
+mod reference;
+mod run;
+mod suite;
+mod tally;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the Forebay repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Xtask {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Fetches the programs that tests need: versitygw with Go, the rest from Debian
+    Tools,
+    /// Checks format, lints, documentation, licences and the repository's own rules; runs no test
+    Check,
+    /// Fetches the tools, checks, and runs all tests; ARGS go to `cargo test` and narrow it down to those tests
+    Test {
+        /// For `cargo test`, such as `-p forebay-core lru`; then nothing else is checked
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Says which mounts, loop devices and servers tests have left behind
+    CheckClean,
+    /// Writes docs/cli.md from the definitions of the options
+    Docs,
+}
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+/// The target folder of the workspace, as `forebay-testkit` finds it too.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+fn main() -> ExitCode {
+    let outcome = match Xtask::parse().chore {
+        Chore::Tools => Ok(tools::fetch()),
+        Chore::Check => Ok(suite::check()),
+        Chore::Test { args } => suite::test(&args),
+        Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
+        Chore::Docs => reference::write().map(|()| true),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,2 +1,36 @@
-//! (skeleton)
-fn main() {}
+//! `forebay`: mounts what is slow so that it reads fast, and says what it did.
+//!
+//! Exit codes: 0, it did what was asked; 1, it ran and failed; 2, what it was asked makes no sense, and nothing was done.
+
+mod bars;
+mod chart;
+mod command;
+mod config;
+mod daemon;
+mod failure;
+mod journal;
+mod options;
+mod output;
+mod period;
+mod presets;
+mod progress;
+mod reference;
+mod size;
+mod table;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let options = options::parse(std::env::args_os())?;
+    journal::start(&options)?;
+    command::run(options.command)
+}

@@ -1,0 +1,267 @@
+//! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of its root.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::options::Stats;
+use crate::output;
+use crate::size::{about, count};
+use crate::table::{Side, Table};
+
+/// The attribute whose value is the counters as JSON.
+const ATTRIBUTE: &str = "user.forebay.stats";
+
+/// The largest value that the kernel hands over (`XATTR_SIZE_MAX`).
+const LARGEST: usize = 64 << 10;
+
+/// Clears the terminal and begins at its top.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Shows them once, or anew every second.
+pub(crate) fn run(options: &Stats) -> Result<(), Failure> {
+    loop {
+        let text = read(&options.mountpoint)?;
+        let shown = show(&text, options.json).map_err(|error| {
+            Failure::run(format!("{}: its counters are not understood: {error}", options.mountpoint.display()))
+        })?;
+        let clear = options.watch && !options.json && std::io::stdout().is_terminal();
+        output::print(&format!("{}{shown}", if clear { CLEAR } else { "" }))?;
+        if !options.watch {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// The counters of the mount at `point`, as JSON.
+fn read(point: &Path) -> Result<String, Failure> {
+    let mut value = vec![0; LARGEST];
+    let length = rustix::fs::getxattr(point, ATTRIBUTE, value.as_mut_slice()).map_err(|errno| {
+        let point = point.display();
+        match errno {
+            Errno::NODATA | Errno::OPNOTSUPP => Failure::input(format!(
+                "{point} is not a forebay mount: give the folder that `forebay mount` mounted on"
+            )),
+            Errno::NOTCONN => Failure::input(format!("{point}: its forebay is gone; mount it again")),
+            errno => Failure::input(format!("cannot read the counters of {point}: {errno}")),
+        }
+    })?;
+    value.truncate(length);
+    String::from_utf8(value).map_err(|_| Failure::run(format!("{}: its counters are not text", point.display())))
+}
+
+/// The counters as they are to be printed.
+fn show(text: &str, json: bool) -> serde_json::Result<String> {
+    if json {
+        // Through a value, so that it is one line of valid JSON whatever the mount has sent.
+        return serde_json::from_str::<serde_json::Value>(text).map(|value| format!("{value}\n"));
+    }
+    serde_json::from_str(text).map(|counters: Counters| counters.text())
+}
+
+/// What became of blocks. A mount of another version may lack some.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    hits: u64,
+    misses: u64,
+    late: u64,
+    used: u64,
+    wasted: u64,
+    thrashed: u64,
+    fetched_bytes: u64,
+    prefetched_bytes: u64,
+    errors: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counters {
+    policy: String,
+    memory_bytes: u64,
+    frames: u64,
+    frames_free: u64,
+    #[serde(flatten)]
+    counts: Counts,
+    active_streams: u64,
+    devices: Vec<Device>,
+    streams: Vec<Stream>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Device {
+    name: String,
+    #[serde(flatten)]
+    counts: Counts,
+    depth_bytes: u64,
+    switch_cost_us: f64,
+    transfer_mb_s: f64,
+    in_flight: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stream {
+    file: String,
+    position: u64,
+    depth_blocks: u64,
+    /// Blocks a second that its reader asks for.
+    rate: f64,
+}
+
+impl Counters {
+    fn text(&self) -> String {
+        let parts = [self.summary(), self.counts.table().to_string(), self.device_table(), self.stream_table()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
+    }
+
+    fn summary(&self) -> String {
+        let used = self.frames.saturating_sub(self.frames_free);
+        let full = percent(used, self.frames);
+        let policy = if self.policy.is_empty() { "unknown policy" } else { &self.policy };
+        format!(
+            "{policy}, {} of memory, {full} of its frames in use, {} active\n",
+            about(self.memory_bytes),
+            plural(self.active_streams, "stream")
+        )
+    }
+
+    fn device_table(&self) -> String {
+        let right = Side::Right;
+        let mut table = Table::new([
+            ("device", Side::Left),
+            ("hits", right),
+            ("misses", right),
+            ("late", right),
+            ("wasted", right),
+            ("fetched", right),
+            ("depth", right),
+            ("switch", right),
+            ("transfer", right),
+            ("in flight", right),
+        ]);
+        for device in &self.devices {
+            let counts = &device.counts;
+            table.row([
+                device.name.clone(),
+                count(counts.hits),
+                count(counts.misses),
+                count(counts.late),
+                count(counts.wasted),
+                about(counts.fetched_bytes),
+                about(device.depth_bytes),
+                format!("{:.2} ms", device.switch_cost_us / 1e3),
+                format!("{:.1} MB/s", device.transfer_mb_s),
+                count(device.in_flight),
+            ]);
+        }
+        if table.is_empty() { String::new() } else { table.to_string() }
+    }
+
+    fn stream_table(&self) -> String {
+        let columns =
+            [("stream", Side::Left), ("position", Side::Right), ("depth", Side::Right), ("blocks/s", Side::Right)];
+        let mut table = Table::new(columns);
+        for stream in &self.streams {
+            let depth = plural(stream.depth_blocks, "block");
+            table.row([stream.file.clone(), count(stream.position), depth, format!("{:.1}", stream.rate)]);
+        }
+        if table.is_empty() { String::new() } else { table.to_string() }
+    }
+}
+
+impl Counts {
+    /// The totals, with the share that says most beside each.
+    fn table(&self) -> Table {
+        let reads = self.hits + self.misses + self.late;
+        let ahead = self.used + self.late + self.wasted;
+        let mut table = Table::new([("", Side::Left), ("blocks", Side::Right), ("", Side::Right), ("", Side::Left)]);
+        let mut row = |name: &str, number: u64, share: String, of: &str| {
+            table.row([name.to_owned(), count(number), share, of.to_owned()]);
+        };
+        row("hits", self.hits, percent(self.hits, reads), "of what was read");
+        row("misses", self.misses, percent(self.misses, reads), "of what was read");
+        row("late", self.late, percent(self.late, reads), "of what was read: asked for while it was on its way");
+        row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
+        row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
+        row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of what was fetched ahead: given up too early");
+        row("errors", self.errors, String::new(), "");
+        let bytes = format!("{}, {} of it ahead", about(self.fetched_bytes), about(self.prefetched_bytes));
+        table.row(["fetched".to_owned(), String::new(), String::new(), bytes]);
+        table
+    }
+}
+
+/// A share, or a dash where there is nothing to have a share of.
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 { "–".into() } else { format!("{:.1} %", 100.0 * part as f64 / whole as f64) }
+}
+
+fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"{
+        "policy": "competitive", "memory_bytes": 536870912, "frames": 8000, "frames_free": 2000,
+        "hits": 90000, "misses": 9000, "late": 1000, "used": 7000, "wasted": 2000, "thrashed": 50,
+        "fetched_bytes": 1288490188, "prefetched_bytes": 1073741824, "errors": 3, "active_streams": 1,
+        "devices": [{"name": "cold", "hits": 5, "depth_bytes": 540672, "switch_cost_us": 10530.0,
+                     "transfer_mb_s": 51.3, "in_flight": 2}],
+        "streams": [{"file": "a\nb", "position": 1234567, "depth_blocks": 132, "rate": 400.25, "novelty": 1}]
+    }"#;
+
+    #[test]
+    fn a_sample_as_text() {
+        let text = show(SAMPLE, false).unwrap();
+        for expected in [
+            "competitive, 512.0 MiB of memory, 75.0 % of its frames in use, 1 stream active",
+            "hits      90,000  90.0 %",
+            "late       1,000   1.0 %",
+            "used       7,000  70.0 %",
+            "thrashed      50   0.5 %",
+            "1.2 GiB, 1.0 GiB of it ahead",
+            "10.53 ms",
+            "51.3 MB/s",
+            "528.0 KiB",
+            "a\\nb    1,234,567  132 blocks     400.2",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_counts_as_nothing() {
+        let text = show("{}", false).unwrap();
+        assert!(text.contains("hits           0  –"), "{text}");
+        assert!(!text.contains("device") && !text.contains("position"), "{text}");
+        assert!(show("[]", false).is_err() && show("", true).is_err());
+    }
+
+    #[test]
+    fn json_is_what_the_mount_sent_on_one_line() {
+        let text = show(SAMPLE, true).unwrap();
+        assert_eq!(text.matches('\n').count(), 1);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["streams"][0]["novelty"], 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_no_mount_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is not a forebay mount"), "{error}");
+        let error = read(&folder.path().join("missing")).unwrap_err().to_string();
+        assert!(error.contains("No such file"), "{error}");
+    }
+}

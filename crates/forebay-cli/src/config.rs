@@ -1,0 +1,188 @@
+//! The configuration file: TOML whose keys are the options themselves.
+//!
+//! ```toml
+//! log = "info"          # an option of every command
+//! [mount]               # options of `forebay mount`
+//! memory = "2GiB"
+//! allow-other = true
+//! ```
+//!
+//! A value becomes the default of its option before the command line is read. So it passes the same parser as on the
+//! command line, and what stands there or in the environment comes first.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Command};
+use toml::{Table, Value};
+
+use crate::failure;
+
+/// What is wrong with a configuration file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot read the configuration {}: {source}", file.display())]
+    Unreadable { file: PathBuf, source: std::io::Error },
+    #[error("{}: {reason}", file.display())]
+    Syntax { file: PathBuf, reason: String },
+    #[error("{}: unknown {place}; known are {known}", file.display())]
+    Unknown { file: PathBuf, place: String, known: String },
+    #[error("{}: {place} {reason}", file.display())]
+    Value { file: PathBuf, place: String, reason: String },
+}
+
+/// Makes what the file says the defaults of the options. Without a `file`, the user's own is taken if there is one.
+pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Error> {
+    let (file, wanted) = match file {
+        Some(file) => (file.to_path_buf(), true),
+        None => match usual_file() {
+            Some(file) => (file, false),
+            None => return Ok(command),
+        },
+    };
+    match std::fs::read_to_string(&file) {
+        Ok(text) => defaults(command, &file, &text),
+        Err(error) if error.kind() == ErrorKind::NotFound && !wanted => Ok(command),
+        Err(source) => Err(Error::Unreadable { file, source }),
+    }
+}
+
+/// `~/.config/forebay/config.toml`, or where `XDG_CONFIG_HOME` says.
+fn usual_file() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(folder.join("forebay/config.toml"))
+}
+
+/// The commands with the defaults that the text of a file gives.
+fn defaults(mut command: Command, file: &Path, text: &str) -> Result<Command, Error> {
+    let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
+    for (key, value) in table {
+        command = match value {
+            Value::Table(options) if command.find_subcommand(&key).is_some() => {
+                let mut subcommand = command.find_subcommand(&key).cloned().unwrap_or_default();
+                for (option, value) in options {
+                    subcommand = default(subcommand, file, Some(&key), &option, &value)?;
+                }
+                command.mut_subcommand(key, |_| subcommand)
+            }
+            value => default(command, file, None, &key, &value)?,
+        };
+    }
+    Ok(command)
+}
+
+/// A command with one more default.
+fn default(command: Command, file: &Path, table: Option<&str>, key: &str, value: &Value) -> Result<Command, Error> {
+    let file = file.to_path_buf();
+    let place = table.map_or_else(|| format!("`{key}`"), |table| format!("`{key}` in [{table}]"));
+    let Some(arg) = options(&command).find(|arg| arg.get_long() == Some(&key.replace('_', "-"))) else {
+        return Err(Error::Unknown { file, place, known: known(&command) });
+    };
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => value.to_string(),
+        other => {
+            let reason = format!("must be a text, a number or a boolean, not a value of type {}", other.type_str());
+            return Err(Error::Value { file, place, reason });
+        }
+    };
+    check(arg, &text).map_err(|reason| Error::Value { file, place, reason: format!("is wrong: {reason}") })?;
+    let id = arg.get_id().clone();
+    Ok(command.mut_arg(id, |arg| arg.default_value(text)))
+}
+
+/// Whether the option's own parser takes the value: otherwise it would be found wrong only where nothing overrules it, by
+/// a message that does not name the file.
+fn check(arg: &Arg, value: &str) -> Result<(), String> {
+    let argument = format!("--{}={value}", arg.get_long().unwrap_or_default());
+    let alone = Command::new("forebay").no_binary_name(true).disable_help_flag(true).arg(arg.clone());
+    alone.try_get_matches_from([argument]).map(|_| ()).map_err(|error| failure::in_one_line(&error))
+}
+
+/// The options of a command that a file may set.
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    let not_itself = |arg: &&Arg| !matches!(arg.get_id().as_str(), "config" | "help" | "version");
+    command.get_arguments().filter(|arg| arg.get_long().is_some() && !arg.is_hide_set()).filter(not_itself)
+}
+
+/// What a table may hold, for a message.
+fn known(command: &Command) -> String {
+    let keys = options(command).filter_map(Arg::get_long).map(str::to_owned);
+    let tables = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let tables = tables.map(|command| format!("[{}]", command.get_name()));
+    keys.chain(tables).collect::<Vec<_>>().join(", ")
+}
+
+/// A mistake of TOML, with its line.
+fn syntax(file: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+    let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    Error::Syntax { file: file.to_path_buf(), reason: format!("{line}{}", error.message().replace('\n', "; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::definitions;
+
+    /// The memory of a mount under a configuration, on a command line without it.
+    fn memory(config: &str, args: &[&str]) -> String {
+        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+        let args = ["forebay", "mount", "a", "b"].iter().chain(args);
+        let matches = command.try_get_matches_from(args).unwrap();
+        let (_, mount) = matches.subcommand().unwrap();
+        mount.get_one::<crate::size::Size>("memory").unwrap().to_string()
+    }
+
+    fn error(config: &str) -> String {
+        defaults(definitions(), Path::new("c.toml"), config).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_file_comes_before_the_default_and_after_the_command_line() {
+        assert_eq!(memory("", &[]), "512MiB");
+        assert_eq!(memory("[mount]\nmemory = '64MiB'", &[]), "64MiB");
+        assert_eq!(memory("[mount]\nmemory = '64MiB'", &["--memory", "1GiB"]), "1GiB");
+        assert_eq!(memory("[mount]\nmemory = 1048576", &[]), "1MiB");
+    }
+
+    #[test]
+    fn keys_have_dashes_or_underscores_and_flags_can_be_set() {
+        for key in ["allow-other", "allow_other"] {
+            let config = format!("[mount]\n{key} = true");
+            let command = defaults(definitions(), Path::new("c.toml"), &config).unwrap();
+            let flag = |args: &[&str]| {
+                let matches = command.clone().try_get_matches_from(["forebay", "mount"].iter().chain(args)).unwrap();
+                *matches.subcommand().unwrap().1.get_one::<bool>("allow_other").unwrap()
+            };
+            assert!(flag(&["a", "b"]), "{key}");
+            assert!(!flag(&["--allow-other=false", "a", "b"]), "{key}");
+        }
+    }
+
+    #[test]
+    fn an_option_of_every_command_stands_at_the_top() {
+        let command = defaults(definitions(), Path::new("c.toml"), "log = 'debug'").unwrap();
+        let matches = command.try_get_matches_from(["forebay", "policies"]).unwrap();
+        assert_eq!(matches.get_one::<String>("log").unwrap(), "debug");
+    }
+
+    #[test]
+    fn mistakes_name_the_file_the_key_and_what_is_known() {
+        let unknown = error("[mount]\nmemroy = 1");
+        assert!(unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are memory, policy,"), "{unknown}");
+        assert!(!unknown.contains("detached"), "{unknown}");
+        let table = error("[mounts]\nmemory = 1");
+        assert!(table.contains("unknown `mounts`; known are log, log-file, [mount], [profile]"), "{table}");
+        assert!(error("config = 'x'").contains("unknown `config`"));
+        assert!(error("[reference]\nx = 1").contains("unknown"));
+        let list = error("[mount]\nmemory = [1]");
+        assert!(list.contains("`memory` in [mount] must be a text, a number or a boolean, not a value of type array"));
+        let policy = error("[mount]\npolicy = 'psychic'");
+        assert!(policy.contains("`policy` in [mount] is wrong") && policy.contains("competitive"), "{policy}");
+        assert!(!policy.contains('\n'), "{policy}");
+        let syntax = error("log = 'info'\n[mount\n");
+        assert!(syntax.starts_with("c.toml: line 2: "), "{syntax}");
+    }
+}

@@ -1,0 +1,43 @@
+//! `--daemon`: the command starts itself once more, waits until that one says that it is ready, and leaves it to itself.
+//!
+//! A new process rather than a fork, so that no thread or lock is ever inherited half-way. Until it is ready it shares our
+//! standard error, so that what goes wrong is seen.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::failure::Failure;
+
+/// Starts this very command in the background and waits until it is ready or has failed.
+pub(crate) fn start() -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::run(format!("cannot start the background process: {error}"));
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(std::env::args_os().skip(1)).env("FOREBAY_DETACHED", "true");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
+    }
+    if line.is_empty() {
+        // It ended without being ready, and has said why.
+        let code = child.wait().map_err(failed)?.code();
+        return Err(Failure::Said(code.and_then(|code| u8::try_from(code).ok()).filter(|&code| code > 0).unwrap_or(1)));
+    }
+    crate::output::print(&line)
+}
+
+/// In the background process, before anything else: away from the terminal and its signals.
+pub(crate) fn leave_session() {
+    // Fails only where we lead a session of our own, which is as good.
+    let _ = rustix::process::setsid();
+}
+
+/// In the background process, once it has said that it is ready: lets go of everything that was inherited.
+pub(crate) fn let_go() -> std::io::Result<()> {
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    std::env::set_current_dir("/")
+}

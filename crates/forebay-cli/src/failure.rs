@@ -1,0 +1,123 @@
+//! What goes wrong, as one line on standard error and an exit code.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use crate::config;
+
+/// Why the command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line makes no sense. Also how clap hands over `--help`, which is no failure.
+    #[error("{}", in_one_line(.0))]
+    Usage(#[from] clap::Error),
+    /// The configuration file makes no sense.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// What it was asked to work on is not as it must be; nothing was done.
+    #[error("{0}")]
+    Input(String),
+    /// It ran and failed.
+    #[error("{0}")]
+    Run(String),
+    /// The background process failed with this exit code, and has said why.
+    #[error("the background process failed")]
+    Said(u8),
+}
+
+impl Failure {
+    /// Something that was given is wrong: what failed, on what, and what to do.
+    pub(crate) fn input(line: impl ToString) -> Failure {
+        Failure::Input(line.to_string())
+    }
+
+    /// It failed while it ran.
+    pub(crate) fn run(line: impl ToString) -> Failure {
+        Failure::Run(line.to_string())
+    }
+
+    /// 1, it ran and failed; 2, bad input.
+    fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) | Failure::Config(_) | Failure::Input(_) => 2,
+            Failure::Run(_) => 1,
+            &Failure::Said(code) => code,
+        }
+    }
+
+    /// Says it and gives the exit code. Help and version go to standard output and are a success.
+    pub(crate) fn report(&self) -> ExitCode {
+        if let Failure::Usage(error) = self
+            && is_help(error)
+        {
+            // Nobody is left to tell if the output is closed.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+        if let Failure::Said(code) = *self {
+            return ExitCode::from(code);
+        }
+        let (bold, plain) = if coloured(&std::io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        let _ = writeln!(std::io::stderr(), "{bold}error:{plain} {}", self.to_string().replace('\n', "; "));
+        ExitCode::from(self.code())
+    }
+}
+
+/// Whether this is the text of `--help`, of `--version`, or the help for somebody who gave nothing at all.
+fn is_help(error: &clap::Error) -> bool {
+    use clap::error::ErrorKind::*;
+    matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
+/// Whether colours may go there: only to a terminal, and not if `NO_COLOR` is set.
+pub(crate) fn coloured(stream: &impl IsTerminal) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// clap's message without its ornaments: the reason, the hints, and where help is.
+pub(crate) fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let mut line = String::new();
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        if part.starts_with("For more information") {
+            continue;
+        }
+        let part = part.strip_prefix("error: ").unwrap_or(part);
+        let part = part.strip_prefix("Usage: ").map_or_else(|| part.to_owned(), |usage| format!("usage: {usage}"));
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') { " " } else { "; " });
+        }
+        line.push_str(&part);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::definitions;
+
+    fn line(args: &[&str]) -> String {
+        in_one_line(&definitions().try_get_matches_from(["forebay"].iter().chain(args)).unwrap_err())
+    }
+
+    #[test]
+    fn clap_speaks_in_one_line() {
+        assert_eq!(
+            line(&["mount"]),
+            "the following required arguments were not provided: <PLACE>...; usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"
+        );
+        let policy = line(&["mount", "a", "b", "--policy", "psychic"]);
+        assert!(
+            policy.starts_with(
+                "invalid value 'psychic' for '--policy <NAME>': unknown policy 'psychic'; known are none, "
+            ),
+            "{policy}"
+        );
+        let memory = line(&["mount", "a", "b", "--memory", "much"]);
+        assert!(memory.contains("'much'") && memory.contains("512MiB"), "{memory}");
+        let command = line(&["munt"]);
+        assert!(command.contains("unrecognized subcommand 'munt'") && command.contains("'mount'"), "{command}");
+    }
+}

@@ -1,0 +1,269 @@
+//! Every option, defined once: its name, meaning, default and parser stand here and nowhere else.
+//!
+//! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the environment and `allow-other`
+//! (or `allow_other`) in the table of its command in the TOML file (`config.rs`); `docs/cli.md` is written from here too
+//! (`reference.rs`). The command line comes before the environment, that before the file, that before the default.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+
+use crate::config;
+use crate::failure::Failure;
+use crate::period::Period;
+use crate::presets::{Policy, UnknownPolicy};
+use crate::size::Size;
+
+/// A read cache that looks ahead: it learns what each reader will want and fetches it in time, in pieces large enough to
+/// be cheap, within one memory budget.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Forebay {
+    /// Take options from this TOML file instead of ~/.config/forebay/config.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// What to log: off, error, warn, info, debug or trace, or a level by module as in `warn,forebay_live=debug`
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    pub(crate) log: String,
+
+    /// Append the log to this file instead of standard error
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make sources readable under a folder, through the cache, until interrupted or unmounted
+    Mount(Mount),
+    /// Measure what a switch to another place and a transfer cost on a disk, a folder or an object store
+    Profile(Profile),
+    /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain
+    Stats(Stats),
+    /// List the policies, with their papers
+    Policies(Policies),
+    /// Show what looking ahead gains: concurrent readers of a slow disk, modelled in real time, under three policies
+    Demo(Demo),
+    /// Print docs/cli.md
+    #[command(hide = true)]
+    Reference,
+}
+
+/// `forebay mount`
+#[derive(Debug, Args)]
+#[command(override_usage = "forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>")]
+pub(crate) struct Mount {
+    /// What to read, then the empty folder to read it at. A source is a folder or a URL such as s3://bucket/prefix;
+    /// NAME=SOURCE gives it a folder of its own, which several sources need
+    // One list, split in code: two would make clap take `SOURCE` before an option for the mount point.
+    #[arg(required = true, num_args = 1.., value_name = "PLACE")]
+    pub(crate) places: Vec<OsString>,
+
+    /// Memory for everything: data, what is being fetched, and bookkeeping
+    #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
+    pub(crate) memory: Size,
+
+    /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
+    #[arg(long, short, value_name = "NAME", default_value = "competitive", value_parser = policy)]
+    pub(crate) policy: String,
+
+    /// Where the object store answers, if not at its provider's usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+
+    /// The region of the object store
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+
+    /// Let other users read too, as far as owners and modes let them
+    #[arg(long)]
+    pub(crate) allow_other: bool,
+
+    /// Return once the mount is ready, and go on in the background
+    #[arg(long, short)]
+    pub(crate) daemon: bool,
+
+    /// Threads that answer the kernel; one for each processor unless said
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+
+    /// For how long names and attributes are taken as unchanged
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) ttl: Period,
+
+    /// Write every event that the policies are given to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Slow the sources down to the pace of this modelled device
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) pace: Option<String>,
+
+    /// Set for the process that goes on in the background
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+/// `forebay profile`
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    /// A folder, a large file, a disk, or the URL of an object store
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: OsString,
+
+    /// How long to measure
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = value_parser!(u16).range(1..=120))]
+    #[arg(env = "FOREBAY_PROFILE_SECONDS")]
+    pub(crate) seconds: u16,
+
+    /// Where the object store answers, if not at its provider's usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+
+    /// The region of the object store
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `forebay stats`
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Where it is mounted
+    #[arg(value_name = "MOUNTPOINT")]
+    pub(crate) mountpoint: PathBuf,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show them anew every second, until interrupted
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+}
+
+/// `forebay policies`
+#[derive(Debug, Args)]
+pub(crate) struct Policies {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `forebay demo`
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// How long to measure, in all
+    #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = value_parser!(u16).range(5..=600))]
+    #[arg(env = "FOREBAY_DEMO_SECONDS")]
+    pub(crate) seconds: u16,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Reads the command line, the environment and the configuration file.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay, Failure> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // The file changes defaults, so it must be known before the options are read in earnest.
+    let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
+    let file = first.try_get_one::<PathBuf>("config").ok().flatten();
+    let matches = config::apply(definitions(), file.map(PathBuf::as_path))?.try_get_matches_from(&args)?;
+    Ok(Forebay::from_arg_matches(&matches)?)
+}
+
+/// The commands and their options, complete with what follows by rule.
+pub(crate) fn definitions() -> clap::Command {
+    complete(Forebay::command())
+}
+
+fn complete(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| in_environment(switch(arg))).mut_subcommands(complete)
+}
+
+/// A flag may be given a value, so that `--daemon=false` overrules the environment and the file.
+fn switch(arg: Arg) -> Arg {
+    if !matches!(arg.get_action(), ArgAction::SetTrue) {
+        return arg;
+    }
+    let arg = arg.action(ArgAction::Set).value_parser(BoolishValueParser::new()).value_name("BOOL");
+    arg.num_args(0..=1).require_equals(true).default_missing_value("true").default_value("false")
+}
+
+/// The variable of an option is its name, unless it was given another: `--ttl` is `FOREBAY_TTL`.
+fn in_environment(arg: Arg) -> Arg {
+    match arg.get_long() {
+        Some(long) if arg.get_env().is_none() => {
+            let variable = format!("FOREBAY_{}", long.to_uppercase().replace('-', "_"));
+            arg.env(variable).hide_env_values(true)
+        }
+        _ => arg.hide_env_values(true),
+    }
+}
+
+/// A policy stays a name until the engine is made of it; here it only has to be one.
+fn policy(name: &str) -> Result<String, UnknownPolicy> {
+    name.parse::<Policy>().map(|_| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mount(args: &[&str]) -> Mount {
+        let args = ["forebay", "--config", "/dev/null", "mount"].iter().chain(args).map(OsString::from);
+        match parse(args).unwrap().command {
+            Command::Mount(mount) => mount,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        definitions().debug_assert();
+    }
+
+    #[test]
+    fn options_may_stand_anywhere_among_the_places() {
+        for args in [
+            ["a", "b", "c", "--memory", "1GiB"],
+            ["--memory", "1GiB", "a", "b", "c"],
+            ["a", "b", "--memory", "1GiB", "c"],
+            ["a", "-m", "1GiB", "b", "c"],
+        ] {
+            let mount = mount(&args);
+            assert_eq!(mount.places, ["a", "b", "c"], "{args:?}");
+            assert_eq!(mount.memory.bytes(), 1 << 30, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn a_flag_can_be_taken_back() {
+        assert!(!mount(&["a", "b"]).daemon);
+        assert!(mount(&["--daemon", "a", "b"]).daemon);
+        assert!(mount(&["-d", "a", "b"]).daemon);
+        assert!(!mount(&["--daemon=false", "a", "b"]).daemon);
+    }
+
+    #[test]
+    fn every_option_has_a_variable_of_its_name() {
+        for command in definitions().get_subcommands() {
+            for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
+                let variable = arg.get_env().unwrap().to_string_lossy().into_owned();
+                let name = arg.get_long().unwrap().to_uppercase().replace('-', "_");
+                assert!(variable.starts_with("FOREBAY_") && variable.ends_with(&name), "{variable}");
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `docs/cli.md`, written from the definitions of the options. A test compares; `cargo xtask docs` writes it anew.
+
+use clap::{Arg, Command};
+
+use crate::failure::Failure;
+use crate::{options, output};
+
+const INTRODUCTION: &str = "\
+<!-- Written by `cargo xtask docs`. -->
+
+# The forebay command
+
+An option given on the command line comes before the environment, that before the configuration file, and that before the
+default. The configuration file is `~/.config/forebay/config.toml`, unless `--config` or `FOREBAY_CONFIG` names another; it
+has a table for each command, and options of every command stand above the tables:
+
+```toml
+log = \"info\"
+
+[mount]
+memory = \"2GiB\"
+allow-other = true
+```
+
+Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, everything else is binary); times are `1s`,
+`500ms`, `2m` or `1h`. Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done.
+";
+
+/// Prints the page.
+pub(crate) fn run() -> Result<(), Failure> {
+    output::print(&page(options::definitions()))
+}
+
+fn page(mut definitions: Command) -> String {
+    definitions.build();
+    let mut page = INTRODUCTION.to_owned();
+    let global: Vec<&Arg> = shown(&definitions).filter(|arg| arg.is_global_set()).collect();
+    page.push_str("\n## Options of every command\n\n");
+    page.push_str(&table(&global));
+    for command in
+        definitions.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
+    {
+        page.push_str(&section(command));
+    }
+    page
+}
+
+/// The options that a reader should know, in the order of their definition.
+fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
+    let own = |arg: &&Arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version");
+    command.get_arguments().filter(own)
+}
+
+/// What a command is for, how it is called, what it takes.
+fn section(command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    let mut text = format!("\n## forebay {}\n\n{about}.\n\n```\n{usage}\n```\n\n", command.get_name());
+    for arg in shown(command).filter(|arg| arg.is_positional()) {
+        text.push_str(&format!("`{}`: {}.\n\n", names(arg), meaning(arg)));
+    }
+    let options: Vec<&Arg> = shown(command).filter(|arg| !arg.is_positional() && !arg.is_global_set()).collect();
+    text.push_str(&table(&options));
+    text
+}
+
+fn table(options: &[&Arg]) -> String {
+    let mut text = "| option | environment | file | default | meaning |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for arg in options {
+        let variable = arg.get_env().map(|name| code(&name.to_string_lossy())).unwrap_or_default();
+        // The file cannot name the file.
+        let key = arg.get_long().filter(|&long| long != "config").map(code).unwrap_or_default();
+        let default: Vec<String> =
+            arg.get_default_values().iter().map(|value| code(&value.to_string_lossy())).collect();
+        let row = [code(&names(arg)), variable, key, default.join(" "), format!("{}{}", meaning(arg), values(arg))];
+        let row: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    text
+}
+
+/// `--memory <SIZE>, -m`, or the name of a place.
+fn names(arg: &Arg) -> String {
+    let value = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string).unwrap_or_default();
+    let flag = arg.is_require_equals_set();
+    match (arg.get_long(), arg.get_short()) {
+        (None, _) => value,
+        (Some(long), short) => {
+            let short = short.map(|short| format!(", -{short}")).unwrap_or_default();
+            if flag { format!("--{long}{short}") } else { format!("--{long} <{value}>{short}") }
+        }
+    }
+}
+
+fn meaning(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The values that an option can have, if they are few; those of a flag go without saying.
+fn values(arg: &Arg) -> String {
+    if arg.is_require_equals_set() {
+        return String::new();
+    }
+    let values: Vec<String> = arg.get_possible_values().iter().map(|value| code(value.get_name())).collect();
+    if values.is_empty() { String::new() } else { format!("; one of {}", values.join(", ")) }
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}

@@ -1,0 +1,171 @@
+//! The real command, as a shell runs it: output, exit codes, and where an option's value comes from.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The command in an environment of its own, with `home` as the user's folder.
+fn forebay(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.args(args).env_clear().env("HOME", home).current_dir(home).stdin(Stdio::null());
+    command
+}
+
+/// Runs it in an empty home.
+fn run(args: &[&str]) -> Output {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    forebay(home.path(), args).output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// It must have refused with exit code 2, nothing on standard output and one line that holds all of `expected`.
+fn refused(output: &Output, expected: &[&str]) {
+    let line = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(stdout(output), "");
+    assert!(line.starts_with("error: ") && line.matches('\n').count() == 1, "{line}");
+    for part in expected {
+        assert!(line.contains(part), "{part:?} is not in {line}");
+    }
+}
+
+#[test]
+fn help_and_version_succeed_on_standard_output() {
+    for command in ["mount", "profile", "stats", "policies", "demo"] {
+        assert!(stdout(&run(&["--help"])).contains(command));
+        let help = run(&[command, "--help"]);
+        assert_eq!(help.status.code(), Some(0));
+        assert!(stdout(&help).contains("Usage: forebay"), "{command}");
+    }
+    let version = run(&["--version"]);
+    assert_eq!(
+        (version.status.code(), stdout(&version)),
+        (Some(0), format!("forebay {}\n", env!("CARGO_PKG_VERSION")))
+    );
+}
+
+#[test]
+fn nothing_asked_is_bad_usage_and_shows_help() {
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("Usage: forebay"));
+}
+
+#[test]
+fn bad_usage_is_one_line_and_exit_code_2() {
+    refused(&run(&["munt"]), &["unrecognized subcommand 'munt'", "'mount'"]);
+    refused(&run(&["mount"]), &["usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"]);
+    refused(&run(&["mount", "/srv"]), &["only /srv was given", "mount point"]);
+    refused(&run(&["mount", "a", "b", "--memory", "lots"]), &["'lots'", "--memory", "512MiB, 1G, 64k"]);
+    refused(&run(&["mount", "a", "b", "--ttl", "soon"]), &["'soon'", "--ttl", "500ms"]);
+    refused(&run(&["mount", "a", "b", "--threads", "0"]), &["--threads", "1..=256"]);
+    refused(&run(&["mount", "a", "b", "--memmory", "1G"]), &["--memmory", "'--memory'"]);
+    refused(&run(&["profile", ".", "--seconds", "121"]), &["--seconds", "1..=120"]);
+}
+
+#[test]
+fn an_unknown_policy_is_answered_with_the_known_ones() {
+    for policy in ["psychic", "linux+psychic", "linux+competitive", ""] {
+        let output = run(&["mount", "a", "b", "--policy", policy]);
+        refused(&output, &[&format!("unknown policy '{policy}'"), "none", "linux", "competitive", "lru"]);
+    }
+}
+
+#[test]
+fn policies_are_listed_for_people_and_programs() {
+    let table = stdout(&run(&["policies"]));
+    assert!(table.starts_with("policy"), "{table}");
+    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["policies", "--json"]))).expect("JSON");
+    let policies = json.as_array().expect("an array");
+    for policy in policies {
+        let field = |name: &str| policy[name].as_str().unwrap_or_else(|| panic!("{policy} has no {name}")).to_owned();
+        let line = table.lines().find(|line| line.starts_with(&format!("{} ", field("name"))));
+        let line = line.unwrap_or_else(|| panic!("{policy} is not in\n{table}"));
+        assert!(line.contains(&field("line")) && line.contains(&field("paper")), "{line}");
+        assert!(!field("axis").is_empty());
+    }
+    for name in ["none", "one-block", "fixed", "linux", "aggressive", "competitive", "lru"] {
+        assert!(policies.iter().any(|policy| policy["name"] == name), "{name}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let mut child =
+        forebay(home.path(), &["policies"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    // Closed before the command has written: it gets EPIPE, as before `head`.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn stats_of_what_is_no_mount() {
+    refused(&run(&["stats", "."]), &[". is not a forebay mount"]);
+    refused(&run(&["stats", "missing"]), &["missing", "No such file"]);
+}
+
+/// The memory that a mount would have, by the log; it never gets as far as mounting, since there is no source.
+fn memory(config: Option<&str>, environment: Option<&str>, argument: Option<&str>) -> String {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    if let Some(config) = config {
+        let folder = home.path().join(".config/forebay");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("config.toml"), config).expect("a file");
+    }
+    let argument = argument.map(|memory| format!("--memory={memory}"));
+    let args: Vec<&str> =
+        ["mount", "missing", "point", "--log", "debug"].into_iter().chain(argument.as_deref()).collect();
+    let mut command = forebay(home.path(), &args);
+    if let Some(memory) = environment {
+        command.env("FOREBAY_MEMORY", memory);
+    }
+    let log = stderr(&command.output().expect("the command starts"));
+    let (_, after) = log.split_once("memory: Size(").unwrap_or_else(|| panic!("no memory in {log}"));
+    after.split_once(')').map(|(bytes, _)| bytes.to_owned()).expect("closed")
+}
+
+#[test]
+fn the_command_line_comes_before_the_environment_before_the_file_before_the_default() {
+    let file = Some("[mount]\nmemory = 3");
+    assert_eq!(memory(file, Some("2"), Some("1")), "1");
+    assert_eq!(memory(None, Some("2"), Some("1")), "1");
+    assert_eq!(memory(file, None, Some("1")), "1");
+    assert_eq!(memory(file, Some("2"), None), "2");
+    assert_eq!(memory(file, None, None), "3");
+    assert_eq!(memory(None, None, None), (512 << 20).to_string());
+}
+
+#[test]
+fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let file = home.path().join("my.toml");
+    let with = |text: &str| {
+        std::fs::write(&file, text).expect("a file");
+        forebay(home.path(), &["policies", "--config", "my.toml"]).output().expect("the command starts")
+    };
+    refused(&with("[mount]\nmemroy = 1"), &["my.toml", "`memroy` in [mount]", "memory, policy, endpoint"]);
+    refused(&with("[munt]\n"), &["my.toml", "`munt`", "[mount]"]);
+    refused(&with("[mount]\nmemory = 'lots'"), &["my.toml", "`memory` in [mount]", "512MiB"]);
+    refused(&with("[mount]\nallow-other = 'perhaps'"), &["my.toml", "`allow-other` in [mount]", "perhaps"]);
+    refused(&with("[mount\n"), &["my.toml", "line 1"]);
+    assert_eq!(with("[mount]\nmemory = '1G'\n[demo]\nseconds = 7").status.code(), Some(0));
+    refused(&run(&["policies", "--config", "missing.toml"]), &["missing.toml", "No such file"]);
+    let by_variable =
+        forebay(home.path(), &["policies"]).env("FOREBAY_CONFIG", "absent.toml").output().expect("starts");
+    refused(&by_variable, &["absent.toml"]);
+}
+
+#[test]
+fn the_page_of_options_is_up_to_date() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).expect("docs/cli.md");
+    assert!(page == stdout(&run(&["reference"])), "docs/cli.md is out of date: run `cargo xtask docs`");
+}

@@ -1,0 +1,115 @@
+//! Everything that must hold before a change lands, in one run: checks first, since they are quick, then all tests.
+//!
+//! All of it uses the dev profile, so that nothing is compiled twice but what clippy checks.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::leftovers::{self, Leftovers};
+use crate::run::{answers, cargo, heading, succeeds};
+use crate::tally::Tally;
+use crate::{licences, lint, tools};
+
+/// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests. Whether all is well.
+pub(crate) fn test(args: &[String]) -> Result<bool> {
+    let before = Leftovers::now();
+    let mut failed = Vec::new();
+    tools::fetch();
+    if args.is_empty() {
+        failed = failing_checks();
+    }
+    let mut tally = Tally::default();
+    heading("tests");
+    let passed = tests(args, &mut tally).context("cannot run cargo test")?;
+    if !passed && tally.failed == 0 {
+        failed.push("cargo test (it did not compile, or a test binary died)");
+    }
+    heading("what is left behind");
+    if !leftovers::report(&before) {
+        failed.push("left behind");
+    }
+    tally.failed += failed.len() as u64;
+    println!();
+    if !failed.is_empty() {
+        println!("FAILED: {}", failed.join(", "));
+    }
+    println!("{tally}");
+    Ok(tally.failed == 0)
+}
+
+/// Everything but the tests; whether all is well.
+pub(crate) fn check() -> bool {
+    let failed = failing_checks();
+    if failed.is_empty() {
+        println!("\nall checks hold");
+    } else {
+        println!("\nFAILED: {}", failed.join(", "));
+    }
+    failed.is_empty()
+}
+
+/// A check: its name and whether it holds.
+type Check = (&'static str, fn() -> bool);
+
+/// Runs every check and names those that fail; the first failure does not hide the others.
+fn failing_checks() -> Vec<&'static str> {
+    let checks: [Check; 5] = [
+        ("format", || succeeds(&mut cargo(&["fmt", "--all", "--check"]))),
+        ("the repository's rules", lint::report),
+        ("licences", licences_hold),
+        ("clippy", clippy),
+        ("documentation", documentation),
+    ];
+    let mut failed = Vec::new();
+    for (name, holds) in checks {
+        heading(name);
+        if !holds() {
+            failed.push(name);
+        }
+    }
+    failed
+}
+
+fn clippy() -> bool {
+    succeeds(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+}
+
+fn documentation() -> bool {
+    let mut rustdoc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    succeeds(rustdoc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// By cargo-deny where it is installed; building it would take longer than all tests, so else by our own reading of the
+/// same `deny.toml`.
+fn licences_hold() -> bool {
+    if answers(&mut cargo(&["deny", "--version"])) {
+        return succeeds(&mut cargo(&["deny", "--offline", "check", "licenses", "bans", "sources"]));
+    }
+    licences::report()
+}
+
+/// Runs `cargo test` and shows its output as it comes; whether it succeeded.
+fn tests(args: &[String], tally: &mut Tally) -> Result<bool> {
+    // What the caller gives after `--` is for the test binaries, where our own flag goes too.
+    let (ours, theirs) = match args.iter().position(|arg| arg == "--") {
+        Some(at) => (&args[..at], &args[at + 1..]),
+        None => (args, &[][..]),
+    };
+    let mut command: Command = cargo(&["test", "--no-fail-fast"]);
+    if ours.is_empty() {
+        command.arg("--workspace");
+    }
+    command.args(ours).args(["--", "--show-output"]).args(theirs);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().context("cargo test has no output")?;
+    for line in BufReader::new(output).split(b'\n') {
+        // Tests of odd names may print bytes that are no text.
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        if tally.line(&line) {
+            println!("{line}");
+        }
+    }
+    Ok(child.wait()?.success())
+}

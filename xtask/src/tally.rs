@@ -1,0 +1,119 @@
+//! Adding up what `cargo test` prints, and showing it as it comes.
+//!
+//! Tests run with `--show-output`, because a test that was skipped says so in output that would otherwise be hidden. What
+//! passing tests printed is swallowed here again, except those lines.
+
+use std::fmt;
+
+/// How a test says that it could not run (`forebay_testkit::tools::skip`).
+const SKIPPED: &str = "=== SKIPPED:";
+
+/// The sum over all test binaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Tests that ran and passed.
+    pub(crate) passed: u64,
+    /// Tests that failed, and checks that did.
+    pub(crate) failed: u64,
+    /// Tests that were ignored, or that lacked a part.
+    pub(crate) skipped: u64,
+    /// Tests of the current binary that lacked a part: its result will count them as passed.
+    lacking: u64,
+    hidden: bool,
+}
+
+impl Tally {
+    /// Takes a line of output; whether it is to be shown.
+    pub(crate) fn line(&mut self, line: &str) -> bool {
+        if let Some([passed, failed, ignored]) = result(line) {
+            self.passed += passed.saturating_sub(self.lacking);
+            self.failed += failed;
+            self.skipped += ignored + self.lacking;
+            self.lacking = 0;
+            self.hidden = false;
+            return true;
+        }
+        match line.trim_end() {
+            "successes:" => self.hidden = true,
+            "failures:" => self.hidden = false,
+            _ => {}
+        }
+        if line.contains(SKIPPED) {
+            self.lacking += 1;
+            return true;
+        }
+        !self.hidden
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// The counts of `test result: ok. 12 passed; 0 failed; 1 ignored; …`.
+fn result(line: &str) -> Option<[u64; 3]> {
+    let (_verdict, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
+    let count = |what: &str| {
+        let number = counts.split(';').find_map(|part| part.trim().strip_suffix(what))?;
+        number.trim().parse().ok()
+    };
+    Some([count("passed")?, count("failed")?, count("ignored")?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds a whole output; returns the sum and the lines that are shown.
+    fn tally(output: &str) -> (String, Vec<&str>) {
+        let mut tally = Tally::default();
+        let shown = output.lines().filter(|line| tally.line(line)).collect();
+        (tally.to_string(), shown)
+    }
+
+    #[test]
+    fn sums_over_binaries() {
+        let (sum, _) = tally(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+             test result: FAILED. 2 passed; 5 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.00s",
+        );
+        assert_eq!(sum, "5 passed, 5 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_test_that_lacked_a_part_counts_as_skipped_and_is_heard() {
+        let (sum, shown) = tally(
+            "running 2 tests\n\
+             test a ... ok\n\
+             test b ... ok\n\
+             \n\
+             successes:\n\
+             ---- a stdout ----\n\
+             chatter\n\
+             === SKIPPED: nginx is missing ===\n\
+             \n\
+             successes:\n    a\n    b\n\
+             test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        assert_eq!(sum, "1 passed, 0 failed, 1 skipped");
+        assert!(shown.contains(&"=== SKIPPED: nginx is missing ==="), "{shown:?}");
+        assert!(!shown.contains(&"chatter"), "{shown:?}");
+    }
+
+    #[test]
+    fn what_failed_is_shown_in_full() {
+        let (_, shown) = tally(
+            "successes:\nnoise\nfailures:\n---- b stdout ----\npanicked\ntest result: FAILED. 0 passed; 1 failed; 0 ignored",
+        );
+        assert_eq!(shown.len(), 4, "{shown:?}");
+        assert!(shown.contains(&"panicked"));
+    }
+
+    #[test]
+    fn text_that_only_resembles_a_result_is_not_counted() {
+        let (sum, _) = tally("test result: fine\nassertion: test result: ok. many passed; 0 failed; 0 ignored");
+        assert_eq!(sum, "0 passed, 0 failed, 0 skipped");
+    }
+}

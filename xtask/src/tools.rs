@@ -1,0 +1,95 @@
+//! The programs that tests need beside Rust: an S3 server, a web server, load generators, FUSE's mount program.
+//!
+//! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI and is skipped
+//! elsewhere (`forebay_testkit::need!`).
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::run::{answers, heading, succeeds};
+use crate::target;
+
+/// The S3 server of the tests, as `go install` takes it. Pinned, so that a test fails for our reasons only.
+const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
+
+/// A program of Debian: its name and the package that brings it.
+const DEBIAN: [(&str, &str); 5] =
+    [("nginx", "nginx-light"), ("wrk", "wrk"), ("fio", "fio"), ("fusermount3", "fuse3"), ("sqlite3", "sqlite3")];
+
+/// Fetches what is missing; whether everything is there now.
+pub(crate) fn fetch() -> bool {
+    heading("tools");
+    let mut missing: Vec<String> = Vec::new();
+    if let Err(reason) = versitygw() {
+        missing.push(format!("versitygw ({reason})"));
+    }
+    if let Err(reason) = debian() {
+        missing.extend(absent().iter().map(|(program, package)| format!("{program} (package {package}: {reason})")));
+    }
+    if missing.is_empty() {
+        println!("everything that tests need is there");
+    } else {
+        println!("=== MISSING, the tests that need them cannot run: {} ===", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+/// Builds the S3 server into `target/tools`, unless it is there.
+fn versitygw() -> Result<(), String> {
+    let folder = target().join("tools");
+    if find("versitygw").is_some() {
+        return Ok(());
+    }
+    if !answers(Command::new("go").arg("version")) {
+        return Err("no Go to build it with".into());
+    }
+    println!("building {VERSITYGW}, a minute or two");
+    let built = succeeds(Command::new("go").args(["install", VERSITYGW]).env("GOBIN", folder).stdin(Stdio::null()));
+    if built { Ok(()) } else { Err("`go install` failed".into()) }
+}
+
+/// Installs the missing programs of Debian, if this is a Debian and we may.
+fn debian() -> Result<(), String> {
+    let packages: Vec<&str> = absent().iter().map(|&(_, package)| package).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    if !answers(Command::new("apt-get").arg("--version")) {
+        return Err("no apt-get here".into());
+    }
+    if !is_root() {
+        return Err(format!("not root: run `apt-get install {}`", packages.join(" ")));
+    }
+    println!("installing {}", packages.join(" "));
+    succeeds(&mut apt(&["update", "-q"]));
+    succeeds(apt(&["install", "-q", "-y", "--no-install-recommends"]).args(&packages));
+    if absent().is_empty() { Ok(()) } else { Err("apt-get did not install it".into()) }
+}
+
+/// `apt-get` that asks nothing and starts no service: runlevel 1 is the one in which a package starts none.
+fn apt(args: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(args).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdin(Stdio::null());
+    command
+}
+
+fn absent() -> Vec<(&'static str, &'static str)> {
+    DEBIAN.into_iter().filter(|(program, _)| find(program).is_none()).collect()
+}
+
+/// Where a program is: in `target/tools`, on the PATH or in `/usr/sbin`, which is where tests look as well.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::iter::once(target().join("tools"))
+        .chain(std::env::split_paths(&path))
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// Whether our effective user is root, from the kernel's own account of us.
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    uids.split_whitespace().nth(1) == Some("0")
+}
