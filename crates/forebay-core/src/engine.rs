@@ -62,7 +62,7 @@ pub struct Setup {
 /// No piece is larger, in bytes: beyond this even the longest latency is paid for.
 pub const MAX_PIECE_BYTES: u32 = 16 << 20;
 
-/// The longest read that is handled whole, in bytes; one FUSE request.
+/// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a block it spans one more.
 const MAX_READ_BYTES: u32 = 1 << 20;
 
 /// A device as the core sees it.
@@ -307,7 +307,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     fn longest_read(&self) -> u32 {
-        (MAX_READ_BYTES / self.setup.block_bytes).min(self.setup.frames / 4).max(1)
+        (MAX_READ_BYTES / self.setup.block_bytes + 1).min(self.setup.frames / 4).max(1)
     }
 
     fn free_frames(&self) -> u32 {

@@ -10,7 +10,7 @@ pub const BLOCK: usize = 4096;
 const PROCESS: u64 = 10 << 20;
 
 /// Frames without which reads of 1 MiB cannot be handled four at a time.
-const LEAST_FRAMES: u64 = 1024;
+const LEAST_FRAMES: u64 = 4 * 257;
 
 /// The budget does not even hold the bookkeeping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

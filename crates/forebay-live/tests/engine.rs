@@ -197,7 +197,7 @@ fn a_changed_flight_is_noticed() {
     read_all(&engine, &[pattern(6_000_000, 5, Faults::default())], 2, 10);
     drop(engine);
     let flight = std::fs::read_to_string(&path).unwrap();
-    let changed = flight.replacen("\"len\":16", "\"len\":15", 1);
+    let changed = flight.replacen("{\"Fetch\":{\"io\":0,", "{\"Fetch\":{\"io\":9,", 1);
     assert_ne!(flight, changed);
     std::fs::write(&path, changed).unwrap();
     assert_ne!(flight::replay(&path).unwrap().differs_at, None);

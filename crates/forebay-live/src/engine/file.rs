@@ -66,7 +66,7 @@ impl OpenFile {
     }
 
     /// Reads and calls `then` with what was read: at once, on this thread, if everything is in memory, otherwise later on
-    /// a thread of the engine or of a source. At most 1 MiB is read at a time; more is cut short.
+    /// a thread of the engine or of a source. At least 1 MiB is read whole; more may be cut short.
     pub fn read_then(&self, handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
         let len = self.clip(offset, len);
         if len == 0 {
