@@ -16,7 +16,7 @@ use crate::rotation::{Rotation, Spindle, Sweep, Switches};
 use crate::seek_curve::SeekCurve;
 use crate::segment_cache::{Cache, Segments};
 use crate::zones::{Geometry, Place, SECTOR, Zones};
-use crate::{Model, Request};
+use crate::{Model, Request, moment};
 
 /// A disk as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Description {
     pub zones: Zones,
 }
 
+/// The longest time that a description may give, milliseconds.
+pub(crate) const LONGEST_MS: f64 = 1e6;
+
 /// The model of a disk.
 #[derive(Clone, Debug)]
 pub struct Disk {
@@ -68,13 +71,12 @@ impl Disk {
     /// The disk of a description, its arm at the rim; or what is wrong with the description.
     pub fn new(description: &Description) -> Result<Disk, &'static str> {
         let d = description;
-        let positive = |x: f64| x.is_finite() && x > 0.0;
-        let not_negative = |x: f64| x.is_finite() && x >= 0.0;
-        if !positive(d.rpm) || !positive(d.bus_mb_s) {
-            return Err("`rpm` and `bus_mb_s` must be positive");
+        // Beyond these bounds is no disk, and arithmetic that nobody wants.
+        if !(1.0..=1e6).contains(&d.rpm) || !(1e-3..=1e6).contains(&d.bus_mb_s) {
+            return Err("`rpm` must be 1 to 1,000,000, `bus_mb_s` 0.001 to 1,000,000");
         }
-        if ![d.overhead_ms, d.head_switch_ms, d.cylinder_switch_ms].into_iter().all(not_negative) {
-            return Err("times must be finite and not negative");
+        if ![d.overhead_ms, d.head_switch_ms, d.cylinder_switch_ms].iter().all(|ms| (0.0..=LONGEST_MS).contains(ms)) {
+            return Err("times must be 0 to 1,000,000 ms");
         }
         d.seek.check()?;
         let revolution = 60e9 / d.rpm;
@@ -163,7 +165,7 @@ impl Model for Disk {
         self.read_on(ready, end, on_board);
         let bus = (end - first) as f64 * SECTOR as f64 * self.bus;
         let last = SECTOR as f64 * self.bus;
-        Instant((media + last).max(ready + bus).ceil() as u64)
+        moment((media + last).max(ready + bus), at)
     }
 
     fn channels(&self) -> u32 {

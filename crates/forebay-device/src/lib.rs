@@ -71,3 +71,9 @@ pub trait Queue: Send {
     /// Removes the request that is complete at or before `at`, earliest first.
     fn complete(&mut self, at: Instant) -> Option<u64>;
 }
+
+/// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`: after a hundred days a
+/// float is coarser than a nanosecond.
+fn moment(nanos: f64, at: Instant) -> Instant {
+    Instant(nanos.ceil() as u64).max(at)
+}

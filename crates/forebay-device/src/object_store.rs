@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pipe::Pipe;
 use crate::random::Random;
-use crate::{Model, Request};
+use crate::{Model, Request, moment};
 
 /// An object store as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Model for ObjectStore {
             if self.sigma == 0.0 { self.median } else { self.median * (self.sigma * self.random.normal()).exp() };
         let start = at.0 as f64;
         let own = start + first + request.len as f64 * 1e9 / self.rate;
-        Instant(own.max(self.pipe.book(start, request.len)).ceil() as u64)
+        moment(own.max(self.pipe.book(start, request.len)), at)
     }
 
     fn channels(&self) -> u32 {

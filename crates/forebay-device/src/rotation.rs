@@ -75,7 +75,7 @@ impl Sweep {
                 let switch = if next.cylinder == place.cylinder { switches.head } else { switches.cylinder };
                 let end_angle = place.angle + here as f64 / place.sectors as f64;
                 let mut gap = turn(end_angle, next.angle) * spindle.revolution;
-                while gap + SAME * spindle.revolution < switch {
+                if gap + SAME * spindle.revolution < switch {
                     gap += spindle.revolution;
                 }
                 at += gap;

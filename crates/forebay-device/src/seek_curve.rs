@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk::LONGEST_MS;
+
 /// A seek curve as it is written in a description. Distances are in `unit`, times in milliseconds. No distance, no time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,14 +51,15 @@ pub struct TwoPart {
 impl SeekCurve {
     /// What is wrong with the description, if anything.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let finite = |x: f64| x.is_finite() && x >= 0.0;
+        let distance = |x: f64| x.is_finite() && x >= 0.0;
+        let ms = |x: f64| (0.0..=LONGEST_MS).contains(&x);
         match (&self.two_part, self.points.as_slice()) {
-            (Some(f), []) if [f.a_ms, f.b_ms, f.knee, f.c_ms, f.e_ms].into_iter().all(finite) => Ok(()),
-            (Some(_), []) => Err("the numbers of `seek.two_part` must be finite and not negative"),
+            (Some(f), []) if distance(f.knee) && [f.a_ms, f.b_ms, f.c_ms, f.e_ms].into_iter().all(ms) => Ok(()),
+            (Some(_), []) => Err("the times of `seek.two_part` must be 0 to 1,000,000 ms, its knee not negative"),
             (None, []) => Err("`seek` needs `two_part` or `points`"),
             (Some(_), _) => Err("`seek` has both `two_part` and `points`"),
-            (None, points) if !points.iter().all(|&(d, t)| finite(d) && finite(t)) => {
-                Err("`seek.points` must be finite and not negative")
+            (None, points) if !points.iter().all(|&(d, t)| distance(d) && ms(t)) => {
+                Err("`seek.points` must have distances from 0 and times of 0 to 1,000,000 ms")
             }
             (None, points) if !points.is_sorted_by(|a, b| a.0 < b.0) => Err("`seek.points` must ascend in distance"),
             _ => Ok(()),

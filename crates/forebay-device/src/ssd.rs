@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::object_store::sharing;
 use crate::pipe::Pipe;
-use crate::{Model, Request};
+use crate::{Model, Request, moment};
 
 /// A flash drive as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Model for Ssd {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
         let start = at.0 as f64;
         let own = start + self.latency + request.len as f64 * 1e9 / self.rate;
-        Instant(own.max(self.pipe.book(start, request.len)).ceil() as u64)
+        moment(own.max(self.pipe.book(start, request.len)), at)
     }
 
     fn channels(&self) -> u32 {

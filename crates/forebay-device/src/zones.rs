@@ -64,6 +64,9 @@ impl Geometry {
         if zones.cylinders.is_empty() || zones.cylinders.contains(&0) || zones.sectors.contains(&0) || heads == 0 {
             return Err("a disk needs heads, zones, cylinders and sectors");
         }
+        if head_switch >= 1.0 || cylinder_switch >= 1.0 {
+            return Err("a switch takes less than a revolution");
+        }
         let heads = u64::from(heads);
         let mut map = Geometry { zones: Vec::new(), heads, cylinders: 0, total: 0 };
         for (&cylinders, &sectors) in zones.cylinders.iter().zip(&zones.sectors) {
@@ -76,8 +79,8 @@ impl Geometry {
                 track_skew: skew(head_switch),
                 cylinder_skew: skew(cylinder_switch),
             });
-            let size = u64::from(cylinders).checked_mul(heads * sectors).filter(|&size| size < 1 << 50);
-            map.total += size.ok_or("a zone is too large")?;
+            let size = u64::from(cylinders).checked_mul(heads * sectors).and_then(|size| size.checked_add(map.total));
+            map.total = size.filter(|&total| total < 1 << 50).ok_or("the disk is too large")?;
             map.cylinders += u64::from(cylinders);
         }
         Ok(map)

@@ -3,6 +3,7 @@
 use forebay_core::{DeviceCost, Instant};
 use forebay_device::fit::median;
 use forebay_device::{Description, Error, Request, device, devices};
+use proptest::prelude::*;
 
 #[test]
 fn shipped_devices_are_listed_and_can_be_built() {
@@ -50,20 +51,71 @@ fn own_files_are_loaded_and_their_mistakes_named() {
 
 #[test]
 fn impossible_disks_are_refused() {
-    let good = toml::to_string(&device("ibm-10k").unwrap()).unwrap();
+    let good = include_str!("../devices/ibm-10k.toml");
     for (from, to) in [
         ("rpm = 10000.0", "rpm = 0.0"),
         ("rpm = 10000.0", "rpm = nan"),
         ("heads = 4", "heads = 0"),
         ("bus_mb_s = 160.0", "bus_mb_s = inf"),
         ("b_ms = 11.7", "b_ms = -11.7"),
-        ("810, 781", "810"),
-        ("810, 781", "0, 781"),
-        ("810,\n", "\n"),
-        ("810,\n", "0,\n"),
+        ("head_switch_ms = 0.6", "head_switch_ms = 6.1"),
+        ("[810, 781", "[810"),
+        ("[810, 781", "[0, 781"),
+        ("heads = 4", "heads = 4294967295"),
+        ("unit = \"share\"", "unit = \"parsec\""),
+        ("two_part", "points = [[1.0, 2.0]]\ntwo_part"),
     ] {
-        if good.contains(from) {
-            assert!(Description::parse(&good.replace(from, to), "bad").is_err(), "{from} -> {to}");
+        assert!(good.contains(from), "{from}");
+        assert!(Description::parse(&good.replace(from, to), "bad").is_err(), "{from} -> {to}");
+    }
+}
+
+/// Numbers from the ordinary to the absurd.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![0.0f64..10.0, 0.0f64..1e6, any::<f64>(), Just(0.0), Just(f64::MIN_POSITIVE), Just(f64::MAX)]
+}
+
+proptest! {
+    /// Whatever a file says: it is refused, or the device serves whatever it is asked for.
+    #[test]
+    fn any_numbers_are_refused_or_served(
+        n in proptest::collection::vec(number(), 10),
+        switches in proptest::collection::vec(prop_oneof![Just(0.0), 0.0f64..1e-3, number()], 2),
+        heads in any::<u32>(),
+        zones in proptest::collection::vec((prop_oneof![1u32..100, any::<u32>()], 8u32..5000), 0..4),
+        requests in proptest::collection::vec((any::<u64>(), any::<u64>(), 0u64..1_000_000), 1..10),
+    ) {
+        let (cylinders, sectors): (Vec<_>, Vec<_>) = zones.into_iter().unzip();
+        let disk = |heads: u32| format!(
+            "[model.disk]\nrpm = {:?}\nheads = {heads}\noverhead_ms = {:?}\nhead_switch_ms = {:?}\n\
+             cylinder_switch_ms = {:?}\nbus_mb_s = {:?}\n[model.disk.seek]\n\
+             two_part = {{ a_ms = {:?}, b_ms = {:?}, knee = {:?}, c_ms = {:?}, e_ms = {:?} }}\n\
+             [model.disk.cache]\nsegments = 3\nsegment_kib = {}\n\
+             [model.disk.zones]\ncylinders = {cylinders:?}\nsectors = {sectors:?}\n",
+            n[0], n[1], switches[0], switches[1], n[4], n[5], n[6], n[7], n[8], n[9], heads % 1000,
+        );
+        let flash = format!(
+            "[model.ssd]\ncapacity_gb = {:?}\nlatency_ms = {:?}\nrate_mb_s = {:?}\nchannels = {heads}\ntotal_mb_s = {:?}\n",
+            n[0], n[1], n[2], n[3],
+        );
+        let store = format!(
+            "[model.object-store]\nrate_mb_s = {:?}\nconnections = {heads}\n[model.object-store.first_byte]\n\
+             median_ms = {:?}\np99_ms = {:?}\n",
+            n[0], n[1], n[2],
+        );
+        for model in [disk(heads), disk(heads % 8), flash, store] {
+            let text = format!("name = \"x\"\nabout = \"\"\n{model}");
+            let Ok(description) = Description::parse(&text, "any") else { continue };
+            let mut model = description.build(1).unwrap();
+            let cost = model.cost();
+            cost.competitive_depth(cost.mean_distance(), cost.capacity / 2);
+            let mut now = Instant(0);
+            for &(start, len, think) in &requests {
+                let begin = now.plus(think);
+                // A small disk is swept in no time; of a large one, some megabytes are enough.
+                now = model.serve(begin, Request { start, len: len % (8 << 20) });
+                prop_assert!(now >= begin);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! seek curve stays level beyond the file; a block device given directly has both in full.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,12 @@ pub fn profile(path: &Path, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result
     let at = |source| ProfileError::Path { path: path.to_owned(), source };
     let what = path.display().to_string();
     let metadata = path.metadata().map_err(at)?;
-    if !metadata.is_dir() {
+    let kind = metadata.file_type();
+    if !kind.is_dir() && !kind.is_file() && !kind.is_block_device() {
+        // Opening a pipe would wait for a writer.
+        return Err(at(std::io::Error::new(ErrorKind::InvalidInput, "neither a folder nor a file nor a block device")));
+    }
+    if !kind.is_dir() {
         return measure::disk(&what, &mut FileProbe::open(path).map_err(at)?, plan, progress);
     }
     let mut probe = in_folder(path, plan.budget).map_err(at)?;
@@ -131,11 +136,17 @@ pub struct FileProbe {
 impl FileProbe {
     /// Opens it, for direct reads if the file system has them.
     pub fn open(path: &Path) -> std::io::Result<FileProbe> {
-        let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
-        let (mut file, direct) = match direct {
-            Ok(file) => (file, true),
-            Err(_) => (File::open(path)?, false),
-        };
+        if let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path) {
+            let mut probe = FileProbe::of(file, true)?;
+            // Some file systems let one open, but not read, or want a coarser alignment.
+            if probe.size == 0 || probe.read(0, ALIGN as u64).is_ok() {
+                return Ok(probe);
+            }
+        }
+        FileProbe::of(File::open(path)?, false)
+    }
+
+    fn of(mut file: File, direct: bool) -> std::io::Result<FileProbe> {
         let size = file.seek(SeekFrom::End(0))?;
         Ok(FileProbe { file, size, direct, buffer: Vec::new() })
     }
@@ -158,9 +169,9 @@ impl FileProbe {
         let mut filled = 0;
         while filled < len {
             match self.file.read_at(&mut aligned[filled..], place + filled as u64) {
-                Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(n) => filled += n,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -197,7 +208,7 @@ impl Probe for FileProbe {
             let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, worker);
             let threads = (0..at_once.max(1)).map(spawn).collect::<std::io::Result<Vec<_>>>()?;
             // A worker doesn't panic; if it did, its reads are missing, which is an error like any other.
-            let failed = |_| Err(std::io::ErrorKind::Other.into());
+            let failed = |_| Err(ErrorKind::Other.into());
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect::<std::io::Result<Vec<_>>>()
         })?;
         Ok(times.concat())
@@ -241,6 +252,22 @@ mod tests {
         }
     }
 
+    /// With and without the page cache, in every way of asking: what is read is what is there, or an error.
+    #[test]
+    fn reads_end_where_the_file_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, vec![9; 10_000]).unwrap();
+        for mut probe in [FileProbe::open(&path).unwrap(), FileProbe::of(File::open(&path).unwrap(), false).unwrap()] {
+            assert!(probe.read(8192, 4096).unwrap() > 0);
+            assert_eq!(probe.buffer.iter().filter(|&&byte| byte == 9).count(), 10_000 - 8192);
+            assert_eq!(probe.read_all(&[(0, 4096); 20], 3).unwrap().len(), 20);
+            File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
+            assert!(probe.read(4096, 4096).is_err(), "the file was cut short");
+            std::fs::write(&path, vec![9; 10_000]).unwrap();
+        }
+    }
+
     #[test]
     fn the_largest_solid_file_is_found() {
         let dir = tempfile::tempdir().unwrap();
@@ -260,5 +287,7 @@ mod tests {
         let path = dir.path().join("tiny");
         std::fs::write(&path, [0; 100]).unwrap();
         assert!(matches!(profile(&path), Err(ProfileError::TooSmall { bytes: 100, .. })));
+        let said = profile(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(said.contains("neither a folder nor a file"), "{said}");
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! The bytes are fetched at once and wait for their moment, so that the pace is the model's as long as the inner source is
 //! faster than it. Files lie at places drawn from their paths, spread over the whole device; two may overlap, which costs
-//! nothing but an improbable hit in the disk's own cache.
+//! nothing but an improbable hit in the disk's own cache. The order of service is the scheduler's alone: a fetch for which a
+//! reader waits is not preferred to a prefetch, as it was not in the papers' kernels.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
