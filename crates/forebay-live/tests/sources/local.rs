@@ -310,3 +310,77 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
         assert!(fetch(&*object, 0, 300_000).unwrap() == bytes);
     }
 }
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_while_it_is_resolved_leads_nowhere() {
+    let tree = tempfile::tempdir().unwrap();
+    let (root, outside) = (tree.path().join("root"), tree.path().join("outside"));
+    for folder in [&root, &root.join("a"), &outside] {
+        fs::create_dir(folder).unwrap();
+    }
+    fs::write(root.join("a/file"), "inside").unwrap();
+    fs::write(outside.join("file"), "secret").unwrap();
+    std::os::unix::fs::symlink(&outside, root.join("b")).unwrap();
+    let source = LocalSource::new(&root).unwrap();
+    let swaps = std::thread::spawn(move || {
+        for _ in 0..4000 {
+            let cwd = rustix::fs::CWD;
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            rustix::fs::renameat_with(cwd, root.join("a"), cwd, root.join("b"), flags).unwrap();
+        }
+    });
+    let (mut inside, mut refused) = (0, 0);
+    while !swaps.is_finished() || inside + refused == 0 {
+        match read_all(&source, Path::new("a/file")) {
+            Ok(bytes) => {
+                assert_eq!(bytes, b"inside");
+                inside += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    swaps.join().unwrap();
+    println!("{inside} times inside, {refused} times refused");
+}
+
+#[test]
+fn local_sources_share_one_reader() {
+    let first = forebay_live::io::shared().unwrap();
+    assert!(Arc::ptr_eq(&first, &forebay_live::io::shared().unwrap()));
+}
+
+/// How many pages of a file are in the page cache.
+fn cached_pages(path: &Path) -> usize {
+    use std::os::fd::AsRawFd;
+    let file = fs::File::open(path).unwrap();
+    let len = file.metadata().unwrap().len() as usize;
+    let mut resident = vec![0u8; len.div_ceil(4096)];
+    // SAFETY: a private mapping of our own, unmapped below; `mincore` writes one byte a page into `resident`.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        assert_eq!(libc::mincore(at, len, resident.as_mut_ptr()), 0);
+        libc::munmap(at, len);
+    }
+    resident.iter().filter(|&&page| page & 1 == 1).count()
+}
+
+#[test]
+fn what_was_read_is_not_in_the_page_cache_as_well() {
+    const PAGES: usize = 2000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, content(13, PAGES * 4096)).unwrap();
+    let file = fs::File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    if cached_pages(&path) > PAGES / 10 {
+        return eprintln!("this file system lives in the page cache");
+    }
+    for (reader, direct) in engines() {
+        let source = LocalSource::with(folder.path(), Arc::clone(&reader), direct).unwrap();
+        assert!(read_all(&source, Path::new("file")).unwrap() == content(13, PAGES * 4096));
+        let cached = cached_pages(&path);
+        assert!(cached <= PAGES / 10, "{} direct={direct}: {cached} of {PAGES} pages", reader.name());
+    }
+}

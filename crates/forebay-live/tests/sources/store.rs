@@ -183,6 +183,10 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
     let object = source.open(Path::new("object")).unwrap();
     assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
     assert!(proxy.answers() > 0, "the proxy is in the way");
+    proxy.set_delay(Duration::from_millis(60));
+    let begun = Instant::now();
+    assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
+    assert!(begun.elapsed() >= Duration::from_millis(60), "an answer came before its time");
     proxy.set_down(true);
     let gone = fetch(&*object, 0, 200_000).unwrap_err();
     assert!(gone.is_transient(), "{gone}");
@@ -191,6 +195,14 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
     proxy.set_down(false);
     assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
     assert!(source.stat(Path::new("object")).is_ok());
+}
+
+#[test]
+fn messages_and_logs_tell_no_secrets() {
+    let options = StoreOptions { settings: S3::settings(), ..Default::default() };
+    assert!(!format!("{options:?}").contains("test-secret"), "{options:?}");
+    let source = StoreSource::open_uri("http://user:pass@127.0.0.1:1/a/b/", &StoreOptions::default()).unwrap();
+    assert_eq!(source.describe(), "http://127.0.0.1:1/a/b");
 }
 
 #[test]
