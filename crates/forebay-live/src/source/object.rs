@@ -171,14 +171,11 @@ impl Source for StoreSource {
         let (store, listing, name) = (Arc::clone(&self.store), self.listing.clone(), path.display().to_string());
         let found = self.runtime.wait(&self.name, async move {
             let (object, below) = futures::join!(store.head(&key), listing.any(&key));
-            match (object, below) {
-                (_, Ok(true)) => Ok(None),
-                (Ok(meta), Ok(false)) => Ok(Some(meta)),
-                (Ok(meta), Err(error)) if refusal::cannot_list(&error) => Ok(Some(meta)),
-                (_, Err(error)) if !refusal::cannot_list(&error) => Err(refusal::of(&name, &error)),
-                (Err(error), _) => Err(refusal::of(&name, &error)),
-                (_, Err(error)) => Err(refusal::of(&name, &error)),
-            }
+            let folder = match below {
+                Err(error) if refusal::cannot_list(&error) => false,
+                below => below.map_err(|error| refusal::of(&name, &error))?,
+            };
+            if folder { Ok(None) } else { object.map(Some).map_err(|error| refusal::of(&name, &error)) }
         })?;
         Ok(found.map_or_else(|| self.folder(), |meta| self.file(&meta)))
     }

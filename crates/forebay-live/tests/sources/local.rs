@@ -384,3 +384,45 @@ fn what_was_read_is_not_in_the_page_cache_as_well() {
         assert!(cached <= PAGES / 10, "{} direct={direct}: {cached} of {PAGES} pages", reader.name());
     }
 }
+
+/// A reader in whose world direct reads are refused, or every read fails.
+struct Refusing {
+    inner: Pool,
+    only_direct: bool,
+    errno: i32,
+}
+
+impl Reader for Refusing {
+    fn read(&self, read: Read) {
+        let direct = rustix::fs::fcntl_getfl(read.file()).unwrap().contains(rustix::fs::OFlags::DIRECT);
+        if direct || !self.only_direct {
+            return read.finish(Err(std::io::Error::from_raw_os_error(self.errno)));
+        }
+        self.inner.read(read);
+    }
+
+    fn name(&self) -> &'static str {
+        "refusing"
+    }
+}
+
+#[test]
+fn refused_direct_reads_go_through_the_page_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), content(14, 1 << 20)).unwrap();
+    let reader = Refusing { inner: Pool::new(2).unwrap(), only_direct: true, errno: libc::EINVAL };
+    let source = LocalSource::with(folder.path(), Arc::new(reader), true).unwrap();
+    assert!(read_all(&source, Path::new("file")).unwrap() == content(14, 1 << 20));
+}
+
+#[test]
+fn errors_of_the_disk_are_storage_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), content(14, 5000)).unwrap();
+    for (errno, expected) in [(libc::EIO, libc::EIO), (libc::EINVAL, libc::EIO), (libc::ESTALE, libc::ESTALE)] {
+        let reader = Refusing { inner: Pool::new(1).unwrap(), only_direct: false, errno };
+        let source = LocalSource::with(folder.path(), Arc::new(reader), true).unwrap();
+        let object = source.open(Path::new("file")).unwrap();
+        assert_eq!(fetch(&*object, 0, 5000).unwrap_err().errno(), expected);
+    }
+}
