@@ -198,6 +198,19 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
 }
 
 #[test]
+fn a_listing_of_several_pages_is_whole() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    std::fs::create_dir_all(s3.folder().join("many/folder")).unwrap();
+    for i in 0..2_500 {
+        std::fs::write(s3.folder().join(format!("many/name-{i}")), "x").unwrap();
+    }
+    std::fs::write(s3.folder().join("many/folder/inside"), "x").unwrap();
+    let names = names(&open("s3://bucket", s3.endpoint()), "many");
+    assert_eq!(names.len(), 2_501);
+    assert_eq!((names["name-2499"], names["folder"]), (Kind::File, Kind::Folder));
+}
+
+#[test]
 fn messages_and_logs_tell_no_secrets() {
     let options = StoreOptions { settings: S3::settings(), ..Default::default() };
     assert!(!format!("{options:?}").contains("test-secret"), "{options:?}");
