@@ -158,6 +158,15 @@ fn what_cannot_be_used_says_so_at_once() {
     let nobody = refusal("s3://bucket", &options(format!("http://{closed}")));
     assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
 
+    for (uri, settings) in
+        [("gs://bucket/p", vec![]), ("az://container/p", vec![("azure_storage_account_name", "name")])]
+    {
+        let settings = settings.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let options = StoreOptions { anonymous: true, settings, ..options(format!("http://{closed}")) };
+        let nobody = refusal(uri, &options);
+        assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
+    }
+
     // Accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silence = refusal("s3://bucket", &options(format!("http://{}", silent.local_addr().unwrap())));
