@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub struct S3 {
     runtime: tokio::runtime::Runtime,
     // Dropped in this order: first the server, then its files.
     _server: Running,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl S3 {
@@ -53,7 +53,7 @@ impl S3 {
             .build()
             .map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(S3 { address, store: Arc::new(store), runtime, _server: server, _folder: folder })
+        Ok(S3 { address, store: Arc::new(store), runtime, _server: server, folder })
     }
 
     /// Where it listens.
@@ -64,6 +64,11 @@ impl S3 {
     /// Where it listens, as an endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The folder behind the bucket. Files put there directly are listed, but have no entity tag, and so cannot be read.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().join(BUCKET)
     }
 
     /// The settings that let a client in, by the names of the `object_store` crate. The same names in capitals are the

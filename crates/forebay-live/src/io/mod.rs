@@ -138,8 +138,13 @@ impl Read {
         if advanced && self.filled < self.wanted { Next::Again } else { Next::Over(Ok(self.filled)) }
     }
 
-    /// Reports. A panic of the receiver must not end the thread that everybody's reads depend on.
-    fn finish(self, outcome: io::Result<usize>) {
+    /// The file.
+    pub fn file(&self) -> &OwnedFd {
+        &self.file
+    }
+
+    /// Reports, for those who read. A panic of the receiver must not end the thread that everybody's reads depend on.
+    pub fn finish(self, outcome: io::Result<usize>) {
         let Read { buffer, done, .. } = self;
         if catch_unwind(AssertUnwindSafe(|| done(buffer, outcome))).is_err() {
             log::error!("a receiver of a read panicked");

@@ -156,7 +156,7 @@ impl Shared {
                 let mut state = self.state.lock();
                 self.take(&mut state, &mut over);
                 self.fill(&mut state);
-                if state.stopping && over.is_empty() && state.free.len() == state.slots.len() {
+                if over.is_empty() && state.is_over() {
                     return;
                 }
             }
@@ -168,7 +168,7 @@ impl Shared {
 
     /// Waits for a completion, without submitting: the submission queue belongs to those who hold the lock.
     fn wait(&self) -> io::Result<()> {
-        if self.state.lock().stopping_idle() {
+        if self.state.lock().is_over() {
             return Ok(());
         }
         const GETEVENTS: u32 = 1;
@@ -209,8 +209,8 @@ impl Shared {
 }
 
 impl State {
-    /// Whether nothing is left to wait for.
-    fn stopping_idle(&self) -> bool {
+    /// Whether the thread may end: nobody will ask again, and nothing is under way.
+    fn is_over(&self) -> bool {
         self.stopping && self.free.len() == self.slots.len()
     }
 }

@@ -1,9 +1,9 @@
 //! A prefix of a bucket, or of a web server, as a tree of names.
 //!
 //! An object store has keys, not folders. A key's parts between slashes are the names here, so a prefix that has keys is a
-//! folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the folder
-//! is shown, since the object can be had under no other name in neither case. Keys that no path can name (`a//b`, `.`,
-//! `..`, control characters) are left out, with a line in the log.
+//! folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the folder is
+//! shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`, `.`, `..`,
+//! control characters) are left out, with a line in the log.
 //!
 //! Requests run on a few threads that all stores share (`object/runtime.rs`). The calls of [`Source`] wait for them, so they must
 //! not be made from a fetch's `done`, which runs on these very threads.
@@ -171,14 +171,11 @@ impl Source for StoreSource {
         let (store, listing, name) = (Arc::clone(&self.store), self.listing.clone(), path.display().to_string());
         let found = self.runtime.wait(&self.name, async move {
             let (object, below) = futures::join!(store.head(&key), listing.any(&key));
-            match (object, below) {
-                (_, Ok(true)) => Ok(None),
-                (Ok(meta), Ok(false)) => Ok(Some(meta)),
-                (Ok(meta), Err(error)) if refusal::cannot_list(&error) => Ok(Some(meta)),
-                (_, Err(error)) if !refusal::cannot_list(&error) => Err(refusal::of(&name, &error)),
-                (Err(error), _) => Err(refusal::of(&name, &error)),
-                (_, Err(error)) => Err(refusal::of(&name, &error)),
-            }
+            let folder = match below {
+                Err(error) if refusal::cannot_list(&error) => false,
+                below => below.map_err(|error| refusal::of(&name, &error))?,
+            };
+            if folder { Ok(None) } else { object.map(Some).map_err(|error| refusal::of(&name, &error)) }
         })?;
         Ok(found.map_or_else(|| self.folder(), |meta| self.file(&meta)))
     }

@@ -34,8 +34,11 @@ fn every_odd_file_reads_as_it_is() {
         let what = format!("{} direct={direct}", reader.name());
         let source = LocalSource::with(tree.root(), reader, direct).unwrap();
         for file in tree.files.iter().filter(|file| *file != Path::new("sparse")) {
-            let expected = fs::read(tree.root().join(file)).unwrap();
-            assert!(read_all(&source, file).unwrap() == expected, "{what}: {}", file.display());
+            match fs::read(tree.root().join(file)) {
+                Ok(expected) => assert!(read_all(&source, file).unwrap() == expected, "{what}: {}", file.display()),
+                // Root reads everything; others are refused here as there.
+                Err(error) => assert_eq!(error.raw_os_error(), Some(read_all(&source, file).unwrap_err().errno())),
+            }
         }
     }
 }
@@ -212,9 +215,10 @@ fn attributes_are_read_without_following_links() {
 #[test]
 fn a_hundred_thousand_names_are_listed() {
     let folder = tempfile::tempdir().unwrap();
+    // Hard links are the quickest to make and to remove. ext4 allows 65,000 to a file.
     for i in 0..100_000 {
-        // Links cost no inode's worth of blocks and are as quick to list.
-        std::os::unix::fs::symlink("x", folder.path().join(format!("name-{i}"))).unwrap();
+        let (name, first) = (folder.path().join(format!("name-{i}")), folder.path().join(format!("name-{}", i % 4)));
+        if i < 4 { fs::write(name, "x").unwrap() } else { fs::hard_link(first, name).unwrap() }
     }
     let entries = LocalSource::new(folder.path()).unwrap().list(Path::new("")).unwrap();
     let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
@@ -308,5 +312,121 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
         let done = Box::new(|_: Segments, _| panic!("on purpose: a receiver that panics"));
         object.fetch(Fetch { offset: 0, buffer: Segments::own(4096), len: 4096, urgent: true, done });
         assert!(fetch(&*object, 0, 300_000).unwrap() == bytes);
+    }
+}
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_while_it_is_resolved_leads_nowhere() {
+    let tree = tempfile::tempdir().unwrap();
+    let (root, outside) = (tree.path().join("root"), tree.path().join("outside"));
+    for folder in [&root, &root.join("a"), &outside] {
+        fs::create_dir(folder).unwrap();
+    }
+    fs::write(root.join("a/file"), "inside").unwrap();
+    fs::write(outside.join("file"), "secret").unwrap();
+    std::os::unix::fs::symlink(&outside, root.join("b")).unwrap();
+    let source = LocalSource::new(&root).unwrap();
+    let swaps = std::thread::spawn(move || {
+        for _ in 0..4000 {
+            let cwd = rustix::fs::CWD;
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            rustix::fs::renameat_with(cwd, root.join("a"), cwd, root.join("b"), flags).unwrap();
+        }
+    });
+    let (mut inside, mut refused) = (0, 0);
+    while !swaps.is_finished() || inside + refused == 0 {
+        match read_all(&source, Path::new("a/file")) {
+            Ok(bytes) => {
+                assert_eq!(bytes, b"inside");
+                inside += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    swaps.join().unwrap();
+    println!("{inside} times inside, {refused} times refused");
+}
+
+#[test]
+fn local_sources_share_one_reader() {
+    let first = forebay_live::io::shared().unwrap();
+    assert!(Arc::ptr_eq(&first, &forebay_live::io::shared().unwrap()));
+}
+
+/// How many pages of a file are in the page cache.
+fn cached_pages(path: &Path) -> usize {
+    use std::os::fd::AsRawFd;
+    let file = fs::File::open(path).unwrap();
+    let len = file.metadata().unwrap().len() as usize;
+    let mut resident = vec![0u8; len.div_ceil(4096)];
+    // SAFETY: a private mapping of our own, unmapped below; `mincore` writes one byte a page into `resident`.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        assert_eq!(libc::mincore(at, len, resident.as_mut_ptr()), 0);
+        libc::munmap(at, len);
+    }
+    resident.iter().filter(|&&page| page & 1 == 1).count()
+}
+
+#[test]
+fn what_was_read_is_not_in_the_page_cache_as_well() {
+    const PAGES: usize = 2000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, content(13, PAGES * 4096)).unwrap();
+    let file = fs::File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    if cached_pages(&path) > PAGES / 10 {
+        return eprintln!("this file system lives in the page cache");
+    }
+    for (reader, direct) in engines() {
+        let source = LocalSource::with(folder.path(), Arc::clone(&reader), direct).unwrap();
+        assert!(read_all(&source, Path::new("file")).unwrap() == content(13, PAGES * 4096));
+        let cached = cached_pages(&path);
+        assert!(cached <= PAGES / 10, "{} direct={direct}: {cached} of {PAGES} pages", reader.name());
+    }
+}
+
+/// A reader in whose world direct reads are refused, or every read fails.
+struct Refusing {
+    inner: Pool,
+    only_direct: bool,
+    errno: i32,
+}
+
+impl Reader for Refusing {
+    fn read(&self, read: Read) {
+        let direct = rustix::fs::fcntl_getfl(read.file()).unwrap().contains(rustix::fs::OFlags::DIRECT);
+        if direct || !self.only_direct {
+            return read.finish(Err(std::io::Error::from_raw_os_error(self.errno)));
+        }
+        self.inner.read(read);
+    }
+
+    fn name(&self) -> &'static str {
+        "refusing"
+    }
+}
+
+#[test]
+fn refused_direct_reads_go_through_the_page_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), content(14, 1 << 20)).unwrap();
+    let reader = Refusing { inner: Pool::new(2).unwrap(), only_direct: true, errno: libc::EINVAL };
+    let source = LocalSource::with(folder.path(), Arc::new(reader), true).unwrap();
+    assert!(read_all(&source, Path::new("file")).unwrap() == content(14, 1 << 20));
+}
+
+#[test]
+fn errors_of_the_disk_are_storage_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), content(14, 5000)).unwrap();
+    for (errno, expected) in [(libc::EIO, libc::EIO), (libc::EINVAL, libc::EIO), (libc::ESTALE, libc::ESTALE)] {
+        let reader = Refusing { inner: Pool::new(1).unwrap(), only_direct: false, errno };
+        let source = LocalSource::with(folder.path(), Arc::new(reader), true).unwrap();
+        let object = source.open(Path::new("file")).unwrap();
+        assert_eq!(fetch(&*object, 0, 5000).unwrap_err().errno(), expected);
     }
 }

@@ -158,6 +158,15 @@ fn what_cannot_be_used_says_so_at_once() {
     let nobody = refusal("s3://bucket", &options(format!("http://{closed}")));
     assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
 
+    for (uri, settings) in
+        [("gs://bucket/p", vec![]), ("az://container/p", vec![("azure_storage_account_name", "name")])]
+    {
+        let settings = settings.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let options = StoreOptions { anonymous: true, settings, ..options(format!("http://{closed}")) };
+        let nobody = refusal(uri, &options);
+        assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
+    }
+
     // Accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silence = refusal("s3://bucket", &options(format!("http://{}", silent.local_addr().unwrap())));
@@ -183,6 +192,10 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
     let object = source.open(Path::new("object")).unwrap();
     assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
     assert!(proxy.answers() > 0, "the proxy is in the way");
+    proxy.set_delay(Duration::from_millis(60));
+    let begun = Instant::now();
+    assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
+    assert!(begun.elapsed() >= Duration::from_millis(60), "an answer came before its time");
     proxy.set_down(true);
     let gone = fetch(&*object, 0, 200_000).unwrap_err();
     assert!(gone.is_transient(), "{gone}");
@@ -191,6 +204,27 @@ fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
     proxy.set_down(false);
     assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
     assert!(source.stat(Path::new("object")).is_ok());
+}
+
+#[test]
+fn a_listing_of_several_pages_is_whole() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    std::fs::create_dir_all(s3.folder().join("many/folder")).unwrap();
+    for i in 0..2_500 {
+        std::fs::write(s3.folder().join(format!("many/name-{i}")), "x").unwrap();
+    }
+    std::fs::write(s3.folder().join("many/folder/inside"), "x").unwrap();
+    let names = names(&open("s3://bucket", s3.endpoint()), "many");
+    assert_eq!(names.len(), 2_501);
+    assert_eq!((names["name-2499"], names["folder"]), (Kind::File, Kind::Folder));
+}
+
+#[test]
+fn messages_and_logs_tell_no_secrets() {
+    let options = StoreOptions { settings: S3::settings(), ..Default::default() };
+    assert!(!format!("{options:?}").contains("test-secret"), "{options:?}");
+    let source = StoreSource::open_uri("http://user:pass@127.0.0.1:1/a/b/", &StoreOptions::default()).unwrap();
+    assert_eq!(source.describe(), "http://127.0.0.1:1/a/b");
 }
 
 #[test]

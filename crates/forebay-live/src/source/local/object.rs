@@ -4,7 +4,7 @@
 //! what was read is dropped from the page cache afterwards. After every read the file is looked at again: bytes count only
 //! if it still is the version that was opened.
 //!
-//! Known weakness: a version is told by inode, size and times. A change that leaves all of them alone goes unnoticed: a write
+//! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted there. And a version is told by inode, size and times. A change that leaves all of them alone goes unnoticed: a write
 //! within the same tick of a kernel's clock as the opening (before Linux 6.13, a few milliseconds), or a store through a mapping
 //! to a page that is dirty already.
 
@@ -54,6 +54,9 @@ impl LocalObject {
             // It became something else since it was looked at.
             return Err(Error::Stale(path.display().to_string()));
         }
+        if !direct {
+            no_readahead(&fd);
+        }
         let name = path.display().to_string();
         let file = File { fd: Arc::new(fd), name, version: version(&stat), direct: AtomicBool::new(direct) };
         Ok(LocalObject { file: Arc::new(file), reader })
@@ -65,6 +68,11 @@ fn settled(fd: &OwnedFd) -> rustix::io::Result<rustix::fs::Stat> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     rustix::fs::fcntl_setfl(fd, flags.difference(OFlags::NONBLOCK))?;
     rustix::fs::fstat(fd)
+}
+
+/// Looking ahead is our business: what the kernel reads ahead would only be dropped.
+fn no_readahead(fd: &OwnedFd) {
+    let _ = rustix::fs::fadvise(fd, 0, None, Advice::Random);
 }
 
 impl Object for LocalObject {
@@ -107,6 +115,7 @@ impl File {
         let flags = rustix::fs::fcntl_getfl(&self.fd)?;
         rustix::fs::fcntl_setfl(&self.fd, flags.difference(OFlags::DIRECT))?;
         self.direct.store(false, Ordering::Relaxed);
+        no_readahead(&self.fd);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
 //! `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says otherwise.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::source::{Error, Result};
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 
 /// How to reach an object store.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoreOptions {
     /// The server, if it is not the provider's own: `http://127.0.0.1:7070`. Buckets are then named in the path.
     pub endpoint: Option<String>,
@@ -41,6 +42,19 @@ pub struct StoreOptions {
     pub retries: usize,
     /// How long a connection may stay silent, and how long a request is repeated.
     pub timeout: Duration,
+}
+
+/// Without the values of the settings, which may be secrets.
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings: Vec<&str> = self.settings.iter().map(|(key, _)| key.as_str()).collect();
+        f.debug_struct("StoreOptions")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .field("anonymous", &self.anonymous)
+            .field("settings", &settings)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for StoreOptions {
@@ -81,7 +95,10 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     // A key of a bucket is meant literally, the path of a web address is encoded.
     let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
     let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
-    let source = StoreSource::new(uri.trim_end_matches('/'), store, pages, prefix, options.connections)?;
+    // A password in a web address is for the server, not for messages.
+    let shown = authority.rsplit_once('@').filter(|_| scheme.starts_with("http")).map_or(authority, |(_, host)| host);
+    let name = format!("{scheme}://{shown}/{}", rest[authority.len()..].trim_matches('/'));
+    let source = StoreSource::new(name.trim_end_matches('/'), store, pages, prefix, options.connections)?;
     Ok(StoreSource { about, ..source })
 }
 
