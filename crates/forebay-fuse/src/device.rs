@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -30,6 +30,11 @@ pub(crate) fn attach(point: &Path, options: &MountOptions) -> Result<OwnedFd, Mo
         Err(Errno::PERM | Errno::ACCESS) => attach_by_fusermount(point, options),
         Err(errno) => Err(MountError::io(point, errno.into())),
     }
+}
+
+/// Whether each thread may have a descriptor of its own, which keeps threads from queueing for one: that takes opening the device again.
+pub(crate) fn can_clone() -> bool {
+    rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok()
 }
 
 fn attach_directly(point: &Path, options: &MountOptions) -> Result<OwnedFd, Errno> {

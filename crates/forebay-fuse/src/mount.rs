@@ -135,7 +135,7 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
     let mut config = fuser::Config::default();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads.max(1));
-    config.clone_fd = true;
+    config.clone_fd = device::can_clone();
     let read_ahead = options.read_ahead;
     let session = Session::from_fd(Adapter::new(tree, options), device, config.acl, config).map_err(failed)?;
     set_read_ahead(&entry.device, read_ahead);
