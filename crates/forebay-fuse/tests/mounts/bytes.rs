@@ -127,8 +127,8 @@ fn random_ranges_by_many_threads() {
     });
 }
 
-/// A whole file, mapped. Always on the mount of another process: a page fault on a mount of one's own may hold what the server's
-/// threads need to answer it.
+/// A whole file, mapped. Always on the mount of another process: a page fault on a mount of one's own may hold what the
+/// server's threads need to answer it.
 struct Mapping {
     at: *mut std::ffi::c_void,
     len: usize,
@@ -144,7 +144,8 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped while we live. A file that is changed behind the mapping gets pages of its own: what this test is for.
+        // SAFETY: mapped while we live. A file that is changed behind the mapping gets pages of its own: what this test
+        // is for.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
     }
 }

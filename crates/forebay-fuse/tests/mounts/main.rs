@@ -65,7 +65,8 @@ impl Mirror {
 /// What tells this program, started again, to serve a folder instead of testing.
 const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT"];
 
-/// Not a test but the other process that some tests need: this program again, which so is always of one build with them.
+/// Not a test but the other process that some tests need: this program again, which so is always of one build with
+/// them.
 #[test]
 fn serve_for_another_process() {
     if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {
