@@ -4,8 +4,8 @@ use forebay_live::source::{Attributes, Error, Kind};
 use forebay_live::tree::NodeId;
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 
-/// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size (most of C's stdio) then ask for
-/// a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
+/// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size (most of C's stdio)
+/// then ask for a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
 const IO_SIZE: u32 = 128 << 10;
 
 pub(crate) fn attributes(node: NodeId, of: &Attributes) -> FileAttr {

@@ -1,4 +1,5 @@
-//! `/dev/fuse`: mounting and unmounting, by mount(2) where that is allowed, else through the setuid program `fusermount3`.
+//! `/dev/fuse`: mounting and unmounting, by mount(2) where that is allowed, else through the setuid program
+//! `fusermount3`.
 
 use std::ffi::CString;
 use std::io::IoSliceMut;
@@ -8,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -32,6 +33,12 @@ pub(crate) fn attach(point: &Path, options: &MountOptions) -> Result<OwnedFd, Mo
     }
 }
 
+/// Whether each thread may have a descriptor of its own, which keeps threads from queueing for one: that takes opening
+/// the device again.
+pub(crate) fn can_clone() -> bool {
+    rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok()
+}
+
 fn attach_directly(point: &Path, options: &MountOptions) -> Result<OwnedFd, Errno> {
     let device = rustix::fs::open(DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -43,8 +50,8 @@ fn attach_directly(point: &Path, options: &MountOptions) -> Result<OwnedFd, Errn
     Ok(device)
 }
 
-/// `fusermount3` opens the device, mounts, and sends the descriptor through the socket that `_FUSE_COMMFD` names: its own
-/// standard input, so that no other process can inherit our end's peer and keep it open.
+/// `fusermount3` opens the device, mounts, and sends the descriptor through the socket that `_FUSE_COMMFD` names: its
+/// own standard input, so that no other process can inherit our end's peer and keep it open.
 fn attach_by_fusermount(point: &Path, options: &MountOptions) -> Result<OwnedFd, MountError> {
     let (ours, theirs) = UnixStream::pair().map_err(|error| MountError::io(point, error))?;
     let name = options.fs_name.replace('\\', r"\\").replace(',', r"\,");
@@ -60,7 +67,8 @@ fn attach_by_fusermount(point: &Path, options: &MountOptions) -> Result<OwnedFd,
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| MountError::no_fusermount(point, error))?;
-    // The command is dropped by now, and our copy of the child's end with it: if the child fails, there is an end of file.
+    // The command is dropped by now, and our copy of the child's end with it: if the child fails, there is an end of
+    // file.
     let device = receive_descriptor(&ours);
     let output = child.wait_with_output().map_err(|error| MountError::io(point, error))?;
     match device {

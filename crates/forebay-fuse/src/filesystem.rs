@@ -54,7 +54,8 @@ impl Adapter {
         Adapter { tree, options, files: Handles::new(), folders: Handles::new() }
     }
 
-    /// The names of an open folder. A read from the start lists anew, as rewinddir(3) wants; later ones go on in that list.
+    /// The names of an open folder. A read from the start lists anew, as rewinddir(3) wants; later ones go on in that
+    /// list.
     fn listing(&self, folder: &Folder, offset: u64) -> source::Result<Arc<Listing>> {
         if offset > 0
             && let Some(listing) = folder.listing.lock().as_ref()
@@ -67,8 +68,8 @@ impl Adapter {
         Ok(listing)
     }
 
-    /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is shown for no
-    /// time at all: whoever looks at it asks again, and has the error.
+    /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is
+    /// shown for no time at all: whoever looks at it asks again, and has the error.
     fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, FileAttr, Duration)> {
         match self.tree.lookup(folder, name) {
             Ok((id, found)) => Ok((id, attributes(id, &found), self.options.ttl)),
@@ -81,7 +82,8 @@ impl Adapter {
     }
 }
 
-/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less than what the kernel goes on from.
+/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less than what the kernel
+/// goes on from.
 enum At<'a> {
     Dot(&'static str),
     Name(&'a OsStr, Kind),
@@ -336,8 +338,8 @@ impl Filesystem for Adapter {
         answer_value(names, size, reply);
     }
 
-    // The kernel takes ENOSYS for "never ask again" and then decides by itself: access(2) by the owner always succeeds where the
-    // mount does not check modes, and a file has no holes.
+    // The kernel takes ENOSYS for "never ask again" and then decides by itself: access(2) by the owner always succeeds
+    // where the mount does not check modes, and a file has no holes.
     fn access(&self, _request: &Request, _inode: INodeNo, _mask: AccessFlags, reply: ReplyEmpty) {
         reply.error(Errno::ENOSYS);
     }

@@ -1,7 +1,7 @@
 //! The FUSE adapter of Forebay: shows a [`Tree`](forebay_live::tree::Tree) as a read-only file system.
 //!
-//! It decides nothing. Names, versions and errors are the tree's, bytes are the engine's; this crate translates, mounts and
-//! unmounts. Reads never hold one of its threads: the reply goes out from whichever thread completes the read.
+//! It decides nothing. Names, versions and errors are the tree's, bytes are the engine's; this crate translates, mounts
+//! and unmounts. Reads never hold one of its threads: the reply goes out from whichever thread completes the read.
 //!
 //! ```no_run
 //! # use forebay_fuse::MountOptions;

@@ -29,7 +29,8 @@ pub struct MountOptions {
     pub negative_ttl: Duration,
     /// What the table of mounts shows as the source.
     pub fs_name: String,
-    /// The kernel's read-ahead for mapped files, bytes (other reads have none). Only root can set it; else it is 128 KiB.
+    /// The kernel's read-ahead for mapped files, bytes (other reads have none). Only root can set it; else it is 128
+    /// KiB.
     pub read_ahead: u32,
 }
 
@@ -59,7 +60,7 @@ pub enum MountError {
     #[error("{}: not empty; mount on an empty folder", .0.display())]
     NotEmpty(PathBuf),
     /// Something is mounted there.
-    #[error("{}: already a mount point (of {what}); unmount it first (umount {point:?}) or choose another folder", .point.display())]
+    #[error("{}: already a mount point (of {what}); unmount it first (umount) or choose another folder", .point.display())]
     AlreadyMounted {
         /// The mount point.
         point: PathBuf,
@@ -135,7 +136,7 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
     let mut config = fuser::Config::default();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads.max(1));
-    config.clone_fd = true;
+    config.clone_fd = device::can_clone();
     let read_ahead = options.read_ahead;
     let session = Session::from_fd(Adapter::new(tree, options), device, config.acl, config).map_err(failed)?;
     set_read_ahead(&entry.device, read_ahead);
@@ -238,8 +239,8 @@ impl Mounted {
         self.finish()
     }
 
-    /// Unmounts. The name is gone when this returns; programs that have files open go on reading until they close them or
-    /// this process ends.
+    /// Unmounts. The name is gone when this returns; programs that have files open go on reading until they close them
+    /// or this process ends.
     pub fn unmount(self) -> Result<(), MountError> {
         self.finish()
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use rustix::mount::UnmountFlags;
 use tempfile::TempDir;
 
-/// Whether something is mounted at `point` (an absolute path without links), dead or alive. Never touches the mount itself.
+/// Whether something is mounted at `point` (an absolute path without links), dead or alive. Never touches the mount
+/// itself.
 pub fn is_mounted(point: &Path) -> bool {
     // The fifth field is the mount point, with blanks and backslashes as octal escapes.
     let mut escaped = Vec::new();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::need;
 
-use crate::{Mirror, MountOptions, die_with_us, server_program, tree};
+use crate::{Mirror, MountOptions, SERVER_ARGUMENTS, die_with_us, server, tree};
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
@@ -129,12 +129,13 @@ fn others_are_let_in_only_if_allowed_and_by_modes() {
     }
 }
 
-/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In namespaces of its own, where any
-/// user may open `/dev/fuse` and nothing outlives the script.
+/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In namespaces of its own,
+/// where any user may open `/dev/fuse` and nothing outlives the script.
 const AS_USER: &str = r#"
 umount --lazy --all --types fuse.forebay # other tests' mounts, which would live as long as our copy of them
 set -e
-folder=$1 mirror=$2 user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+folder=$1 user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+shift
 mkdir "$folder/source" "$folder/point"
 chown 65534:65534 "$folder" "$folder/source" "$folder/point"
 echo for a user > "$folder/source/f"
@@ -142,14 +143,14 @@ mknod "$folder/fuse" c 10 229
 chmod 666 "$folder/fuse"
 mount --bind "$folder/fuse" /dev/fuse
 serve() {
-    $user "$mirror" "$folder/source" "$folder/point" > "$folder/said" &
+    $user "$@" > "$folder/said" &
     until grep -q ready "$folder/said"; do kill -0 $!; sleep 0.02; done
     $user cat "$folder/point/f"
 }
-serve
+serve "$@"
 kill -9 $!
 wait $! || true
-serve
+serve "$@"
 grep -c "fuse.forebay" /proc/self/mountinfo
 $user fusermount3 -u "$folder/point"
 wait $!
@@ -167,9 +168,9 @@ fn a_user_mounts_through_fusermount() {
         return forebay_testkit::tools::skip("root, to become another user,");
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(unshare);
+    let mut command = server(unshare, &folder.path().join("source"), &folder.path().join("point"));
     command.args(["--mount", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", AS_USER, "sh"]);
-    command.arg(folder.path()).arg(server_program());
+    command.arg(folder.path()).arg(std::env::current_exe().unwrap()).args(SERVER_ARGUMENTS);
     die_with_us(&mut command);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,13 +1,13 @@
 //! Real mounts over a folder, compared with that folder.
 
 mod bytes;
-#[path = "../../examples/mirror/folder.rs"]
 mod folder;
 mod life;
 mod names;
 mod points;
 mod storage;
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -63,10 +63,30 @@ impl Mirror {
     }
 }
 
-/// The example `mirror`: the tests are in target/PROFILE/deps, examples beside that.
-fn server_program() -> PathBuf {
-    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/mirror")
+/// What tells this program, started again, to serve a folder instead of testing.
+const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT"];
+
+/// Not a test but the other process that some tests need: this program again, which so is always of one build with
+/// them.
+#[test]
+fn serve_for_another_process() {
+    if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {
+        let mounted =
+            forebay_fuse::mount(tree(Path::new(&source)), Path::new(&point), MountOptions::default()).unwrap();
+        println!("\nready");
+        mounted.wait().unwrap();
+    }
 }
+
+/// The command that serves a folder at a mount point, says `ready` and waits to be unmounted.
+fn server(program: impl AsRef<OsStr>, source: &Path, point: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.envs(SERVE.into_iter().zip([source, point]));
+    command
+}
+
+/// The arguments that turn this program into the server.
+const SERVER_ARGUMENTS: [&str; 3] = ["--exact", "--nocapture", "serve_for_another_process"];
 
 /// Has a program killed when the tests die.
 fn die_with_us(command: &mut Command) {
@@ -78,20 +98,19 @@ fn die_with_us(command: &mut Command) {
     }
 }
 
-/// Mounts a folder from another process, the example `mirror`. It is killed when this is dropped, or when the tests die.
+/// Mounts a folder from another process. It is killed when this is dropped, or when the tests die.
 struct Server {
     child: Child,
 }
 
 impl Server {
     fn start(source: &Path, point: &Path) -> Server {
-        let mut command = Command::new(server_program());
-        command.arg(source).arg(point).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut command = server(std::env::current_exe().unwrap(), source, point);
+        command.args(SERVER_ARGUMENTS).stdin(Stdio::null()).stdout(Stdio::piped());
         die_with_us(&mut command);
         let mut server = Server { child: command.spawn().unwrap() };
-        let mut line = String::new();
-        BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n", "the server said why on its standard error");
+        let mut said = BufReader::new(server.child.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap() == "ready"), "the server said why on its standard error");
         server
     }
 

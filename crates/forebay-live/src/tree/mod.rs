@@ -2,13 +2,13 @@
 //!
 //! The kernel speaks in node ids, sources speak in paths; [`Tree`] stands between. Two rules keep versions apart:
 //!
-//! - a regular file keeps its node id only while its version is the same. A changed file is a *new* node, so the pages that
-//!   the kernel caches for one id (of `mmap`) are all of one version;
-//! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again by
-//!   itself and finds the new id, so an `open` by name does not see the error.
+//! - a regular file keeps its node id only while its version is the same. A changed file is a *new* node, so the pages
+//!   that the kernel caches for one id (of `mmap`) are all of one version;
+//! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again
+//!   by itself and finds the new id, so an `open` by name does not see the error.
 //!
-//! Inode numbers are node ids: unique within a mount, not the same from mount to mount, and not shared by hard links, so that
-//! `du` and `tar` take two links of a file for two files.
+//! Inode numbers are node ids: unique within a mount, not the same from mount to mount, and not shared by hard links,
+//! so that `du` and `tar` take two links of a file for two files.
 
 mod listing;
 mod nodes;
@@ -107,7 +107,8 @@ impl Tree {
         self.branches.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
-    /// Finds a name in a folder and takes a lookup reference on its node, to be given back with [`forget`](Tree::forget).
+    /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
+    /// [`forget`](Tree::forget).
     pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
         let (branch, place) = self.inside(parent, name)?;
         let attributes = branch.source.stat(&place.path)?;
@@ -115,8 +116,8 @@ impl Tree {
         Ok((id, attributes))
     }
 
-    /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the same. Of a
-    /// file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
+    /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the
+    /// same. Of a file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
     pub fn refer_unseen(&self, parent: NodeId, name: &OsStr, kind: Kind) -> Result<NodeId> {
         let (_, place) = self.inside(parent, name)?;
         Ok(self.nodes.lock().refer(place, Identity::unseen(kind)))
@@ -210,13 +211,12 @@ impl Tree {
         let Node::In { branch, place, identity } = self.node(node)? else {
             return Err(refused(Path::new("/"), libc::EISDIR));
         };
-        match identity {
-            None | Some(Identity::Other(Kind::Folder, _)) => Err(refused(&place.path, libc::EISDIR)),
-            Some(Identity::Other(Kind::File, _)) => Err(stale(&place)),
-            Some(Identity::Other(..)) => Err(refused(&place.path, libc::ENXIO)),
-            Some(Identity::File(version)) => {
+        match identity.map(|identity| identity.kind) {
+            None | Some(Kind::Folder) => Err(refused(&place.path, libc::EISDIR)),
+            Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
+            Some(Kind::File) => {
                 let object = branch.source.open(&place.path)?;
-                if *object.version() != version {
+                if identity != Some(Identity::file(object.version())) {
                     return Err(stale(&place));
                 }
                 Ok(self.engine.open(object, branch.device))

@@ -3,6 +3,7 @@
 //! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as the kernel forgets.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,33 +25,43 @@ pub(super) struct Place {
     pub(super) path: Arc<Path>,
 }
 
-/// What must stay equal for a name to keep its node id.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Identity {
-    /// A regular file: its version, so that pages that the kernel caches for an id are always of one version.
-    File(Version),
-    /// Anything else: its type bits. The kernel turns an inode whose type changes into a bad one. Also a file that was
-    /// listed but could not be looked up.
-    Other(Kind, u32),
+/// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred thousand names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Identity {
+    pub(super) kind: Kind,
+    /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
+    /// listed but not looked up.
+    format: u32,
+    /// A regular file's version, hashed, so that pages that the kernel caches for an id are of one version. Two
+    /// versions of a name are taken for one with a chance of 2^-64. Zero for anything else.
+    version: u64,
 }
 
 impl Identity {
+    /// What has these attributes.
     pub(super) fn of(attributes: &Attributes) -> Identity {
         match attributes.kind {
-            Kind::File => Identity::File(attributes.version.clone()),
-            kind => Identity::Other(kind, attributes.mode & libc::S_IFMT),
+            Kind::File => Identity::file(&attributes.version),
+            kind => Identity { kind, format: attributes.mode & libc::S_IFMT, version: 0 },
         }
+    }
+
+    /// A regular file of this version.
+    pub(super) fn file(version: &Version) -> Identity {
+        let mut hasher = DefaultHasher::new();
+        version.hash(&mut hasher);
+        Identity { kind: Kind::File, format: libc::S_IFREG, version: hasher.finish() }
     }
 
     /// What a listing alone tells.
     pub(super) fn unseen(kind: Kind) -> Identity {
         let format = match kind {
-            Kind::File => libc::S_IFREG,
+            Kind::File => 0,
             Kind::Folder => libc::S_IFDIR,
             Kind::Link => libc::S_IFLNK,
             Kind::Special => libc::S_IFIFO,
         };
-        Identity::Other(kind, format)
+        Identity { kind, format, version: 0 }
     }
 }
 
@@ -108,7 +119,7 @@ impl Nodes {
 
     /// What an id stands for.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Identity)> {
-        self.by_id.get(&id).map(|node| (node.place.clone(), node.identity.clone()))
+        self.by_id.get(&id).map(|node| (node.place.clone(), node.identity))
     }
 
     /// How many ids there are.
@@ -129,8 +140,8 @@ mod tests {
 
     fn identity(version: u8) -> Identity {
         match version {
-            0 => Identity::Other(Kind::Folder, libc::S_IFDIR),
-            size => Identity::File(Version { size: u64::from(size), ..Version::default() }),
+            0 => Identity::unseen(Kind::Folder),
+            size => Identity::file(&Version { size: u64::from(size), ..Version::default() }),
         }
     }
 
