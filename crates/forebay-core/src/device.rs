@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 /// The cost of reading from a device. Distances and places are in bytes on the device, costs in nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCost {
     /// f_seek: (distance, nanoseconds), ascending in distance; straight lines between. One point is a constant.
     /// For a store that doesn't seek, its time to first byte.

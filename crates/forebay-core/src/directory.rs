@@ -2,9 +2,22 @@
 //!
 //! A block is in the index exactly while a slot holds it (resident or being fetched) or remembers it (ghost).
 
-use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot};
+use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
-use crate::types::{BlockKey, StreamId};
+use crate::types::{BlockKey, FileId, StreamId};
+
+/// What a frame held when it was last released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Released {
+    /// The block.
+    pub key: BlockKey,
+    /// The stream that had brought or expected it.
+    pub owner: StreamId,
+    /// Whether it had been prefetched and never referenced.
+    pub unused: bool,
+}
+
+const NOTHING: Released = Released { key: BlockKey::new(FileId(0), 0), owner: StreamId::NONE, unused: false };
 
 /// Frames, ghosts and the index of both.
 #[derive(Clone, Debug)]
@@ -12,12 +25,17 @@ pub struct Directory<I> {
     /// The slab. Policies link and unlink here.
     pub frames: Frames,
     index: I,
+    released: Released,
 }
 
 impl<I: Index> Directory<I> {
     /// A directory of `buffers` free frames and room for `ghosts`.
     pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Directory<I> {
-        Directory { frames: Frames::new(lists, buffers, ghosts), index: I::with_slots(buffers + ghosts) }
+        Directory {
+            frames: Frames::new(lists, buffers, ghosts),
+            index: I::with_slots(buffers + ghosts),
+            released: NOTHING,
+        }
     }
 
     /// The slot that holds or remembers a block.
@@ -53,12 +71,21 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
+    /// What the slot released last held, so that whoever asked a policy for a victim learns what went.
+    pub fn released(&self) -> Released {
+        self.released
+    }
+
     /// The bytes of bookkeeping.
     pub fn footprint(&self) -> usize {
         self.frames.footprint() + self.index.footprint()
     }
 
     fn blank(&mut self, slot: Slot) {
+        let frames = &self.frames;
+        let unused = frames.has(slot, flag::PREFETCHED);
+        self.released = Released { key: frames.key(slot), owner: frames.owner(slot), unused };
+        debug_assert_eq!(self.frames.pins(slot), 0, "a reader holds the frame of {:?}", self.frames.key(slot));
         self.frames.clear(slot, 0x0f);
         self.frames.set_count(slot, 0);
         self.frames.set_owner(slot, StreamId::NONE);

@@ -9,6 +9,7 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Inst
 
 /// Something that happened, and when. Events reach the core in the order of `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event {
     /// The moment.
     pub at: Instant,
@@ -18,10 +19,11 @@ pub struct Event {
 
 /// The kinds of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EventKind {
     /// A file (one version of it) can be read from now on. `bytes` is its length.
     Open {
-        /// A number that no other version of any file has had.
+        /// A number that names no other file, small: the core keeps a table by it.
         file: FileId,
         /// Where it lies.
         device: DeviceId,
@@ -38,7 +40,7 @@ pub enum EventKind {
     },
     /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same `read`.
     Read {
-        /// A number that no other unfinished read has.
+        /// A number that no other unfinished read has, small: the core keeps a table by it.
         read: ReadId,
         /// Who reads.
         handler: HandlerId,
@@ -70,7 +72,8 @@ pub enum EventKind {
         /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
         error: i32,
     },
-    /// Nobody will read this version of a file again. Its frames are freed, fetches under way are dropped on arrival.
+    /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
+    /// freed and [`Action::Forgotten`] follows; after that its number may name another file.
     Forget {
         /// The file.
         file: FileId,
@@ -91,6 +94,7 @@ pub enum EventKind {
 
 /// Why something is fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
     /// A reader waits for all of it.
     Demand,
@@ -102,6 +106,7 @@ pub enum Cause {
 
 /// What the driver is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
     /// Bring these blocks into their frames ([`Engine::frame`](crate::Engine::frame)), then say `Arrived` or `Failed`.
     Fetch {
@@ -127,6 +132,11 @@ pub enum Action {
         read: ReadId,
         /// What the driver said in `Failed`.
         error: i32,
+    },
+    /// Nothing of the file is left; its number is free.
+    Forgotten {
+        /// The file.
+        file: FileId,
     },
     /// The frame's block is gone and the frame free for another.
     Evict {

@@ -35,8 +35,6 @@ pub mod flag {
     pub const PREFETCHED: u8 = 1;
     /// Its owner, a stream, expects to come by: the first reference tells the stream.
     pub const EXPECTED: u8 = 2;
-    /// Its file was forgotten while a fetch was filling it.
-    pub const ORPHAN: u8 = 4;
 }
 
 /// One slot: a frame, a ghost or a list head. 24 bytes.
@@ -45,6 +43,7 @@ struct Frame {
     key: BlockKey,
     prev: Slot,
     next: Slot,
+    /// A frame's stream; of a list's head, how many slots are in the list.
     owner: u32,
     pins: u16,
     list: u8,
@@ -58,7 +57,6 @@ const _: () = assert!(core::mem::size_of::<Frame>() == 24);
 #[derive(Clone, Debug)]
 pub struct Frames {
     slots: Vec<Frame>,
-    lens: Vec<u32>,
     first: Slot,
     buffers: u32,
 }
@@ -70,13 +68,14 @@ impl Frames {
         let total = first + buffers + ghosts;
         let blank =
             Frame { key: BlockKey::default(), prev: 0, next: 0, owner: StreamId::NONE.0, pins: 0, list: 0, bits: 0 };
-        let mut frames =
-            Frames { slots: vec![blank; total as usize], lens: vec![0; usize::from(lists)], first, buffers };
+        let mut frames = Frames { slots: vec![blank; total as usize], first, buffers };
         for head in 0..first {
-            frames.slots[head as usize] = Frame { prev: head, next: head, list: head as u8, ..blank };
+            frames.slots[head as usize] = Frame { prev: head, next: head, owner: 0, list: head as u8, ..blank };
         }
         for slot in first..total {
-            frames.link_back(slot, if slot < first + buffers { FREE } else { NO_GHOST });
+            let head = if slot < first + buffers { FREE } else { NO_GHOST };
+            let oldest = frames.slots[usize::from(head.0)].prev;
+            link(&mut frames.slots, slot, oldest, Slot::from(head.0), head);
         }
         frames
     }
@@ -95,6 +94,36 @@ impl Frames {
     pub fn frame(&self, slot: Slot) -> FrameId {
         debug_assert!(!self.is_ghost(slot));
         FrameId(slot - self.first)
+    }
+
+    /// The slot of a buffer.
+    pub fn slot(&self, frame: FrameId) -> Slot {
+        self.first + frame.0
+    }
+
+    /// The blocks that slots hold or remember, in the order of slots.
+    pub fn keys_in_use(&self) -> impl Iterator<Item = BlockKey> {
+        let used = |frame: &&Frame| frame.list != FREE.0 && frame.list != NO_GHOST.0;
+        self.slots[self.first as usize..].iter().filter(used).map(|frame| frame.key)
+    }
+
+    /// Panics unless every slot is in exactly one list and every list is as long as it says. For tests.
+    pub fn check_links(&self) {
+        let mut seen = vec![false; self.slots.len()];
+        for list in 0..self.first {
+            let mut len = 0;
+            let mut at = self.slots[list as usize].next;
+            while at != list {
+                let frame = &self.slots[at as usize];
+                assert_eq!(u32::from(frame.list), list, "slot {at} is linked into another list than it says");
+                assert_eq!(self.slots[frame.next as usize].prev, at, "slot {at} and its neighbour disagree");
+                assert!(!core::mem::replace(&mut seen[at as usize], true), "slot {at} is linked twice");
+                len += 1;
+                at = frame.next;
+            }
+            assert_eq!(len, self.len(ListId(list as u8)), "the length of list {list}");
+        }
+        assert!(seen[self.first as usize..].iter().all(|&seen| seen), "a slot is in no list");
     }
 
     /// Whether the slot remembers a block without holding it.
@@ -153,7 +182,8 @@ impl Frames {
         self.slots[slot as usize].pins
     }
 
-    pub(crate) fn set_pins(&mut self, slot: Slot, pins: u16) {
+    /// Says how many readers hold the frame. The engine's to call; a policy only asks.
+    pub fn set_pins(&mut self, slot: Slot, pins: u16) {
         self.slots[slot as usize].pins = pins;
     }
 
@@ -164,7 +194,7 @@ impl Frames {
 
     /// How many slots are in a list.
     pub fn len(&self, list: ListId) -> u32 {
-        self.lens[usize::from(list.0)]
+        self.slots[usize::from(list.0)].owner
     }
 
     /// The slot at the front of a list.
@@ -214,46 +244,41 @@ impl Frames {
 
     /// Moves a slot from wherever it is to the front of `list`.
     pub fn move_to_front(&mut self, slot: Slot, list: ListId) {
-        self.unlink(slot);
-        self.link_front(slot, list);
+        // A slice and not the vector: its address and length stay in registers while links are written.
+        let slots = self.slots.as_mut_slice();
+        unlink(slots, slot);
+        let head = Slot::from(list.0);
+        let newest = slots[head as usize].next;
+        link(slots, slot, head, newest, list);
     }
 
     /// Moves a slot from wherever it is to the back of `list`.
     pub fn move_to_back(&mut self, slot: Slot, list: ListId) {
-        self.unlink(slot);
-        self.link_back(slot, list);
+        let slots = self.slots.as_mut_slice();
+        unlink(slots, slot);
+        let head = Slot::from(list.0);
+        let oldest = slots[head as usize].prev;
+        link(slots, slot, oldest, head, list);
     }
 
     fn inside(&self, slot: Slot) -> Option<Slot> {
         (slot >= self.first).then_some(slot)
     }
+}
 
-    fn unlink(&mut self, slot: Slot) {
-        let Frame { prev, next, list, .. } = self.slots[slot as usize];
-        self.slots[prev as usize].next = next;
-        self.slots[next as usize].prev = prev;
-        self.lens[usize::from(list)] -= 1;
-    }
+fn unlink(slots: &mut [Frame], slot: Slot) {
+    let Frame { prev, next, list, .. } = slots[slot as usize];
+    slots[prev as usize].next = next;
+    slots[next as usize].prev = prev;
+    slots[usize::from(list)].owner -= 1;
+}
 
-    fn link_front(&mut self, slot: Slot, list: ListId) {
-        let head = Slot::from(list.0);
-        let newest = self.slots[head as usize].next;
-        self.link_between(slot, head, newest, list);
-    }
-
-    fn link_back(&mut self, slot: Slot, list: ListId) {
-        let head = Slot::from(list.0);
-        let oldest = self.slots[head as usize].prev;
-        self.link_between(slot, oldest, head, list);
-    }
-
-    fn link_between(&mut self, slot: Slot, prev: Slot, next: Slot, list: ListId) {
-        let frame = &mut self.slots[slot as usize];
-        frame.prev = prev;
-        frame.next = next;
-        frame.list = list.0;
-        self.slots[prev as usize].next = slot;
-        self.slots[next as usize].prev = slot;
-        self.lens[usize::from(list.0)] += 1;
-    }
+fn link(slots: &mut [Frame], slot: Slot, prev: Slot, next: Slot, list: ListId) {
+    let frame = &mut slots[slot as usize];
+    frame.prev = prev;
+    frame.next = next;
+    frame.list = list.0;
+    slots[prev as usize].next = slot;
+    slots[next as usize].prev = slot;
+    slots[usize::from(list.0)].owner += 1;
 }

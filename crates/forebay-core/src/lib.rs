@@ -9,14 +9,25 @@
 
 extern crate alloc;
 
+pub mod counters;
 pub mod device;
 pub mod directory;
+pub mod engine;
 mod event;
+pub mod files;
 pub mod frames;
 pub mod index;
+pub mod inflight;
+pub mod prefetch;
+pub mod presets;
+pub mod reclaim;
 pub mod replacement;
+pub mod stream;
 mod types;
 
+pub use counters::Counters;
 pub use device::DeviceCost;
+pub use engine::{Core, Engine, Setup};
 pub use event::{Action, Actions, Cause, Event, EventKind};
+pub use presets::{Policy, UnknownPolicy};
 pub use types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId};

@@ -5,6 +5,7 @@ use core::fmt;
 /// A moment, in nanoseconds since the driver's start. The core never reads a clock: drivers pass moments in,
 /// real ones (the live engine) or virtual ones (the simulator).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
 
 impl Instant {
@@ -24,6 +25,7 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $inner);
 
         impl $name {
@@ -36,7 +38,7 @@ macro_rules! id {
 }
 
 id!(
-    /// One version of one file. A file that changed is another `FileId`, so that versions never mix.
+    /// One version of one file, chosen by the driver. A file that changed is another `FileId`, so that versions never mix.
     FileId,
     u32
 );
@@ -56,7 +58,7 @@ id!(
     u32
 );
 id!(
-    /// A read that the driver waits for; chosen by the core, reused after its `Done`.
+    /// A read that the driver waits for; chosen by the driver, reused after its `Done`.
     ReadId,
     u32
 );
@@ -83,12 +85,13 @@ impl StreamId {
 
 /// A block's name: its file and its number within the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockKey(u64);
 
 impl BlockKey {
     /// The block `block` of `file`.
-    pub fn new(file: FileId, block: u32) -> BlockKey {
-        BlockKey(u64::from(file.0) << 32 | u64::from(block))
+    pub const fn new(file: FileId, block: u32) -> BlockKey {
+        BlockKey((file.0 as u64) << 32 | block as u64)
     }
 
     /// The block's file.
@@ -115,6 +118,7 @@ impl fmt::Debug for BlockKey {
 
 /// `len` blocks of `file` from `start`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Extent {
     /// The file.
     pub file: FileId,

@@ -1,7 +1,44 @@
 //! Device models and measured profiles. Sans-IO: time goes in and comes out as numbers, nothing sleeps, and nothing is
 //! random that a seed did not fix. It knows no policy.
+//!
+//! ```
+//! use forebay_core::Instant;
+//! use forebay_device::{DeviceQueue, Queue, Request, device, scheduler::Elevator};
+//!
+//! let disk = device("ibm-10k")?.build(1)?;
+//! let mut queue = DeviceQueue::new(disk, Box::<Elevator>::default());
+//! queue.submit(Instant(0), 7, Request { start: 20_000_000_000, len: 65536 });
+//! let end = queue.next_completion().expect("it is in service");
+//! assert_eq!(queue.complete(end), Some(7));
+//! assert!(end.0 > 5_000_000); // a seek, part of a revolution, the transfer
+//! # Ok::<(), forebay_device::Error>(())
+//! ```
+//!
+//! A device is a [`Description`], shipped or one's own TOML file; [`Description::build`] makes its [`Model`]. A [`Profile`]
+//! is what measuring a real device gave. Both answer with the [`DeviceCost`] that policies go by.
 
 use forebay_core::{DeviceCost, Instant};
+
+mod description;
+pub mod disk;
+pub mod fit;
+pub mod object_store;
+mod pipe;
+mod profile;
+pub mod queue;
+pub mod random;
+mod rotation;
+pub mod scheduler;
+pub mod seek_curve;
+mod segment_cache;
+pub mod ssd;
+pub mod zones;
+
+pub use description::{Description, Error, ModelDescription, device, devices};
+pub use profile::{Kind, Profile};
+pub use queue::DeviceQueue;
+pub use rotation::Rotation;
+pub use segment_cache::Cache;
 
 /// A read of `len` bytes from byte `start` of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,13 +63,11 @@ pub trait Model: Send {
 }
 
 /// A model with a queue and a scheduler in front of it: submit requests, ask for the next completion, collect it.
-///
-/// (skeleton; the shape that drivers rely on)
 pub trait Queue: Send {
     /// A request arrives at `at`. `id` is the driver's.
     fn submit(&mut self, at: Instant, id: u64, request: Request);
-    /// When the next request in service will be complete, if any is in service.
+    /// When the next request will be complete, if any is in service; in the past, if it waits to be collected.
     fn next_completion(&self) -> Option<Instant>;
-    /// Removes the request that is complete at or before `at`, starting the next ones; earliest first.
+    /// Removes the request that is complete at or before `at`, earliest first.
     fn complete(&mut self, at: Instant) -> Option<u64>;
 }

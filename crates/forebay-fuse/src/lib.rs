@@ -1,1 +1,31 @@
-//! (skeleton)
+//! The FUSE adapter of Forebay: shows a [`Tree`](forebay_live::tree::Tree) as a read-only file system.
+//!
+//! It decides nothing. Names, versions and errors are the tree's, bytes are the engine's; this crate translates, mounts and
+//! unmounts. Reads never hold one of its threads: the reply goes out from whichever thread completes the read.
+//!
+//! ```no_run
+//! # use forebay_fuse::MountOptions;
+//! # use forebay_live::tree::Tree;
+//! fn serve(tree: std::sync::Arc<Tree>) -> Result<(), forebay_fuse::MountError> {
+//!     let mounted = forebay_fuse::mount(tree, "/mnt/data".as_ref(), MountOptions::default())?;
+//!     let unmounter = mounted.unmounter();
+//!     std::thread::spawn(move || {
+//!         // … when a signal has come
+//!         unmounter.unmount()
+//!     });
+//!     mounted.wait()
+//! }
+//! ```
+//!
+//! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what is mounted where),
+//! `device` (`/dev/fuse`, with and without root), `filesystem` (the requests), `attributes` (translation), `handles`.
+
+mod attributes;
+mod device;
+mod filesystem;
+mod handles;
+mod mount;
+mod point;
+mod table;
+
+pub use mount::{MountError, MountOptions, Mounted, Unmounter, mount};

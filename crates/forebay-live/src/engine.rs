@@ -1,101 +1,256 @@
-//! The live engine (skeleton: reads straight through, so that what is built on it can be tried).
+//! The live engine: real time and real bytes around the policy core.
+//!
+//! ```text
+//!   readers ── read ──▶ ┌────────────── one lock ──────────────┐ ── Fetch ──▶ sources
+//!                       │ core: decides     tables: reads, files│
+//!   readers ◀─ lease ── └───────────────────────────────────────┘ ◀─ bytes ──  (into the arena)
+//! ```
+//!
+//! The lock is held while the core decides, never while bytes are copied or storage is waited for. What the core
+//! decided is carried out afterwards ([`dispatch`]), on the thread that brought the event. A reader's frames are held by its
+//! [`Lease`]; the arena's memory is touched by whoever the core says, and by nobody else.
 
+mod dispatch;
+mod file;
+mod lease;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant as RealInstant;
 
-use forebay_core::{DeviceCost, DeviceId};
+use forebay_core::index::Hashed;
+use forebay_core::{Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, Instant, Policy, ReadId};
+use parking_lot::Mutex;
 
-use crate::arena::Segments;
-use crate::source::{Error, Fetch, Object, Result};
+use crate::arena::Arena;
+use crate::budget::{BLOCK, Budget, TooLittleMemory};
+use crate::flight::FlightRecorder;
+use crate::retry::Timer;
+use crate::source::{Error, Object, Result, Version};
+
+pub use file::OpenFile;
+pub use lease::Lease;
 
 /// What an engine is started with.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The budget in bytes, for everything.
     pub memory: u64,
-    /// The name of the policy.
-    pub policy: String,
+    /// The policy.
+    pub policy: Policy,
+    /// Where to write every event and action, if anywhere.
+    pub record: Option<PathBuf>,
 }
 
-/// Shared by everything that reads.
-#[derive(Debug)]
-pub struct Engine {}
+/// Why an engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The budget does not even hold the bookkeeping.
+    #[error(transparent)]
+    TooLittleMemory(#[from] TooLittleMemory),
+    /// The system refused the memory, or the file to record to.
+    #[error("{what}: {source}")]
+    System {
+        /// What was asked of the system.
+        what: String,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+/// Shared by everything that reads. See the module's head.
+pub struct Engine {
+    state: Mutex<State>,
+    arena: Arc<Arena>,
+    started: RealInstant,
+    policy: Policy,
+    budget: Budget,
+    timer: Timer,
+    /// Nothing may bypass the event stream while it is recorded.
+    recording: bool,
+}
+
+/// What happens with a read once it is over.
+type Then = Box<dyn FnOnce(Result<Lease>) + Send>;
+
+struct PendingRead {
+    extent: Extent,
+    /// Bytes to skip in the first block, and bytes wanted in all.
+    skip: usize,
+    len: usize,
+    then: Then,
+}
+
+/// What makes two opens the same file: device, name (where inodes say nothing), version.
+type Identity = (DeviceId, String, Version);
+
+struct FileEntry {
+    identity: Identity,
+    /// `None` while nobody has it open, so that closed files cost no descriptor.
+    object: Option<Arc<dyn Object>>,
+    handles: u32,
+}
+
+struct State {
+    core: Box<dyn Core>,
+    actions: Actions,
+    reads: Vec<Option<PendingRead>>,
+    free_reads: Vec<ReadId>,
+    files: Vec<Option<FileEntry>>,
+    free_files: Vec<FileId>,
+    known: HashMap<Identity, FileId>,
+    /// Files that nobody has open, in the order of closing; some may be open again.
+    closed: VecDeque<FileId>,
+    flight: Option<FlightRecorder>,
+}
 
 impl Engine {
     /// Starts an engine over the devices that its files will lie on.
-    pub fn start(_config: Config, _devices: Vec<DeviceCost>) -> Result<Arc<Engine>> {
-        Ok(Arc::new(Engine {}))
+    pub fn start(config: Config, devices: Vec<DeviceCost>) -> std::result::Result<Arc<Engine>, StartError> {
+        let budget = Budget::divide(config.memory, config.policy)?;
+        let system = |what: &str| {
+            let what = what.to_owned();
+            move |source| StartError::System { what, source }
+        };
+        let arena = Arena::new(budget.frames, BLOCK).map_err(system("memory for the frames"))?;
+        let setup = budget.setup(config.policy, devices);
+        let flight = match &config.record {
+            Some(path) => {
+                Some(FlightRecorder::create(path, config.policy, &setup).map_err(system(&path.display().to_string()))?)
+            }
+            None => None,
+        };
+        let recording = flight.is_some();
+        let state = State {
+            core: config.policy.build::<Hashed>(setup),
+            actions: Actions::new(),
+            reads: Vec::new(),
+            free_reads: Vec::new(),
+            files: Vec::new(),
+            free_files: Vec::new(),
+            known: HashMap::new(),
+            closed: VecDeque::new(),
+            flight,
+        };
+        Ok(Arc::new(Engine {
+            state: Mutex::new(state),
+            arena,
+            started: RealInstant::now(),
+            policy: config.policy,
+            budget,
+            timer: Timer::start(),
+            recording,
+        }))
     }
 
     /// Makes one version of a file readable. Opening the same version twice shares its blocks.
-    pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, _device: DeviceId) -> OpenFile {
-        OpenFile { object }
+    pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
+        let identity = (device, object.name(), object.version().clone());
+        // Asked outside the lock: the file system may take its time.
+        let layout = object.layout();
+        let mut state = self.state.lock();
+        let known = state.known.get(&identity).copied();
+        let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, &layout));
+        if let Some(entry) = &mut state.files[file.index()] {
+            entry.handles += 1;
+            entry.object.get_or_insert_with(|| Arc::clone(&object));
+        }
+        drop(state);
+        OpenFile::new(Arc::clone(self), file, object.version().size)
     }
 
-    /// The counters, as they are in `forebay stats --json`.
-    pub fn stats_json(&self) -> String {
-        "{}".into()
+    /// Nanoseconds since the engine started.
+    fn now(&self) -> Instant {
+        Instant(self.started.elapsed().as_nanos() as u64)
+    }
+
+    /// Tells the core what happened and carries out what it decides.
+    fn tell(self: &Arc<Self>, kind: EventKind) {
+        let mut state = self.state.lock();
+        // Under the lock, so that moments reach the core in order.
+        let at = self.now();
+        state.handle(Event { at, kind });
+        self.carry_out(state);
+    }
+
+    /// Looks at the core: the policy's name, the budget, the moment, the core.
+    pub(crate) fn with_core<T>(&self, look: impl FnOnce(String, u64, Instant, &dyn Core) -> T) -> T {
+        let state = self.state.lock();
+        look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
+    }
+
+    fn close(self: &Arc<Self>, file: FileId) {
+        let mut state = self.state.lock();
+        let Some(entry) = state.files[file.index()].as_mut() else { return };
+        entry.handles -= 1;
+        if entry.handles > 0 {
+            return;
+        }
+        let object = entry.object.take();
+        if state.core.frames_of(file) == 0 {
+            state.forget(self.now(), file);
+        } else {
+            state.closed.push_back(file);
+        }
+        while state.closed.len() > self.budget.closed_files {
+            let Some(oldest) = state.closed.pop_front() else { break };
+            state.forget(self.now(), oldest);
+        }
+        self.carry_out(state);
+        drop(object);
     }
 }
 
-/// A file that can be read. Dropping it closes it.
-pub struct OpenFile {
-    object: Arc<dyn Object>,
-}
-
-impl OpenFile {
-    /// Its length in bytes.
-    pub fn size(&self) -> u64 {
-        self.object.version().size
+impl State {
+    fn handle(&mut self, event: Event) {
+        let from = self.actions.len();
+        self.core.handle(&[event], &mut self.actions);
+        if let Some(flight) = &self.flight {
+            flight.record(event, &self.actions[from..]);
+        }
     }
 
-    /// Reads into `buffer`; returns how many bytes there were. `handler` says who reads (a thread id).
-    pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let (send, receive) = std::sync::mpsc::channel();
-        self.read_then(handler, offset, buffer.len(), move |outcome| {
-            let _ = send.send(outcome.map(|lease| lease.slices().flatten().copied().collect::<Vec<u8>>()));
+    /// Gives a version a number and tells the core of it.
+    fn introduce(&mut self, at: Instant, identity: Identity, layout: &[crate::source::Run]) -> FileId {
+        let file = self.free_files.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            FileId(self.files.len() as u32 - 1)
         });
-        let bytes = receive.recv().map_err(|_| Error::Stale(String::new()))??;
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
+        let (device, bytes) = (identity.0, identity.2.size);
+        self.known.insert(identity.clone(), file);
+        self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0 });
+        self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
+        let block = BLOCK as u64;
+        for run in layout {
+            let extent =
+                Extent::between(file, (run.offset / block) as u32, (run.offset + run.len).div_ceil(block) as u32);
+            self.handle(Event { at, kind: EventKind::Placed { extent, at_byte: run.at_byte } });
+        }
+        file
     }
 
-    /// Reads and calls `then` with what was read: at once, on this thread, if everything is in memory, otherwise later on
-    /// a thread of the engine.
-    pub fn read_then(&self, _handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
-        let len = (self.size().saturating_sub(offset) as usize).min(len);
-        let start = offset / 4096 * 4096;
-        let skip = (offset - start) as usize;
-        let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
-            then(outcome.map(|()| Lease { bytes: buffer.to_vec()[skip..skip + len].to_vec() }));
+    /// Tells the core that a file that nobody has open will not be read under this number again.
+    fn forget(&mut self, at: Instant, file: FileId) {
+        let Some(entry) = self.files[file.index()].as_ref().filter(|entry| entry.handles == 0) else { return };
+        if self.known.get(&entry.identity) == Some(&file) {
+            self.known.remove(&entry.identity);
+            self.handle(Event { at, kind: EventKind::Forget { file } });
+        }
+    }
+
+    /// The number of a new read.
+    fn register(&mut self, read: PendingRead) -> ReadId {
+        let id = self.free_reads.pop().unwrap_or_else(|| {
+            self.reads.push(None);
+            ReadId(self.reads.len() as u32 - 1)
         });
-        self.object.fetch(Fetch {
-            offset: start,
-            buffer: Segments::own(skip + len),
-            len: skip + len,
-            urgent: true,
-            done,
-        });
-    }
-}
-
-/// Bytes that were read, held in memory until it is dropped.
-pub struct Lease {
-    bytes: Vec<u8>,
-}
-
-impl Lease {
-    /// Bytes in all.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.reads[id.index()] = Some(read);
+        id
     }
 
-    /// Whether there is nothing (the read began at or beyond the end).
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// The bytes, in order, in as few pieces as memory allows.
-    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(self.bytes.as_slice())
+    fn object(&self, file: FileId) -> Result<Arc<dyn Object>> {
+        let entry = self.files.get(file.index()).and_then(Option::as_ref);
+        entry.and_then(|entry| entry.object.clone()).ok_or_else(|| Error::Stale("a closed file".into()))
     }
 }

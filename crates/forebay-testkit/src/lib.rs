@@ -2,4 +2,9 @@
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
+pub mod delay;
+pub mod mounts;
+pub mod process;
+pub mod s3;
 pub mod tools;
+pub mod trees;

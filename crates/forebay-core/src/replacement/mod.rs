@@ -11,14 +11,72 @@
 //! follow each other at once, and every policy then is its paper's algorithm to the letter.
 //!
 //! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under `tests/model`.
+//!
+//! ```
+//! use forebay_core::directory::Directory;
+//! use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, ListId, Slot};
+//! use forebay_core::index::{Hashed, Index};
+//! use forebay_core::replacement::{Class, Replacement};
+//! use forebay_core::{BlockKey, FileId};
+//!
+//! /// Last in, first out.
+//! struct Lifo(ListId);
+//!
+//! impl Replacement for Lifo {
+//!     const LISTS: u8 = 1;
+//!
+//!     fn new(first_list: u8, _frames: u32) -> Lifo {
+//!         Lifo(ListId(first_list))
+//!     }
+//!
+//!     fn hit<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+//!
+//!     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+//!         let slot = directory.frames.unpinned_from_front(self.0)?;
+//!         directory.release(slot);
+//!         Some(slot)
+//!     }
+//!
+//!     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+//!         directory.frames.move_to_front(slot, self.0);
+//!     }
+//! }
+//!
+//! // Two frames; blocks 0, 1 and 2 pass through them.
+//! let mut directory: Directory<Hashed> = Directory::new(FIRST_POLICY_LIST + Lifo::LISTS, 2, Lifo::ghosts(2));
+//! let mut lifo = Lifo::new(FIRST_POLICY_LIST, 2);
+//! let key = |block| BlockKey::new(FileId(7), block);
+//! for block in 0..3 {
+//!     let class = lifo.miss(&mut directory, None);
+//!     let slot = directory.assign(key(block), FETCHING).or_else(|| {
+//!         lifo.victim(&mut directory, class)?;
+//!         directory.assign(key(block), FETCHING)
+//!     });
+//!     lifo.insert(&mut directory, slot.expect("no reader holds a frame"), class);
+//! }
+//! assert!(directory.find(key(0)).is_some() && directory.find(key(2)).is_some());
+//! assert_eq!(directory.find(key(1)), None);
+//! ```
 
 use crate::directory::Directory;
 use crate::frames::Slot;
 use crate::index::Index;
 
+mod arc;
+mod clock;
+mod fifo;
 mod lru;
+mod mru;
+mod s3_fifo;
+mod sieve;
 
+pub use arc::Arc;
+pub use clock::Clock;
+pub use fifo::Fifo;
 pub use lru::Lru;
+pub use mru::Mru;
+pub use s3_fifo::S3Fifo;
+pub use sieve::Sieve;
 
 /// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code, 0 to 15.
 pub type Class = u8;

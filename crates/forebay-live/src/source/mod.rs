@@ -4,6 +4,11 @@
 //! the file changes, its old object fails with [`Error::Stale`] and never returns bytes of another version.
 //! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
 
+pub mod faulty;
+pub mod local;
+pub mod object;
+pub mod uri;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,6 +18,10 @@ use std::time::SystemTime;
 use forebay_core::DeviceCost;
 
 use crate::arena::Segments;
+
+#[cfg(test)]
+pub(crate) mod memory;
+pub mod paced;
 
 /// What a source can answer instead of what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -184,6 +193,11 @@ pub trait Source: Send + Sync + 'static {
 pub trait Object: Send + Sync + 'static {
     /// Which version.
     fn version(&self) -> &Version;
+    /// What tells it from other files of the same version: its path where the version has no inode, else nothing, so that
+    /// hard links share their blocks.
+    fn name(&self) -> String {
+        String::new()
+    }
     /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning.
     fn layout(&self) -> Vec<Run> {
         Vec::new()

@@ -1,0 +1,54 @@
+//! Feedback: what became of every block that was referenced or prefetched.
+
+use core::ops::AddAssign;
+
+/// Counts of blocks. Every prefetched block ends as used, late or wasted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Counters {
+    /// References to resident blocks.
+    pub hits: u64,
+    /// References to blocks that nobody had asked for.
+    pub misses: u64,
+    /// References to blocks that another reader's demand was bringing already.
+    pub joined: u64,
+    /// Blocks fetched before anybody asked.
+    pub prefetched: u64,
+    /// Prefetched blocks that were there when they were first referenced.
+    pub used: u64,
+    /// Prefetched blocks that were still under way when they were first referenced.
+    pub late: u64,
+    /// Prefetched blocks that were given up unreferenced.
+    pub wasted: u64,
+    /// Wasted blocks that were wanted after all, soon after.
+    pub thrashed: u64,
+    /// Blocks that arrived.
+    pub fetched: u64,
+    /// Fetches that were asked for.
+    pub fetches: u64,
+    /// Fetches that failed.
+    pub failures: u64,
+}
+
+impl Counters {
+    /// Every reference.
+    pub fn references(&self) -> u64 {
+        self.hits + self.misses + self.joined + self.late
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.joined += other.joined;
+        self.prefetched += other.prefetched;
+        self.used += other.used;
+        self.late += other.late;
+        self.wasted += other.wasted;
+        self.thrashed += other.thrashed;
+        self.fetched += other.fetched;
+        self.fetches += other.fetches;
+        self.failures += other.failures;
+    }
+}

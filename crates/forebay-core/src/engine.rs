@@ -1,0 +1,403 @@
+//! All control flow: look up, admit, trigger, fetch, make room, tell readers.
+//!
+//! One read, step by step (the numbers are those of the design):
+//!
+//! ```text
+//! Read ─ 1 split into blocks ─ admitted? ── no ──▶ queue, until frames come free
+//!           │ yes: every block of it is pinned from here to Done
+//!           ├ 2 resident      hit, or first use of a prefetched frame
+//!           ├ 3 under way     wait for that fetch too
+//!           └   absent        a free frame, else 6 a victim; part of a new fetch
+//!        4 stream: found by position and moved on, or begun
+//!        5 prefetch: the policy's plan, joined to the demand where they touch
+//!        7 Ready at once, or when the last fetch that it waits for has arrived
+//! ```
+//!
+//! A read is admitted whole or waits holding nothing, in order of arrival; an admitted read needs no further frame. So
+//! reads never wait for each other in a circle, however small the memory.
+
+mod admit;
+mod check;
+mod fetch;
+mod prefetch;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::counters::Counters;
+use crate::device::DeviceCost;
+use crate::directory::Directory;
+use crate::event::{Action, Actions, Event, EventKind};
+use crate::files::Files;
+use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, flag};
+use crate::index::Index;
+use crate::inflight::{InFlight, Read};
+use crate::prefetch::Prefetch;
+use crate::reclaim::{EvictionHistory, Reclaim};
+use crate::replacement::Replacement;
+use crate::stream::Streams;
+use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, Instant, ReadId};
+
+/// The errno of a read whose file the core does not know (EBADF).
+const UNKNOWN_FILE: i32 = 9;
+
+/// What an engine is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Setup {
+    /// Frames with a buffer.
+    pub frames: u32,
+    /// Bytes in a block, a power of two.
+    pub block_bytes: u32,
+    /// Streams that are known at a time.
+    pub streams: u32,
+    /// The devices, by number.
+    pub devices: Vec<DeviceCost>,
+    /// How much to prefetch, and when.
+    pub prefetch: Prefetch,
+    /// What prefetched frames are given up first.
+    pub reclaim: Reclaim,
+}
+
+/// No piece is larger, in bytes: beyond this even the longest latency is paid for.
+pub const MAX_PIECE_BYTES: u32 = 16 << 20;
+
+/// The longest read that is handled whole, in bytes; one FUSE request.
+const MAX_READ_BYTES: u32 = 1 << 20;
+
+/// A device as the core sees it.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// What reading from it costs.
+    pub cost: DeviceCost,
+    /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where the last transfer ended
+    /// is no seek.
+    pub seek_distance: u64,
+    /// Fetches under way.
+    pub under_way: u32,
+    /// What became of its blocks.
+    pub counters: Counters,
+    head: Option<u64>,
+}
+
+/// The policy core behind one interface, whatever its replacement and index are.
+pub trait Core: Send {
+    /// Handles events in order and appends what is to be done.
+    fn handle(&mut self, events: &[Event], out: &mut Actions);
+    /// When the core wants a [`Tick`](EventKind::Tick), if at all.
+    fn deadline(&self) -> Option<Instant>;
+    /// A read within one block that is resident and tells nobody anything new: the same as `Read` answered by `Ready`,
+    /// without the ceremony. The frame is held until [`unpin`](Self::unpin). `None`: send a `Read`.
+    fn hit(&mut self, key: BlockKey) -> Option<FrameId>;
+    /// Ends a [`hit`](Self::hit): the same as `Done`. `true` if reads wait for frames: send a `Tick`.
+    fn unpin(&mut self, frame: FrameId) -> bool;
+    /// The frame that holds a block or is being filled with it.
+    fn frame(&self, key: BlockKey) -> Option<FrameId>;
+    /// The longest read that the core takes, in blocks.
+    fn max_read(&self) -> u32;
+    /// Counts over all devices.
+    fn counters(&self) -> Counters;
+    /// The devices.
+    fn devices(&self) -> &[Device];
+    /// The streams.
+    fn streams(&self) -> &Streams;
+    /// How many frames hold or are being filled with blocks of a file.
+    fn frames_of(&self, file: FileId) -> u32;
+    /// Frames in all, and free ones.
+    fn frames(&self) -> (u32, u32);
+    /// The bytes of bookkeeping.
+    fn footprint(&self) -> usize;
+    /// Panics unless every invariant holds. For tests; walks over everything.
+    fn check(&self);
+}
+
+/// The engine.
+pub struct Engine<R, I> {
+    setup: Setup,
+    directory: Directory<I>,
+    replacement: R,
+    files: Files,
+    streams: Streams,
+    inflight: InFlight,
+    devices: Vec<Device>,
+    history: EvictionHistory,
+    /// Reads that wait for frames.
+    queue: VecDeque<ReadId>,
+    /// Resident frames that some read holds.
+    pinned: u32,
+    /// Scratch: fetches of the read being admitted.
+    runs: Vec<Extent>,
+    /// Scratch: reads that waited for a fetch.
+    woken: Vec<ReadId>,
+}
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// An engine with nothing in it. At least one frame and one device are there whatever the setup says.
+    pub fn new(mut setup: Setup) -> Engine<R, I> {
+        setup.frames = setup.frames.max(1);
+        setup.block_bytes = setup.block_bytes.next_power_of_two();
+        if setup.devices.is_empty() {
+            setup.devices.push(DeviceCost::flat(0, 0, 1));
+        }
+        let frames = setup.frames;
+        let devices = setup.devices.iter().map(|cost| Device {
+            cost: cost.clone(),
+            seek_distance: cost.mean_distance(),
+            under_way: 0,
+            counters: Counters::default(),
+            head: None,
+        });
+        Engine {
+            directory: Directory::new(FIRST_POLICY_LIST + R::LISTS, frames, R::ghosts(frames)),
+            replacement: R::new(FIRST_POLICY_LIST, frames),
+            files: Files::default(),
+            streams: Streams::new(setup.streams, MAX_PIECE_BYTES / setup.block_bytes),
+            inflight: InFlight::default(),
+            devices: devices.collect(),
+            history: EvictionHistory::new(frames),
+            queue: VecDeque::new(),
+            pinned: 0,
+            runs: Vec::new(),
+            woken: Vec::new(),
+            setup,
+        }
+    }
+
+    fn handle_one(&mut self, event: Event, out: &mut Actions) {
+        let at = event.at;
+        match event.kind {
+            EventKind::Open { file, device, bytes } => {
+                let device = DeviceId(device.0.min(self.devices.len() as u16 - 1));
+                self.files.open(file, device, bytes, self.setup.block_bytes);
+            }
+            EventKind::Placed { extent, at_byte } => self.files.place(extent, at_byte),
+            EventKind::Read { read, handler, context, file, offset, len } => {
+                let Some(extent) = self.split(file, offset, len) else {
+                    return out.push(Action::Error { read, error: UNKNOWN_FILE });
+                };
+                self.inflight.begin(read, Read { extent, handler, context, pending: 0, admitted: false, error: None });
+                if !self.queue.is_empty() || !self.admit(at, read, out) {
+                    self.queue.push_back(read);
+                }
+            }
+            EventKind::Done { read } => {
+                if let Some(read) = self.inflight.end(read) {
+                    self.release(read, out);
+                }
+                self.admit_queued(at, out);
+            }
+            EventKind::Arrived { io } => {
+                self.arrived(io, out);
+                self.admit_queued(at, out);
+            }
+            EventKind::Failed { io, valid, error } => {
+                self.failed(at, io, valid, error, out);
+                self.admit_queued(at, out);
+            }
+            EventKind::Forget { file } => {
+                if let Some(entry) = self.files.get_mut(file) {
+                    entry.forgotten = true;
+                    self.forget_if_idle(file, out);
+                }
+            }
+            EventKind::Tick => self.admit_queued(at, out),
+            EventKind::Ran { .. } | EventKind::Exited { .. } => {}
+        }
+    }
+
+    /// Step 1: the blocks of a range of bytes, clipped to the file and to the longest read.
+    fn split(&mut self, file: FileId, offset: u64, len: u32) -> Option<Extent> {
+        let longest = self.longest_read();
+        let entry = self.files.get_mut(file).filter(|entry| !entry.forgotten)?;
+        entry.reads += 1;
+        let shift = self.setup.block_bytes.trailing_zeros();
+        let end = offset.saturating_add(u64::from(len)).min(entry.bytes);
+        if offset >= end {
+            return Some(Extent { file, start: entry.blocks, len: 0 });
+        }
+        let start = (offset >> shift) as u32;
+        let blocks = ((end - 1) >> shift) as u32 - start + 1;
+        Some(Extent { file, start, len: blocks.min(longest) })
+    }
+
+    /// A read no longer holds its frames.
+    fn release(&mut self, read: Read, out: &mut Actions) {
+        if read.admitted {
+            self.unpin_all(read.extent);
+        }
+        if let Some(file) = self.files.get_mut(read.extent.file) {
+            file.reads -= 1;
+        }
+        self.forget_if_idle(read.extent.file, out);
+    }
+
+    fn unpin_all(&mut self, extent: Extent) {
+        for key in extent.keys() {
+            if let Some(slot) = self.resident(key) {
+                self.unpin_slot(slot);
+            }
+        }
+    }
+
+    fn pin(&mut self, slot: Slot) {
+        let pins = self.directory.frames.pins(slot);
+        self.directory.frames.set_pins(slot, pins + 1);
+        if pins == 0 && self.directory.frames.list(slot) != FETCHING {
+            self.pinned += 1;
+        }
+    }
+
+    fn unpin_slot(&mut self, slot: Slot) {
+        let pins = self.directory.frames.pins(slot);
+        debug_assert!(pins > 0, "unpinned more often than pinned");
+        self.directory.frames.set_pins(slot, pins.saturating_sub(1));
+        if pins == 1 && self.directory.frames.list(slot) != FETCHING {
+            self.pinned -= 1;
+        }
+    }
+
+    /// Frees what is left of a forgotten file, once nothing of it is being read or fetched.
+    fn forget_if_idle(&mut self, file: FileId, out: &mut Actions) {
+        let Some(entry) = self.files.get(file).filter(|f| f.forgotten && f.reads == 0 && f.fetches == 0) else {
+            return;
+        };
+        let (blocks, frames) = (entry.blocks, entry.frames);
+        if frames > 0 {
+            // Whichever is shorter: the file, or the slab.
+            if blocks <= self.setup.frames {
+                for key in (Extent { file, start: 0, len: blocks }).keys() {
+                    self.drop_block(key, out);
+                }
+            } else {
+                let held: Vec<BlockKey> =
+                    self.directory.frames.keys_in_use().filter(|key| key.file() == file).collect();
+                for key in held {
+                    self.drop_block(key, out);
+                }
+            }
+        }
+        self.streams.forget(file);
+        self.files.remove(file);
+        out.push(Action::Forgotten { file });
+    }
+
+    fn drop_block(&mut self, key: BlockKey, out: &mut Actions) {
+        let Some(slot) = self.directory.find(key) else { return };
+        let ghost = self.directory.frames.is_ghost(slot);
+        self.replacement.remove(&mut self.directory, slot);
+        self.directory.release(slot);
+        if !ghost {
+            self.book_release(slot, out);
+        }
+    }
+
+    /// Books what the frame released last held.
+    fn book_release(&mut self, slot: Slot, out: &mut Actions) {
+        let gone = self.directory.released();
+        out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
+        let Some(file) = self.files.get_mut(gone.key.file()) else { return };
+        file.frames -= 1;
+        if gone.unused {
+            self.devices[file.device.index()].counters.wasted += 1;
+            self.history.wasted(gone.key);
+            if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
+                stream.feedback.wasted += 1;
+            }
+        }
+    }
+
+    fn longest_read(&self) -> u32 {
+        (MAX_READ_BYTES / self.setup.block_bytes).min(self.setup.frames / 4).max(1)
+    }
+
+    fn free_frames(&self) -> u32 {
+        self.directory.frames.len(FREE)
+    }
+
+    /// Frames that could be had now: free ones, and resident ones that no read holds.
+    fn available(&self) -> u32 {
+        self.setup.frames - self.directory.frames.len(FETCHING) - self.pinned
+    }
+}
+
+impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
+    fn handle(&mut self, events: &[Event], out: &mut Actions) {
+        for &event in events {
+            self.handle_one(event, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn hit(&mut self, key: BlockKey) -> Option<FrameId> {
+        let slot = self.directory.find(key)?;
+        let frames = &self.directory.frames;
+        if frames.is_ghost(slot)
+            || frames.list(slot) == FETCHING
+            || frames.has(slot, flag::PREFETCHED | flag::EXPECTED)
+            || frames.pins(slot) == u16::MAX
+            || !self.queue.is_empty()
+            || self.setup.prefetch.every_reference()
+        {
+            return None;
+        }
+        self.pin(slot);
+        self.replacement.hit(&mut self.directory, slot);
+        let device = self.files.get(key.file())?.device;
+        self.devices[device.index()].counters.hits += 1;
+        Some(self.directory.frames.frame(slot))
+    }
+
+    fn unpin(&mut self, frame: FrameId) -> bool {
+        let slot = self.directory.frames.slot(frame);
+        self.unpin_slot(slot);
+        !self.queue.is_empty()
+    }
+
+    fn frame(&self, key: BlockKey) -> Option<FrameId> {
+        let slot = self.directory.find(key)?;
+        (!self.directory.frames.is_ghost(slot)).then(|| self.directory.frames.frame(slot))
+    }
+
+    fn max_read(&self) -> u32 {
+        self.longest_read()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for device in &self.devices {
+            sum += device.counters;
+        }
+        sum
+    }
+
+    fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    fn frames_of(&self, file: FileId) -> u32 {
+        self.files.get(file).map_or(0, |file| file.frames)
+    }
+
+    fn frames(&self) -> (u32, u32) {
+        (self.setup.frames, self.free_frames())
+    }
+
+    fn footprint(&self) -> usize {
+        self.directory.footprint()
+            + self.files.footprint()
+            + self.streams.footprint()
+            + self.inflight.footprint()
+            + self.history.footprint()
+    }
+
+    fn check(&self) {
+        self.check_invariants();
+    }
+}

@@ -1,0 +1,172 @@
+//! Steps 2, 3 and 6 of a read: take what is there, wait for what is under way, find room for the rest.
+
+use super::Engine;
+use crate::event::{Action, Actions};
+use crate::frames::{FETCHING, FREE, Slot, flag};
+use crate::index::Index;
+use crate::inflight::Read;
+use crate::replacement::{Class, Replacement};
+use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
+
+/// What a read met on its way through its blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Met {
+    /// The stream that had brought, or expected, the last such block.
+    pub(super) stream: Option<StreamId>,
+    /// The first block that nobody had asked for.
+    pub(super) missed: Option<u32>,
+}
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// Admits a read if all its frames can be had, and does all that follows from it. `false` changes nothing.
+    pub(super) fn admit(&mut self, at: Instant, id: ReadId, out: &mut Actions) -> bool {
+        let Some(mut read) = self.inflight.read(id) else { return true };
+        if !self.hold(read.extent) {
+            return false;
+        }
+        read.admitted = true;
+        self.inflight.begin(id, read);
+        self.runs.clear();
+        let met = self.refer(id, &read, out);
+        let stream = self.prefetch(at, &read, met, out);
+        self.issue(at, id, stream, out);
+        if self.inflight.read(id).is_some_and(|read| read.pending == 0) {
+            out.push(Action::Ready { read: id });
+        }
+        true
+    }
+
+    /// Admits the reads that wait for frames, as far as they can be.
+    pub(super) fn admit_queued(&mut self, at: Instant, out: &mut Actions) {
+        while let Some(&next) = self.queue.front() {
+            if !self.admit(at, next, out) {
+                return;
+            }
+            self.queue.pop_front();
+        }
+    }
+
+    /// Pins every block of `extent` that is resident or under way, provided that frames for the others can be had.
+    fn hold(&mut self, extent: Extent) -> bool {
+        let mut missing = 0;
+        let mut held = 0;
+        for key in extent.keys() {
+            match self.resident(key) {
+                Some(slot) if self.directory.frames.pins(slot) == u16::MAX => break,
+                Some(slot) => self.pin(slot),
+                None => missing += 1,
+            }
+            held += 1;
+        }
+        if held == extent.len && missing <= self.available() {
+            return true;
+        }
+        for key in extent.keys().take(held as usize) {
+            if let Some(slot) = self.resident(key) {
+                self.unpin_slot(slot);
+            }
+        }
+        false
+    }
+
+    /// Refers to every block of a read that is held. Absent ones get a frame and are collected in `runs`.
+    fn refer(&mut self, id: ReadId, read: &Read, out: &mut Actions) -> Met {
+        let mut met = Met::default();
+        let Some(device) = self.files.get(read.extent.file).map(|file| file.device.index()) else { return met };
+        for key in read.extent.keys() {
+            match self.resident(key) {
+                Some(slot) if self.directory.frames.list(slot) == FETCHING => {
+                    let io = IoId(self.directory.frames.owner(slot).0);
+                    if self.directory.frames.has(slot, flag::PREFETCHED) {
+                        self.directory.frames.clear(slot, flag::PREFETCHED);
+                        self.devices[device].counters.late += 1;
+                        met.stream = self.inflight.fetch(io).map(|fetch| fetch.stream);
+                        self.feed_back(met.stream, |feedback| feedback.late += 1);
+                    } else {
+                        self.devices[device].counters.joined += 1;
+                    }
+                    self.inflight.wait(id, io);
+                }
+                Some(slot) => {
+                    self.devices[device].counters.hits += 1;
+                    if let Some(stream) = self.refer_resident(slot, device) {
+                        met.stream = Some(stream);
+                    }
+                }
+                None => {
+                    self.devices[device].counters.misses += 1;
+                    if self.history.missed(key) {
+                        self.devices[device].counters.thrashed += 1;
+                        self.feed_back(met.stream, |feedback| feedback.thrashed += 1);
+                    }
+                    self.demand(key, out);
+                    met.missed = met.missed.or(Some(key.block()));
+                }
+            }
+        }
+        met
+    }
+
+    /// Refers to a resident frame. Says which stream had brought or expected it, if this is the first reference since.
+    fn refer_resident(&mut self, slot: Slot, device: usize) -> Option<StreamId> {
+        let frames = &mut self.directory.frames;
+        let stream = frames.has(slot, flag::PREFETCHED | flag::EXPECTED).then(|| frames.owner(slot));
+        if frames.has(slot, flag::PREFETCHED) {
+            frames.clear(slot, flag::PREFETCHED | flag::EXPECTED);
+            self.devices[device].counters.used += 1;
+            self.feed_back(stream, |feedback| feedback.used += 1);
+            self.replacement.first_use(&mut self.directory, slot);
+        } else {
+            frames.clear(slot, flag::EXPECTED);
+            self.replacement.hit(&mut self.directory, slot);
+        }
+        stream
+    }
+
+    /// Gives an absent block that a read wants a frame, pinned for it.
+    fn demand(&mut self, key: BlockKey, out: &mut Actions) {
+        let ghost = self.directory.find(key);
+        let class = self.replacement.miss(&mut self.directory, ghost);
+        if let Some(slot) = self.assign(key, class, out) {
+            self.pin(slot);
+            Self::append(&mut self.runs, key);
+        }
+    }
+
+    /// Gives an absent block a frame in the list of those being fetched. `None` if every frame is held.
+    pub(super) fn assign(&mut self, key: BlockKey, class: Class, out: &mut Actions) -> Option<Slot> {
+        if let Some(ghost) = self.directory.find(key) {
+            self.replacement.remove(&mut self.directory, ghost);
+            self.directory.release(ghost);
+        }
+        if self.directory.frames.len(FREE) == 0 {
+            let victim = self.replacement.victim(&mut self.directory, class)?;
+            self.book_release(victim, out);
+        }
+        let slot = self.directory.assign(key, FETCHING)?;
+        self.directory.frames.set_count(slot, class);
+        if let Some(file) = self.files.get_mut(key.file()) {
+            file.frames += 1;
+        }
+        Some(slot)
+    }
+
+    /// The frame of a block that is resident or under way.
+    pub(super) fn resident(&self, key: BlockKey) -> Option<Slot> {
+        self.directory.find(key).filter(|&slot| !self.directory.frames.is_ghost(slot))
+    }
+
+    /// Appends a block to the last of `runs`, or begins a new one.
+    pub(super) fn append(runs: &mut alloc::vec::Vec<Extent>, key: BlockKey) {
+        match runs.last_mut() {
+            Some(run) if run.end() == key.block() && run.file == key.file() => run.len += 1,
+            _ => runs.push(Extent { file: key.file(), start: key.block(), len: 1 }),
+        }
+    }
+
+    fn feed_back(&mut self, stream: Option<StreamId>, how: impl FnOnce(&mut crate::stream::Feedback)) {
+        if let Some(stream) = stream.and_then(|id| self.streams.get_mut(id)) {
+            how(&mut stream.feedback);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The invariants, checked by walking over everything. For tests.
+
+use super::Engine;
+use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, flag};
+use crate::index::Index;
+use crate::replacement::Replacement;
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// Each frame in exactly one list; the index right; pins, files and devices counted right; no read forgotten.
+    pub(super) fn check_invariants(&self) {
+        let frames = &self.directory.frames;
+        frames.check_links();
+        let lists = FIRST_POLICY_LIST + R::LISTS;
+        let mut pinned = 0;
+        for list in 0..lists {
+            let list = ListId(list);
+            let mut at = frames.front(list);
+            while let Some(slot) = at {
+                let key = frames.key(slot);
+                let used = list != FREE && list != NO_GHOST;
+                if used {
+                    assert_eq!(self.directory.find(key), Some(slot), "{key:?} is not where the index says");
+                } else {
+                    assert_eq!(frames.pins(slot), 0, "a free frame is held");
+                }
+                if list == FETCHING {
+                    let io = crate::IoId(frames.owner(slot).0);
+                    let fetch = self.inflight.fetch(io).expect("a frame is being filled by a fetch that is under way");
+                    assert!(fetch.extent.keys().any(|other| other == key), "the fetch brings other blocks");
+                } else if used && frames.pins(slot) > 0 {
+                    pinned += 1;
+                    assert!(!frames.has(slot, flag::PREFETCHED), "a reader holds what nobody has referenced");
+                }
+                at = frames.towards_back(slot);
+            }
+        }
+        assert_eq!(pinned, self.pinned, "frames held");
+        let under_way: u32 = self.devices.iter().map(|device| device.under_way).sum();
+        assert_eq!(under_way as usize, self.inflight.under_way(), "fetches under way");
+        let held: u32 = self.files.iter().map(|file| file.frames).sum();
+        let free = frames.len(FREE);
+        assert_eq!(held + free, self.setup.frames, "frames of files and free frames");
+        let progress = under_way > 0 || pinned > 0 || self.queue.is_empty();
+        assert!(progress, "reads wait for frames that nobody will free");
+    }
+}

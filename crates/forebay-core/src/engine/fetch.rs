@@ -1,0 +1,193 @@
+//! Fetches: issued, arrived, failed.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::Engine;
+use crate::event::{Action, Actions, Cause};
+use crate::frames::flag;
+use crate::index::Index;
+use crate::inflight::Fetch;
+use crate::replacement::Replacement;
+use crate::types::{BlockKey, DeviceId, Extent, Instant, IoId, ReadId, StreamId};
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// Issues a fetch for each of `runs`; the read waits for those that have a part of its demand.
+    pub(super) fn issue(&mut self, at: Instant, read: ReadId, stream: StreamId, out: &mut Actions) {
+        let runs = mem::take(&mut self.runs);
+        for &extent in &runs {
+            // A run of demand may have been lengthened by prefetch: what readers wait for is what they have pinned.
+            let wanted = extent.keys().take_while(|&key| self.is_pinned(key)).count() as u32;
+            let demand = Extent { len: wanted, ..extent };
+            let Some(io) = self.start(at, extent, demand, stream, out) else { continue };
+            if wanted > 0 {
+                self.inflight.wait(read, io);
+            }
+        }
+        self.runs = runs;
+    }
+
+    fn is_pinned(&self, key: BlockKey) -> bool {
+        self.resident(key).is_some_and(|slot| self.directory.frames.pins(slot) > 0)
+    }
+
+    /// Hands a fetch to the driver. Its frames are assigned already and learn which fetch fills them.
+    fn start(
+        &mut self,
+        at: Instant,
+        extent: Extent,
+        demand: Extent,
+        stream: StreamId,
+        out: &mut Actions,
+    ) -> Option<IoId> {
+        let file = self.files.get_mut(extent.file)?;
+        file.fetches += 1;
+        let device = file.device;
+        let io = self.inflight.issue(at, extent, demand, stream, device);
+        for key in extent.keys() {
+            if let Some(slot) = self.resident(key) {
+                self.directory.frames.set_owner(slot, StreamId(io.0));
+            }
+        }
+        let entry = &mut self.devices[device.index()];
+        entry.under_way += 1;
+        entry.counters.fetches += 1;
+        let cause = match demand.len {
+            0 => Cause::Prefetch,
+            len if len == extent.len => Cause::Demand,
+            _ => Cause::Mixed,
+        };
+        out.push(Action::Fetch { io, extent, cause, demand, device });
+        Some(io)
+    }
+
+    /// A fetch brought everything.
+    pub(super) fn arrived(&mut self, io: IoId, out: &mut Actions) {
+        let mut woken = mem::take(&mut self.woken);
+        woken.clear();
+        if let Some(fetch) = self.inflight.over(io, &mut woken) {
+            self.leave_device(&fetch);
+            self.settle(&fetch, fetch.extent);
+            self.wake(&woken, out);
+            self.forget_if_idle(fetch.extent.file, out);
+        }
+        self.woken = woken;
+    }
+
+    /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for whoever wants only later
+    /// ones these are fetched anew. What nobody waited for when the fetch was issued the driver tried but once, so for
+    /// whoever wants it by now it is fetched anew, too.
+    pub(super) fn failed(&mut self, at: Instant, io: IoId, valid: u32, error: i32, out: &mut Actions) {
+        let mut waiters = Vec::new();
+        let Some(fetch) = self.inflight.over(io, &mut waiters) else { return };
+        self.leave_device(&fetch);
+        let counters = &mut self.devices[fetch.device.index()].counters;
+        counters.failures += 1;
+        let Extent { file, start, .. } = fetch.extent;
+        let bad = start + valid.min(fetch.extent.len);
+        self.settle(&fetch, Extent::between(file, start, bad));
+        if bad < fetch.demand.end() {
+            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters);
+        }
+        self.fetch_anew(at, &fetch, Extent::between(file, bad, fetch.extent.end()), &waiters, out);
+        if let Some(stream) = self.streams.get_mut(fetch.stream) {
+            // Back to slow start.
+            stream.piece = 0;
+        }
+        self.forget_if_idle(file, out);
+    }
+
+    /// The reads among `waiters` that want a block of `bad` have failed: they let go of their frames.
+    fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId]) {
+        for &id in waiters {
+            let Some(read) = self.inflight.read_mut(id).filter(|read| overlap(read.extent, bad)) else { continue };
+            read.error = Some(error);
+            if mem::take(&mut read.admitted) {
+                let extent = read.extent;
+                self.unpin_all(extent);
+            }
+        }
+    }
+
+    /// Of `rest`, which did not arrive, fetches again what `waiters` want and frees the frames of the others. Waiters that
+    /// want none of it waited for what did arrive.
+    fn fetch_anew(&mut self, at: Instant, old: &Fetch, rest: Extent, waiters: &[ReadId], out: &mut Actions) {
+        let mut runs: Vec<Extent> = Vec::new();
+        for key in rest.keys() {
+            let Some(slot) = self.resident(key) else { continue };
+            if self.directory.frames.pins(slot) > 0 {
+                Self::append(&mut runs, key);
+            } else {
+                self.directory.release(slot);
+                self.book_release(slot, out);
+            }
+        }
+        let ios: Vec<(IoId, Extent)> =
+            runs.into_iter().filter_map(|run| Some((self.start(at, run, run, old.stream, out)?, run))).collect();
+        for &id in waiters {
+            let Some(extent) = self.inflight.read(id).filter(|read| read.admitted).map(|read| read.extent) else {
+                continue;
+            };
+            for &(io, _) in ios.iter().filter(|(_, run)| overlap(*run, extent)) {
+                self.inflight.wait(id, io);
+            }
+        }
+        self.wake(waiters, out);
+    }
+
+    /// The blocks of `extent`, a part of what `fetch` fetched, are valid from now on.
+    fn settle(&mut self, fetch: &Fetch, extent: Extent) {
+        for key in extent.keys() {
+            let Some(slot) = self.resident(key) else { continue };
+            let frames = &mut self.directory.frames;
+            let prefetched = frames.has(slot, flag::PREFETCHED);
+            frames.set_owner(slot, if prefetched { fetch.stream } else { StreamId::NONE });
+            if frames.pins(slot) > 0 {
+                self.pinned += 1;
+            }
+            let class = frames.count(slot);
+            frames.set_count(slot, 0);
+            self.replacement.insert(&mut self.directory, slot, class);
+        }
+        self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);
+    }
+
+    /// One fetch fewer to wait for, for each of `readers`, the latest of which is first.
+    fn wake(&mut self, readers: &[ReadId], out: &mut Actions) {
+        for &id in readers.iter().rev() {
+            let Some(read) = self.inflight.read_mut(id) else { continue };
+            read.pending -= 1;
+            match (read.pending, read.error) {
+                (0, None) => out.push(Action::Ready { read: id }),
+                (0, Some(error)) => {
+                    if let Some(read) = self.inflight.end(id) {
+                        self.release(read, out);
+                    }
+                    out.push(Action::Error { read: id, error });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A fetch is over: its device and file have one fewer, and the device's head has moved (CP §2, D_seek). The order of
+    /// completions is the order of service, which a scheduler may have chosen.
+    fn leave_device(&mut self, fetch: &Fetch) {
+        let block = self.setup.block_bytes;
+        let device: DeviceId = fetch.device;
+        let device = &mut self.devices[device.index()];
+        device.under_way = device.under_way.saturating_sub(1);
+        let Some(file) = self.files.get_mut(fetch.extent.file) else { return };
+        file.fetches -= 1;
+        let Some(place) = file.place(fetch.extent.start, block) else { return };
+        if let Some(distance) = device.head.map(|head| head.abs_diff(place)).filter(|&distance| distance > 0) {
+            let old = device.seek_distance;
+            device.seek_distance = if distance > old { old + (distance - old) / 8 } else { old - (old - distance) / 8 };
+        }
+        device.head = Some(place + u64::from(fetch.extent.len) * u64::from(block));
+    }
+}
+
+fn overlap(a: Extent, b: Extent) -> bool {
+    a.file == b.file && a.start < b.end() && b.start < a.end()
+}

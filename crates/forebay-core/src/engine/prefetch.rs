@@ -1,0 +1,141 @@
+//! Steps 4 and 5 of a read: the stream that it belongs to, and what is fetched for that stream now.
+
+use core::mem;
+
+use super::Engine;
+use super::admit::Met;
+use crate::event::Actions;
+use crate::frames::{FETCHING, flag};
+use crate::index::Index;
+use crate::inflight::Read;
+use crate::prefetch::{Plan, Sight};
+use crate::replacement::Replacement;
+use crate::types::{BlockKey, Extent, FileId, Instant, StreamId};
+
+/// What a read is to its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    /// Its first access.
+    Begins,
+    /// It brings the stream further; `lost` if it missed what had been fetched for it.
+    GoesOn { lost: bool },
+    /// It is behind where the stream is already: a late part of a large read, or a look back. It fetches nothing ahead.
+    Lags,
+}
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that to `runs`. Returns the
+    /// stream, or `NONE` if the read tells nothing about any.
+    pub(super) fn prefetch(&mut self, at: Instant, read: &Read, met: Met, out: &mut Actions) -> StreamId {
+        let tells = met.stream.is_some() || met.missed.is_some() || self.setup.prefetch.every_reference();
+        if !tells || read.extent.is_empty() {
+            return StreamId::NONE;
+        }
+        let (id, turn) = self.follow(at, read, met);
+        let Some(plan) = self.plan(id, read.extent.file, met.missed, turn) else { return id };
+        let from = match met.missed {
+            Some(missed) => missed,
+            None => self.streams.get(id).map_or(0, |stream| stream.ahead),
+        };
+        let end = self.fetch_ahead(id, read.extent.file, from, plan, out);
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.ahead = stream.ahead.max(end);
+            if turn == Turn::Begins {
+                stream.piece = stream.ahead.saturating_sub(read.extent.start);
+            } else if plan.pieces > 0 {
+                stream.piece = plan.piece;
+            }
+        }
+        id
+    }
+
+    /// Step 4: the stream of a read, begun or moved on.
+    fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, Turn) {
+        let Extent { file, start, .. } = read.extent;
+        let who = (read.handler, read.context);
+        let known =
+            met.stream.filter(|&id| self.streams.is_at(id, file, start)).or_else(|| self.streams.locate(file, start));
+        let Some(id) = known else {
+            let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
+            return (self.streams.begin(at, read.extent, device, who), Turn::Begins);
+        };
+        let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
+        if !self.streams.advance(id, at, read.extent, who) {
+            return (id, Turn::Lags);
+        }
+        if let Some(file) = self.files.get_mut(file) {
+            file.went_on();
+        }
+        (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
+    }
+
+    /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
+    fn plan(&mut self, id: StreamId, file: FileId, missed: Option<u32>, turn: Turn) -> Option<Plan> {
+        // Readers that wait for frames come first.
+        if !self.queue.is_empty() || turn == Turn::Lags {
+            return None;
+        }
+        let block_bytes = self.setup.block_bytes;
+        let entry = self.files.get_mut(file)?;
+        let fresh = turn == Turn::Begins;
+        let initial_window = if fresh { entry.initial_window() } else { 0 };
+        let stream = self.streams.get(id)?;
+        let device = &self.devices[entry.device.index()];
+        let place = entry.place(missed.unwrap_or(stream.ahead), block_bytes).unwrap_or(0);
+        let depth = device.cost.competitive_depth(device.seek_distance, place).min(u64::from(super::MAX_PIECE_BYTES));
+        let sight = Sight {
+            stream,
+            missed,
+            fresh,
+            lost: turn == (Turn::GoesOn { lost: true }),
+            initial_window,
+            competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
+            channels: device.cost.channels.max(1),
+            under_way: device.under_way,
+            active: self.streams.active().max(1),
+        };
+        let plan = self.setup.prefetch.plan(&sight);
+        (plan.pieces > 0).then_some(plan)
+    }
+
+    /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a piece. Returns the block up
+    /// to which everything is there or under way.
+    fn fetch_ahead(&mut self, id: StreamId, file: FileId, from: u32, plan: Plan, out: &mut Actions) -> u32 {
+        let Some(entry) = self.files.get(file) else { return from };
+        let (blocks, device) = (entry.blocks, entry.device.index());
+        let next = self.streams.get(id).map_or(from, |stream| stream.next);
+        let end = next.saturating_add(self.share()).min(blocks);
+        let mut at = from;
+        for piece in 0..plan.pieces {
+            let piece_end = from.saturating_add(plan.piece.saturating_mul(piece + 1)).min(end);
+            // The first piece goes on with the demand; a later one is a fetch of its own.
+            let mut apart = piece > 0;
+            while at < piece_end {
+                let key = BlockKey::new(file, at);
+                if let Some(slot) = self.resident(key) {
+                    let frames = &mut self.directory.frames;
+                    // Somebody read it before: let its next reference tell this stream all the same.
+                    if frames.list(slot) != FETCHING && !frames.has(slot, flag::PREFETCHED) {
+                        frames.set(slot, flag::EXPECTED);
+                        frames.set_owner(slot, id);
+                    }
+                } else {
+                    let Some(slot) = self.assign(key, 0, out) else { return at };
+                    self.directory.frames.set(slot, flag::PREFETCHED);
+                    self.devices[device].counters.prefetched += 1;
+                    if mem::take(&mut apart) {
+                        self.runs.push(Extent { file, start: at, len: 0 });
+                    }
+                    Self::append(&mut self.runs, key);
+                }
+                at += 1;
+            }
+        }
+        at.max(from)
+    }
+
+    /// How many blocks one stream may have prefetched and unread: its part of what memory allows for all (CPEM §4.2).
+    fn share(&self) -> u32 {
+        (self.setup.reclaim.ceiling(self.setup.frames) / self.streams.active().max(1)).max(1)
+    }
+}

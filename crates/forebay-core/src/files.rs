@@ -1,0 +1,120 @@
+//! What the core knows of each file: its device, its length, where it lies, and what it may begin with.
+
+use alloc::vec::Vec;
+
+use crate::types::{DeviceId, Extent, FileId};
+
+/// The initial window of a stream, in pages (CP §2, CPEM §2.2: "i.e., 16 pages").
+pub const INITIAL_WINDOW: u32 = 16;
+
+/// What a stream that went nowhere takes from the initial window of its file's next stream, and what one that went on
+/// gives back (Linux 2.6.3: the window shrinks and grows by 2 pages).
+const WINDOW_STEP: u32 = 2;
+
+/// One version of one file.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where it lies.
+    pub device: DeviceId,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its length in blocks.
+    pub blocks: u32,
+    /// Frames that hold or are being filled with its blocks.
+    pub frames: u32,
+    /// Reads that are not done.
+    pub reads: u32,
+    /// Fetches under way.
+    pub fetches: u32,
+    /// Whether nobody will read it again.
+    pub forgotten: bool,
+    window: u32,
+    runs: Vec<(u32, u32, u64)>,
+}
+
+impl File {
+    /// The window, in blocks, that a new stream begins with: 16, less for every stream that went nowhere. A file that is
+    /// read at random ends at 0, and nothing beyond what its readers ask for is fetched ("quickly identifies the
+    /// non-sequential access pattern", CP §3.2).
+    pub fn initial_window(&mut self) -> u32 {
+        let window = self.window;
+        self.window = window.saturating_sub(WINDOW_STEP);
+        window
+    }
+
+    /// A stream of this file went on sequentially.
+    pub fn went_on(&mut self) {
+        self.window = (self.window + WINDOW_STEP).min(INITIAL_WINDOW);
+    }
+
+    /// The byte on the device where a block lies, if the driver said so.
+    pub fn place(&self, block: u32, block_bytes: u32) -> Option<u64> {
+        let after = self.runs.partition_point(|&(start, _, _)| start <= block);
+        let &(start, _, at_byte) = self.runs.get(after.checked_sub(1)?)?;
+        Some(at_byte + u64::from(block - start) * u64::from(block_bytes))
+    }
+}
+
+/// The table of files, by number.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    table: Vec<Option<File>>,
+}
+
+impl Files {
+    /// Adds a file. An unfinished one of that number is replaced: the driver broke its word, the new one wins.
+    pub fn open(&mut self, file: FileId, device: DeviceId, bytes: u64, block_bytes: u32) {
+        if file.index() >= self.table.len() {
+            self.table.resize_with(file.index() + 1, || None);
+        }
+        let blocks = u32::try_from(bytes.div_ceil(u64::from(block_bytes))).unwrap_or(u32::MAX);
+        self.table[file.index()] = Some(File {
+            device,
+            bytes,
+            blocks,
+            frames: 0,
+            reads: 0,
+            fetches: 0,
+            forgotten: false,
+            window: INITIAL_WINDOW,
+            runs: Vec::new(),
+        });
+    }
+
+    /// Says where a run of blocks lies. Runs come in order; one that doesn't is dropped.
+    pub fn place(&mut self, extent: Extent, at_byte: u64) {
+        if let Some(file) = self.get_mut(extent.file)
+            && file.runs.last().is_none_or(|&(start, _, _)| start < extent.start)
+        {
+            file.runs.push((extent.start, extent.len, at_byte));
+        }
+    }
+
+    /// The file of that number.
+    pub fn get(&self, file: FileId) -> Option<&File> {
+        self.table.get(file.index())?.as_ref()
+    }
+
+    /// The file of that number.
+    pub fn get_mut(&mut self, file: FileId) -> Option<&mut File> {
+        self.table.get_mut(file.index())?.as_mut()
+    }
+
+    /// All files.
+    pub fn iter(&self) -> impl Iterator<Item = &File> {
+        self.table.iter().flatten()
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, file: FileId) {
+        if let Some(entry) = self.table.get_mut(file.index()) {
+            *entry = None;
+        }
+    }
+
+    /// The bytes that the table takes.
+    pub fn footprint(&self) -> usize {
+        let runs: usize = self.table.iter().flatten().map(|file| file.runs.capacity() * 16).sum();
+        self.table.capacity() * core::mem::size_of::<Option<File>>() + runs
+    }
+}

@@ -1,0 +1,159 @@
+//! Fetches under way and the reads that wait for them. A fetch serves all who wait for any of its blocks.
+
+use alloc::vec::Vec;
+
+use crate::types::{ContextId, DeviceId, Extent, HandlerId, Instant, IoId, ReadId, StreamId};
+
+/// A fetch under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetch {
+    /// Which blocks.
+    pub extent: Extent,
+    /// The part that readers asked for when it was issued.
+    pub demand: Extent,
+    /// The stream for which the rest is fetched.
+    pub stream: StreamId,
+    /// From which device.
+    pub device: DeviceId,
+    /// When it was issued.
+    pub issued: Instant,
+    waiters: u32,
+}
+
+/// A read that is not done.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// Which blocks it wants.
+    pub extent: Extent,
+    /// Who reads.
+    pub handler: HandlerId,
+    /// From which context.
+    pub context: ContextId,
+    /// Fetches that it still waits for.
+    pub pending: u32,
+    /// Whether its frames are held.
+    pub admitted: bool,
+    /// What went wrong with one of its blocks. It is told once nothing of it is under way any more.
+    pub error: Option<i32>,
+}
+
+/// A table whose entries come and go, by small numbers that are reused.
+#[derive(Clone, Debug)]
+struct Slots<T> {
+    entries: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slots<T> {
+    fn add(&mut self, value: T) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = Some(value);
+            return at;
+        }
+        self.entries.push(Some(value));
+        (self.entries.len() - 1) as u32
+    }
+
+    fn take(&mut self, at: u32) -> Option<T> {
+        let value = self.entries.get_mut(at as usize)?.take()?;
+        self.free.push(at);
+        Some(value)
+    }
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots { entries: Vec::new(), free: Vec::new() }
+    }
+}
+
+const END: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    read: ReadId,
+    next: u32,
+}
+
+/// All fetches under way and all reads that are not done.
+#[derive(Clone, Debug, Default)]
+pub struct InFlight {
+    fetches: Slots<Fetch>,
+    waiters: Slots<Waiter>,
+    reads: Vec<Option<Read>>,
+}
+
+impl InFlight {
+    /// A fetch is issued.
+    pub fn issue(&mut self, at: Instant, extent: Extent, demand: Extent, stream: StreamId, device: DeviceId) -> IoId {
+        IoId(self.fetches.add(Fetch { extent, demand, stream, device, issued: at, waiters: END }))
+    }
+
+    /// A fetch that is under way.
+    pub fn fetch(&self, io: IoId) -> Option<&Fetch> {
+        self.fetches.entries.get(io.index())?.as_ref()
+    }
+
+    /// A fetch is over. The reads that waited for it go to `waiters`, the latest first.
+    pub fn over(&mut self, io: IoId, waiters: &mut Vec<ReadId>) -> Option<Fetch> {
+        let fetch = self.fetches.take(io.0)?;
+        let mut at = fetch.waiters;
+        while let Some(waiter) = self.waiters.take(at) {
+            waiters.push(waiter.read);
+            at = waiter.next;
+        }
+        Some(fetch)
+    }
+
+    /// A read waits for a fetch too. Once for each of the two, however many blocks they share.
+    pub fn wait(&mut self, read: ReadId, io: IoId) {
+        let Some(next) = self.fetch(io).map(|fetch| fetch.waiters) else { return };
+        let already = self.waiters.entries.get(next as usize).copied().flatten();
+        // Blocks are visited in order and a fetch is one extent: a read that waits already is the latest waiter.
+        if already.is_some_and(|waiter| waiter.read == read) {
+            return;
+        }
+        let waiter = self.waiters.add(Waiter { read, next });
+        if let Some(fetch) = self.fetches.entries[io.index()].as_mut() {
+            fetch.waiters = waiter;
+        }
+        if let Some(read) = self.read_mut(read) {
+            read.pending += 1;
+        }
+    }
+
+    /// A read begins.
+    pub fn begin(&mut self, id: ReadId, read: Read) {
+        if id.index() >= self.reads.len() {
+            self.reads.resize(id.index() + 1, None);
+        }
+        self.reads[id.index()] = Some(read);
+    }
+
+    /// A read that is not done.
+    pub fn read(&self, id: ReadId) -> Option<Read> {
+        self.reads.get(id.index()).copied().flatten()
+    }
+
+    /// A read that is not done.
+    pub fn read_mut(&mut self, id: ReadId) -> Option<&mut Read> {
+        self.reads.get_mut(id.index())?.as_mut()
+    }
+
+    /// A read is done.
+    pub fn end(&mut self, id: ReadId) -> Option<Read> {
+        self.reads.get_mut(id.index())?.take()
+    }
+
+    /// How many fetches are under way.
+    pub fn under_way(&self) -> usize {
+        self.fetches.entries.len() - self.fetches.free.len()
+    }
+
+    /// The bytes that the tables take.
+    pub fn footprint(&self) -> usize {
+        self.fetches.entries.capacity() * core::mem::size_of::<Option<Fetch>>()
+            + self.waiters.entries.capacity() * core::mem::size_of::<Option<Waiter>>()
+            + self.reads.capacity() * core::mem::size_of::<Option<Read>>()
+    }
+}

@@ -1,0 +1,11 @@
+//! AP, aggressive prefetching: Linux "with a maximum prefetching depth of 256 pages (about twice that of competitive
+//! prefetching)" (CP §3.2). Windows double from 16, the slow start "used in all kernels".
+
+use super::{Plan, Sight, linux};
+use crate::files::INITIAL_WINDOW;
+
+const MAXIMUM: u32 = 256;
+
+pub(super) fn plan(sight: &Sight<'_>) -> Plan {
+    linux::plan_up_to(sight, |piece| (piece * 2).clamp(INITIAL_WINDOW, MAXIMUM))
+}

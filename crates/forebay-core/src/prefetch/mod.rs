@@ -1,0 +1,110 @@
+//! Degree and trigger: how much to fetch for a stream, and when. One algorithm a file.
+//!
+//! A policy sees one stream at one access ([`Sight`]) and answers up to which block the stream's data should be fetched
+//! ([`Plan`]). The engine skips what is there already, joins demand and prefetch of one extent into one fetch, and keeps
+//! to the memory that the stream may have.
+//!
+//! To add one: a file here, an arm in [`Prefetch::plan`], a line in [`presets`](crate::presets).
+
+mod aggressive;
+mod competitive;
+mod fixed;
+mod linux;
+mod one_block;
+
+use crate::stream::Stream;
+
+/// A stream at the moment of an access, and what surrounds it. Everything in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The stream; `next` is already behind the access.
+    pub stream: &'a Stream,
+    /// The first block of the access that must be fetched for the reader, if any must.
+    pub missed: Option<u32>,
+    /// Whether the stream begins with this access.
+    pub fresh: bool,
+    /// Whether the missed block had been fetched before, and was given up.
+    pub lost: bool,
+    /// The window that a stream of this file begins with (slow start).
+    pub initial_window: u32,
+    /// C_switch · R_tr at the place of the next fetch, at least 1.
+    pub competitive_depth: u32,
+    /// How many requests the device serves at once.
+    pub channels: u32,
+    /// How many fetches are under way on the device.
+    pub under_way: u32,
+    /// How many streams are active on all devices, at least 1.
+    pub active: u32,
+}
+
+impl Sight<'_> {
+    /// Where fetching goes on: the end of what was fetched, or the miss, where fetched blocks were lost or skipped over.
+    pub fn from(&self) -> u32 {
+        self.missed.unwrap_or(self.stream.ahead)
+    }
+
+    /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
+    pub fn in_ahead_window(&self) -> bool {
+        self.stream.remaining() < self.stream.piece
+    }
+}
+
+/// What a policy wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The size of a piece; each piece is one fetch.
+    pub piece: u32,
+    /// How many pieces.
+    pub pieces: u32,
+}
+
+impl Plan {
+    /// Nothing beyond what the reader asked for.
+    pub const NOTHING: Plan = Plan { piece: 0, pieces: 0 };
+
+    /// One piece.
+    pub fn one(piece: u32) -> Plan {
+        Plan { piece, pieces: u32::from(piece > 0) }
+    }
+}
+
+/// The prefetch policies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Prefetch {
+    /// Nothing is fetched that nobody asked for.
+    #[default]
+    None,
+    /// One block lookahead.
+    OneBlock,
+    /// RA: the next `degree` blocks after every access.
+    Fixed {
+        /// How many blocks ahead.
+        degree: u32,
+    },
+    /// Linux 2.6: 16 → 18 → 32 pages.
+    Linux,
+    /// Linux with a maximum of 256 pages.
+    Aggressive,
+    /// Competitive prefetching.
+    Competitive,
+}
+
+impl Prefetch {
+    /// What to fetch now, from [`Sight::from`] on. For a missed read the first piece contains the missed blocks.
+    pub fn plan(self, sight: &Sight<'_>) -> Plan {
+        match self {
+            Prefetch::None => Plan::NOTHING,
+            Prefetch::OneBlock => one_block::plan(sight),
+            Prefetch::Fixed { degree } => fixed::plan(sight, degree),
+            Prefetch::Linux => linux::plan(sight),
+            Prefetch::Aggressive => aggressive::plan(sight),
+            Prefetch::Competitive => competitive::plan(sight),
+        }
+    }
+
+    /// Whether the policy must see every reference, not only misses and first references.
+    pub fn every_reference(self) -> bool {
+        matches!(self, Prefetch::Fixed { .. })
+    }
+}

@@ -1,0 +1,167 @@
+//! Policies by name: the registry of replacement algorithms and the presets of prefetching, a line each.
+//!
+//! A policy is written `PREFETCH+REPLACEMENT`, either of which may be left out: `competitive`, `arc`, `linux+s3-fifo`.
+//! What is left out is LRU, and no prefetching.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::str::FromStr;
+
+use crate::engine::{Core, Engine, Setup};
+use crate::index::Index;
+use crate::prefetch::Prefetch;
+use crate::replacement;
+
+/// A name that policies are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The name.
+    pub name: &'static str,
+    /// Which question it answers: `prefetch` or `replacement`.
+    pub axis: &'static str,
+    /// Where it is from.
+    pub paper: &'static str,
+    /// What it does, in a line.
+    pub line: &'static str,
+}
+
+macro_rules! registry {
+    ($($name:literal $policy:ident $paper:literal $line:literal)+) => {
+        /// The replacement algorithms.
+        pub const REPLACEMENTS: &[Entry] =
+            &[$(Entry { name: $name, axis: "replacement", paper: $paper, line: $line }),+];
+
+        /// A replacement algorithm.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Replacement {
+            $(#[doc = $line] $policy),+
+        }
+
+        impl Replacement {
+            /// All of them, in the order of [`REPLACEMENTS`].
+            pub const ALL: &[Replacement] = &[$(Replacement::$policy),+];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Replacement::$policy => $name),+
+                }
+            }
+
+            /// How many ghosts it keeps beside `frames` frames.
+            pub fn ghosts(self, frames: u32) -> u32 {
+                match self {
+                    $(Replacement::$policy => <replacement::$policy as replacement::Replacement>::ghosts(frames)),+
+                }
+            }
+
+            fn engine<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
+                match self {
+                    $(Replacement::$policy => Box::new(Engine::<replacement::$policy, I>::new(setup))),+
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    "lru"     Lru    "folklore" "evicts the block whose last use is longest ago"
+    "mru"     Mru    "folklore" "evicts the block used last: for loops larger than the cache"
+    "fifo"    Fifo   "folklore" "evicts the block that came first"
+    "clock"   Clock  "Corbató 1968" "FIFO with a second chance for blocks used since the hand came by"
+    "sieve"   Sieve  "Zhang et al., NSDI 2024" "a hand sieves out blocks not used since it came by; survivors stay put"
+    "s3-fifo" S3Fifo "Yang et al., SOSP 2023" "a small queue filters one-hit wonders before the main one"
+    "arc"     Arc    "Megiddo and Modha, FAST 2003" "balances recency and frequency by its ghosts"
+}
+
+macro_rules! prefetchers {
+    ($($name:literal $prefetch:expr, $paper:literal $line:literal;)+) => {
+        /// The prefetch policies.
+        pub const PREFETCHERS: &[Entry] = &[$(Entry { name: $name, axis: "prefetch", paper: $paper, line: $line }),+];
+
+        const PREFETCH: &[(&str, Prefetch)] = &[$(($name, $prefetch)),+];
+    };
+}
+
+prefetchers! {
+    "none"        Prefetch::None, "-" "fetches only what is asked for";
+    "one-block"   Prefetch::OneBlock, "Smith 1978" "one block lookahead";
+    "fixed"       Prefetch::Fixed { degree: 4 }, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
+    "linux"       Prefetch::Linux, "CPEM §2.2" "Linux 2.6: windows of 16, 18, 32 pages, the next one issued from the ahead window";
+    "aggressive"  Prefetch::Aggressive, "CP §3.2" "Linux with windows up to 256 pages";
+    "competitive" Prefetch::Competitive, "CP §2" "as much as the device transfers in the time of one switch";
+}
+
+/// Every name, prefetchers first.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    PREFETCHERS.iter().chain(REPLACEMENTS)
+}
+
+/// A policy: one answer on every axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// How much to prefetch, and when.
+    pub prefetch: Prefetch,
+    /// What goes.
+    pub replacement: Replacement,
+}
+
+impl Policy {
+    /// An engine of this policy; `setup.prefetch` is set from it.
+    pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
+        self.replacement.engine::<I>(Setup { prefetch: self.prefetch, ..setup })
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefetch = PREFETCH.iter().find(|(_, prefetch)| *prefetch == self.prefetch).map_or("?", |(name, _)| name);
+        write!(f, "{prefetch}+{}", self.replacement.name())
+    }
+}
+
+/// A name that no policy has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownPolicy {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown policy '{}'; known are", self.name)?;
+        for (i, entry) in entries().enumerate() {
+            write!(f, "{} {}", if i == 0 { "" } else { "," }, entry.name)?;
+        }
+        write!(f, ", or two of them as in 'competitive+arc'")
+    }
+}
+
+impl core::error::Error for UnknownPolicy {}
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    fn from_str(text: &str) -> Result<Policy, UnknownPolicy> {
+        let unknown = || UnknownPolicy { name: text.to_string() };
+        let (mut prefetch, mut replacement) = (None, None);
+        for name in text.split('+') {
+            if let Some(&(_, found)) = PREFETCH.iter().find(|(known, _)| *known == name) {
+                if prefetch.replace(found).is_some() {
+                    return Err(unknown());
+                }
+            } else if let Some(&found) = Replacement::ALL.iter().find(|known| known.name() == name) {
+                if replacement.replace(found).is_some() {
+                    return Err(unknown());
+                }
+            } else {
+                return Err(unknown());
+            }
+        }
+        Ok(Policy {
+            prefetch: prefetch.unwrap_or(Prefetch::None),
+            replacement: replacement.unwrap_or(Replacement::Lru),
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! ARC: recency and frequency, balanced by what was given up too early.
+
+use super::{Class, Replacement};
+use crate::directory::Directory;
+use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::index::Index;
+
+/// Case IV: the block is in none of the lists.
+const NEW: Class = 0;
+/// Case II: the block is in B1.
+const IN_B1: Class = 1;
+/// Case III: the block is in B2.
+const IN_B2: Class = 2;
+
+/// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST 2003), Fig. 4. `c` is the number of
+/// frames, `p` what T1 should have of them.
+///
+/// ```text
+///         L1: referenced once lately          L2: at least twice
+///   ◀── B1 ghosts ──┼─── T1 frames ───▶ ◀─── T2 frames ───┼── B2 ghosts ──▶
+///                        |T1| → p
+///   |T1| + |T2| ≤ c     |T1| + |B1| ≤ c     |B1| + |B2| ≤ c
+/// ```
+///
+/// `p` is an integer: the step of Cases II and III, a quotient of ghost list lengths in the paper, is rounded down
+/// (and is 1 at least there too).
+///
+/// The paper's cache is always full and fetches at once. Here frames may be on their way or forgotten when a block is
+/// wanted, so that the three bounds are kept by themselves rather than by Case IV's counting; without time, they come
+/// to the same. When readers hold all of the list that REPLACE names, the other one gives the frame.
+#[derive(Clone, Debug)]
+pub struct Arc {
+    t1: ListId,
+    t2: ListId,
+    b1: ListId,
+    b2: ListId,
+    p: u32,
+    c: u32,
+}
+
+impl Replacement for Arc {
+    /// T1, T2, B1 and B2, in this order.
+    const LISTS: u8 = 4;
+
+    fn ghosts(frames: u32) -> u32 {
+        frames
+    }
+
+    fn new(first_list: u8, frames: u32) -> Arc {
+        Arc {
+            t1: ListId(first_list),
+            t2: ListId(first_list + 1),
+            b1: ListId(first_list + 2),
+            b2: ListId(first_list + 3),
+            p: 0,
+            c: frames,
+        }
+    }
+
+    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        // Case I: x in T1 or T2. Move x to MRU in T2.
+        directory.frames.move_to_front(slot, self.t2);
+    }
+
+    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        // What the paper's miss does: most recent in the list that its class chose.
+        let list = directory.frames.list(slot);
+        directory.frames.move_to_front(slot, list);
+    }
+
+    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+        let frames = &directory.frames;
+        let Some(list) = ghost.map(|slot| frames.list(slot)) else { return NEW };
+        let (b1, b2) = (frames.len(self.b1), frames.len(self.b2));
+        if list == self.b1 {
+            // Case II: p = min { p + δ1, c }, δ1 = 1 if |B1| ≥ |B2|, |B2| / |B1| otherwise
+            self.p = self.p.saturating_add(step(b2, b1)).min(self.c);
+            IN_B1
+        } else {
+            // Case III: p = max { p − δ2, 0 }, δ2 = 1 if |B2| ≥ |B1|, |B1| / |B2| otherwise
+            self.p = self.p.saturating_sub(step(b1, b2));
+            IN_B2
+        }
+    }
+
+    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
+        let (slot, ghosts) = self.replace(directory, class)?;
+        let frames = &directory.frames;
+        if class == NEW && frames.len(self.t1) + frames.len(self.b1) >= self.c {
+            // Case IV.A: |L1| = c. If |T1| < c delete the LRU page of B1 and REPLACE …
+            let Some(oldest) = frames.back(self.b1) else {
+                // … else B1 is empty: delete the LRU page of T1, which no ghost remembers.
+                directory.release(slot);
+                return Some(slot);
+            };
+            directory.release(oldest);
+        } else if frames.front(NO_GHOST).is_none() {
+            // Case IV.B: |L1| < c and |L1| + |L2| = 2c. Delete the LRU page of B2.
+            if let Some(oldest) = frames.back(self.b2) {
+                directory.release(oldest);
+            }
+        }
+        directory.release_to_ghost(slot, ghosts);
+        Some(slot)
+    }
+
+    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+        let list = if class == NEW { self.t1 } else { self.t2 };
+        directory.frames.move_to_front(slot, list);
+        // |L1| ≤ c, where a free frame took the block and no victim made room in L1.
+        let frames = &directory.frames;
+        if frames.len(self.t1) + frames.len(self.b1) > self.c
+            && let Some(oldest) = frames.back(self.b1)
+        {
+            directory.release(oldest);
+        }
+    }
+}
+
+impl Arc {
+    /// REPLACE(x, p): the frame to give up and the list of its ghost.
+    fn replace<I: Index>(&self, directory: &Directory<I>, class: Class) -> Option<(Slot, ListId)> {
+        let frames = &directory.frames;
+        let t1 = frames.len(self.t1);
+        let oldest = |list| frames.unpinned_from_back(list);
+        let from_t1 = || Some((oldest(self.t1)?, self.b1));
+        let from_t2 = || Some((oldest(self.t2)?, self.b2));
+        // if |T1| ≥ 1 and ((x ∈ B2 and |T1| = p) or |T1| > p)
+        if t1 >= 1 && (t1 > self.p || (class == IN_B2 && t1 == self.p)) {
+            from_t1().or_else(from_t2)
+        } else {
+            from_t2().or_else(from_t1)
+        }
+    }
+}
+
+/// How far a hit in a ghost list of `own` blocks moves `p` where the other one has `other`.
+fn step(other: u32, own: u32) -> u32 {
+    (other / own.max(1)).max(1)
+}

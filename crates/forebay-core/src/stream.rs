@@ -1,0 +1,300 @@
+//! Streams: runs of sequential access, found by position.
+//!
+//! Many streams may go through one file, and it doesn't matter which descriptor or thread they come through. A stream
+//! is where its next access is expected:
+//!
+//! ```text
+//!     blocks of a file ──▶
+//!     ... read already ...|next             |ahead
+//!             └─ LAG ─────┤░░ prefetched ░░░│
+//!                         └── reach ────────────┘
+//! ```
+//!
+//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `LAG` blocks before it comes
+//! late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one.
+//! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
+//! a stream within reach, three at the most.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::frames::{Frames, ListId, Slot};
+use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+
+/// How far before `next` an access still belongs to the stream, in blocks: one read of the largest size.
+const LAG: u32 = 256;
+
+/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds.
+pub const ACTIVE_FOR: u64 = 5_000_000_000;
+
+const IDLE: ListId = ListId(0);
+const ACTIVE: ListId = ListId(1);
+const NOWHERE: u32 = u32::MAX;
+
+/// What became of the blocks prefetched for one stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Feedback {
+    /// Referenced after they had arrived.
+    pub used: u32,
+    /// Referenced before they had arrived.
+    pub late: u32,
+    /// Given up unreferenced.
+    pub wasted: u32,
+    /// Wasted, then wanted after all.
+    pub thrashed: u32,
+}
+
+/// One stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// Its file.
+    pub file: FileId,
+    /// Its device.
+    pub device: DeviceId,
+    /// Who read last.
+    pub handler: HandlerId,
+    /// The context of the last read.
+    pub context: ContextId,
+    /// The block after the furthest one that was read.
+    pub next: u32,
+    /// The block after the furthest one that was fetched or prefetched.
+    pub ahead: u32,
+    /// The size of the latest piece fetched for it, in blocks: its current degree.
+    pub piece: u32,
+    /// How often it went on since it began.
+    pub steps: u32,
+    /// When it began.
+    pub began: Instant,
+    /// When it was last read.
+    pub last: Instant,
+    /// Demand rate, an exponentially weighted mean in blocks per second (weight 1/8 a read).
+    pub rate: u64,
+    /// What became of its prefetched blocks.
+    pub feedback: Feedback,
+    in_use: bool,
+    cell_next: u32,
+}
+
+impl Stream {
+    /// Blocks fetched or under way that were not read yet.
+    pub fn remaining(&self) -> u32 {
+        self.ahead.saturating_sub(self.next)
+    }
+
+    /// How far beyond `next` an access may begin and still go on with the stream: less than the depth.
+    fn reach(&self) -> u32 {
+        self.remaining().max(self.piece)
+    }
+
+    /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
+    fn distance(&self, file: FileId, block: u32) -> Option<u32> {
+        if self.file != file {
+            return None;
+        }
+        match block.checked_sub(self.next) {
+            Some(skipped) => (skipped == 0 || skipped < self.reach()).then_some(skipped),
+            None => (self.next - block <= LAG).then_some(self.next - block),
+        }
+    }
+}
+
+/// All streams, at most as many as the table has places: the one silent for longest makes room.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    table: Vec<Stream>,
+    order: Frames,
+    cells: Vec<u32>,
+    cell_shift: u32,
+}
+
+impl Streams {
+    /// A table of `places` streams whose depth stays below `max_depth` blocks.
+    pub fn new(places: u32, max_depth: u32) -> Streams {
+        let places = places.max(1);
+        let blank = Stream {
+            file: FileId(0),
+            device: DeviceId(0),
+            handler: HandlerId(0),
+            context: ContextId(0),
+            next: 0,
+            ahead: 0,
+            piece: 0,
+            steps: 0,
+            began: Instant(0),
+            last: Instant(0),
+            rate: 0,
+            feedback: Feedback::default(),
+            in_use: false,
+            cell_next: NOWHERE,
+        };
+        Streams {
+            table: vec![blank; places as usize],
+            order: Frames::new(2, places, 0),
+            cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
+            cell_shift: max_depth.max(LAG).next_power_of_two().trailing_zeros(),
+        }
+    }
+
+    /// A stream, if it is in use.
+    pub fn get(&self, id: StreamId) -> Option<&Stream> {
+        self.table.get(id.index()).filter(|stream| stream.in_use)
+    }
+
+    /// A stream, if it is in use. `next` is changed by [`advance`](Self::advance) alone.
+    pub fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.table.get_mut(id.index()).filter(|stream| stream.in_use)
+    }
+
+    /// The streams in use, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (StreamId, &Stream)> {
+        self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
+    }
+
+    /// How many streams have gone on and were read within [`ACTIVE_FOR`], as of the last `advance`.
+    pub fn active(&self) -> u32 {
+        self.order.len(ACTIVE)
+    }
+
+    /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
+    /// name another stream.
+    pub fn is_at(&self, id: StreamId, file: FileId, block: u32) -> bool {
+        self.get(id).is_some_and(|stream| stream.distance(file, block).is_some())
+    }
+
+    /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
+    /// prefetched for the stream, and its frame says so.)
+    pub fn locate(&self, file: FileId, block: u32) -> Option<StreamId> {
+        let cell = block >> self.cell_shift;
+        let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
+        let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
+        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block)?, id)))
+            .filter(|&(distance, _)| distance >> self.cell_shift == 0)
+            .min()
+            .map(|(_, id)| StreamId(id))
+    }
+
+    /// Begins a stream with an access to `extent`.
+    pub fn begin(&mut self, at: Instant, extent: Extent, device: DeviceId, who: (HandlerId, ContextId)) -> StreamId {
+        let slot = self.order.back(IDLE).or_else(|| self.order.back(ACTIVE)).unwrap_or_default();
+        let id = self.order.frame(slot);
+        if self.table[id.index()].in_use {
+            self.unlink(id.0);
+        }
+        self.table[id.index()] = Stream {
+            file: extent.file,
+            device,
+            handler: who.0,
+            context: who.1,
+            next: extent.end(),
+            ahead: extent.end(),
+            piece: 0,
+            steps: 0,
+            began: at,
+            last: at,
+            rate: 0,
+            feedback: Feedback::default(),
+            in_use: true,
+            cell_next: NOWHERE,
+        };
+        self.link(id.0);
+        self.order.move_to_front(slot, IDLE);
+        StreamId(id.0)
+    }
+
+    /// An access to `extent` goes on with a stream. `false` if it brought the stream no further.
+    pub fn advance(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
+        let Some(stream) = self.get_mut(id) else { return false };
+        (stream.handler, stream.context) = who;
+        let read = extent.end().saturating_sub(stream.next);
+        if read == 0 {
+            return false;
+        }
+        let nanos = at.since(stream.last).max(1);
+        let rate = u64::from(read).saturating_mul(1_000_000_000) / nanos;
+        stream.rate = if stream.rate == 0 { rate } else { stream.rate - stream.rate / 8 + rate / 8 };
+        stream.steps += 1;
+        stream.last = at;
+        stream.ahead = stream.ahead.max(extent.end());
+        self.move_to(id.0, extent.end());
+        let slot = self.slot(id);
+        self.order.move_to_front(slot, ACTIVE);
+        self.expire(at);
+        true
+    }
+
+    /// Forgets the streams of a file.
+    pub fn forget(&mut self, file: FileId) {
+        for id in 0..self.table.len() as u32 {
+            if self.table[id as usize].in_use && self.table[id as usize].file == file {
+                self.unlink(id);
+                self.table[id as usize].in_use = false;
+                let slot = self.slot(StreamId(id));
+                self.order.move_to_back(slot, IDLE);
+            }
+        }
+    }
+
+    /// The bytes that the table takes.
+    pub fn footprint(&self) -> usize {
+        self.table.len() * core::mem::size_of::<Stream>() + self.order.footprint() + self.cells.len() * 4
+    }
+
+    /// Streams silent for longer than [`ACTIVE_FOR`] no longer count as active.
+    fn expire(&mut self, now: Instant) {
+        while let Some(slot) = self.order.back(ACTIVE) {
+            if now.since(self.table[self.order.frame(slot).index()].last) <= ACTIVE_FOR {
+                break;
+            }
+            self.order.move_to_front(slot, IDLE);
+        }
+    }
+
+    /// The place of a stream in the order of use: its frame number, behind the two list heads.
+    fn slot(&self, id: StreamId) -> Slot {
+        id.0 + 2
+    }
+
+    fn bucket(&self, file: FileId, cell: u32) -> usize {
+        let mixed = (u64::from(file.0) << 32 | u64::from(cell)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.cells.len() - 1)
+    }
+
+    fn bucket_of(&self, id: u32) -> usize {
+        let stream = &self.table[id as usize];
+        self.bucket(stream.file, stream.next >> self.cell_shift)
+    }
+
+    fn chain(&self, bucket: usize) -> impl Iterator<Item = u32> {
+        let some = |id: u32| (id != NOWHERE).then_some(id);
+        core::iter::successors(some(self.cells[bucket]), move |&id| some(self.table[id as usize].cell_next))
+    }
+
+    fn move_to(&mut self, id: u32, next: u32) {
+        if next >> self.cell_shift == self.table[id as usize].next >> self.cell_shift {
+            self.table[id as usize].next = next;
+        } else {
+            self.unlink(id);
+            self.table[id as usize].next = next;
+            self.link(id);
+        }
+    }
+
+    fn link(&mut self, id: u32) {
+        let bucket = self.bucket_of(id);
+        self.table[id as usize].cell_next = self.cells[bucket];
+        self.cells[bucket] = id;
+    }
+
+    fn unlink(&mut self, id: u32) {
+        let bucket = self.bucket_of(id);
+        let after = self.table[id as usize].cell_next;
+        if self.cells[bucket] == id {
+            self.cells[bucket] = after;
+            return;
+        }
+        let before = self.chain(bucket).find(|&other| self.table[other as usize].cell_next == id);
+        if let Some(before) = before {
+            self.table[before as usize].cell_next = after;
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The engine under random events: every read is answered, with the blocks it asked for; invariants hold after every
+//! event; nothing is fetched that is there or under way; the same events give the same actions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forebay_core::device::DeviceCost;
+use forebay_core::index::Hashed;
+use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
+use forebay_core::{
+    Action, Actions, BlockKey, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
+    Policy, ReadId, Setup,
+};
+use proptest::prelude::*;
+
+const BLOCK: u32 = 4096;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Read { file: u8, block: u16, len: u8 },
+    Sequential { stream: u8, len: u8 },
+    Complete { which: u8 },
+    Fail { which: u8, valid: u8 },
+    Finish { which: u8 },
+    Forget { file: u8 },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..3u8, 0..60u16, 1..20u8).prop_map(|(file, block, len)| Step::Read { file, block, len }),
+        5 => (0..3u8, 1..20u8).prop_map(|(stream, len)| Step::Sequential { stream, len }),
+        6 => any::<u8>().prop_map(|which| Step::Complete { which }),
+        1 => (any::<u8>(), 0..20u8).prop_map(|(which, valid)| Step::Fail { which, valid }),
+        6 => any::<u8>().prop_map(|which| Step::Finish { which }),
+        1 => (0..3u8).prop_map(|file| Step::Forget { file }),
+    ];
+    proptest::collection::vec(step, 1..250)
+}
+
+/// A driver that believes nothing: it keeps its own account of what is resident and under way.
+struct Driver {
+    core: Box<dyn Core>,
+    at: u64,
+    events: Vec<Event>,
+    actions: Actions,
+    under_way: BTreeMap<u32, Extent>,
+    resident: BTreeSet<BlockKey>,
+    waiting: BTreeMap<u32, Extent>,
+    ready: BTreeMap<u32, Extent>,
+    free_reads: Vec<u32>,
+    numbers: u32,
+    files: [Option<u32>; 3],
+    free_files: Vec<u32>,
+    positions: [u32; 3],
+    frames: BTreeMap<u32, BlockKey>,
+}
+
+const BLOCKS: u32 = 60;
+
+impl Driver {
+    fn new(policy: &str, frames: u32) -> Driver {
+        let policy: Policy = policy.parse().unwrap();
+        let cost = DeviceCost {
+            seek: vec![(0, 1_000_000), (1 << 30, 8_000_000)],
+            half_revolution: 3_000_000,
+            zones: vec![(0, 50_000_000)],
+            capacity: 1 << 30,
+            channels: 1,
+        };
+        let setup = Setup {
+            frames,
+            block_bytes: BLOCK,
+            streams: 4,
+            devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
+            prefetch: Default::default(),
+            reclaim: Default::default(),
+        };
+        let mut driver = Driver {
+            core: policy.build::<Hashed>(setup),
+            at: 0,
+            events: Vec::new(),
+            actions: Vec::new(),
+            under_way: BTreeMap::new(),
+            resident: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            free_reads: Vec::new(),
+            numbers: 0,
+            files: [None; 3],
+            free_files: (0..32).rev().collect(),
+            positions: [0; 3],
+            frames: BTreeMap::new(),
+        };
+        for file in 0..3 {
+            driver.open(file);
+        }
+        driver
+    }
+
+    fn open(&mut self, which: usize) {
+        let Some(file) = self.free_files.pop() else { return };
+        self.files[which] = Some(file);
+        self.positions[which] = 0;
+        let file = FileId(file);
+        let bytes = u64::from(BLOCKS * BLOCK) - 100;
+        self.tell(EventKind::Open { file, device: DeviceId(which as u16 % 2), bytes });
+        let extent = Extent { file, start: 0, len: BLOCKS };
+        self.tell(EventKind::Placed { extent, at_byte: which as u64 * 100_000_000 });
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        self.at += 1_000_000;
+        let event = Event { at: Instant(self.at), kind };
+        self.events.push(event);
+        let before = self.actions.len();
+        self.core.handle(&[event], &mut self.actions);
+        self.core.check();
+        let new: Vec<Action> = self.actions[before..].to_vec();
+        new.into_iter().for_each(|action| self.book(action));
+    }
+
+    fn book(&mut self, action: Action) {
+        match action {
+            Action::Fetch { io, extent, demand, .. } => {
+                assert!(!extent.is_empty(), "an empty fetch");
+                assert!(extent.end() <= BLOCKS, "a fetch beyond the end of its file");
+                assert!(demand.is_empty() || (demand.start >= extent.start && demand.end() <= extent.end()));
+                for key in extent.keys() {
+                    assert!(!self.resident.contains(&key), "{key:?} is fetched although it is there");
+                    assert!(
+                        !self.under_way.values().any(|other| other.keys().any(|k| k == key)),
+                        "{key:?} is fetched twice at a time"
+                    );
+                    let frame = self.core.frame(key).expect("a frame for a block that is fetched");
+                    self.frames.insert(frame.0, key);
+                }
+                assert!(self.under_way.insert(io.0, extent).is_none(), "a fetch number in use");
+            }
+            Action::Ready { read } => {
+                let extent = self.waiting.remove(&read.0).expect("ready, though nobody asked");
+                for key in extent.keys() {
+                    assert!(self.resident.contains(&key), "{key:?} is ready, but was never brought");
+                    let frame = self.core.frame(key).expect("a frame for a block that is read");
+                    assert_eq!(self.frames.get(&frame.0), Some(&key), "the frame was filled with another block");
+                }
+                self.ready.insert(read.0, extent);
+            }
+            Action::Error { read, .. } => {
+                self.waiting.remove(&read.0).expect("an error, though nobody asked");
+                self.free_reads.push(read.0);
+            }
+            Action::Evict { frame } => {
+                let key = self.frames.remove(&frame.0).expect("an empty frame is evicted");
+                self.resident.remove(&key);
+                assert!(
+                    !self.ready.values().any(|held| held.keys().any(|k| k == key)),
+                    "{key:?} is evicted while read"
+                );
+            }
+            Action::Forgotten { file } => {
+                assert!(!self.resident.iter().any(|key| key.file() == file), "blocks of a forgotten file");
+                self.free_files.push(file.0);
+            }
+        }
+    }
+
+    fn read(&mut self, file: FileId, block: u32, len: u32) {
+        let len = len.min(self.core.max_read()).min(BLOCKS.saturating_sub(block));
+        let number = self.free_reads.pop().unwrap_or_else(|| {
+            self.numbers += 1;
+            self.numbers - 1
+        });
+        self.waiting.insert(number, Extent { file, start: block, len });
+        self.tell(EventKind::Read {
+            read: ReadId(number),
+            handler: HandlerId(1),
+            context: ContextId(0),
+            file,
+            offset: u64::from(block * BLOCK),
+            len: len * BLOCK,
+        });
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Read { file, block, len } => {
+                if let Some(file) = self.files[usize::from(file)] {
+                    self.read(FileId(file), u32::from(block), u32::from(len));
+                }
+            }
+            Step::Sequential { stream, len } => {
+                let which = usize::from(stream);
+                if let Some(file) = self.files[which] {
+                    let position = self.positions[which] % BLOCKS;
+                    self.positions[which] = position + u32::from(len);
+                    self.read(FileId(file), position, u32::from(len));
+                }
+            }
+            Step::Complete { which } => {
+                if let Some(io) = nth(&self.under_way, which) {
+                    let extent = self.under_way.remove(&io).unwrap();
+                    self.resident.extend(extent.keys());
+                    self.tell(EventKind::Arrived { io: IoId(io) });
+                }
+            }
+            Step::Fail { which, valid } => {
+                if let Some(io) = nth(&self.under_way, which) {
+                    let extent = self.under_way.remove(&io).unwrap();
+                    let valid = u32::from(valid).min(extent.len - 1);
+                    self.resident.extend(extent.keys().take(valid as usize));
+                    self.tell(EventKind::Failed { io: IoId(io), valid, error: 5 });
+                }
+            }
+            Step::Finish { which } => {
+                if let Some(read) = nth(&self.ready, which) {
+                    self.ready.remove(&read);
+                    self.free_reads.push(read);
+                    self.tell(EventKind::Done { read: ReadId(read) });
+                }
+            }
+            Step::Forget { file } => {
+                if let Some(file) = self.files[usize::from(file)].take() {
+                    self.tell(EventKind::Forget { file: FileId(file) });
+                }
+                self.open(usize::from(file));
+            }
+        }
+    }
+
+    /// Completes everything: every read must come to its end.
+    fn drain(&mut self) {
+        for _ in 0..100_000 {
+            if let Some(read) = nth(&self.ready, 0) {
+                self.ready.remove(&read);
+                self.tell(EventKind::Done { read: ReadId(read) });
+            } else if !self.under_way.is_empty() {
+                self.step(&Step::Complete { which: 0 });
+            } else {
+                break;
+            }
+        }
+        assert!(self.waiting.is_empty(), "reads that nobody answers: {:?}", self.waiting);
+    }
+}
+
+fn nth(map: &BTreeMap<u32, Extent>, which: u8) -> Option<u32> {
+    map.keys().nth(usize::from(which) % map.len().max(1)).copied()
+}
+
+fn policies() -> impl Strategy<Value = String> {
+    let prefetch = proptest::sample::select(PREFETCHERS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let replacement = proptest::sample::select(REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    (prefetch, replacement).prop_map(|(prefetch, replacement)| format!("{prefetch}+{replacement}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn every_read_is_answered_and_invariants_hold(policy in policies(), frames in 1..80u32, steps in steps()) {
+        let mut driver = Driver::new(&policy, frames);
+        for step in &steps {
+            driver.step(step);
+        }
+        driver.drain();
+        let counters = driver.core.counters();
+        prop_assert!(counters.used + counters.late + counters.wasted <= counters.prefetched);
+        // The same events give the same actions, to the bit.
+        let mut again = Driver::new(&policy, frames);
+        again.actions.clear();
+        let mut core = Driver::new(&policy, frames).core;
+        let mut actions = Actions::new();
+        for event in &driver.events[6..] {
+            core.handle(&[*event], &mut actions);
+        }
+        prop_assert_eq!(actions, driver.actions);
+    }
+}

@@ -1,0 +1,315 @@
+//! Worked examples of the papers, by their own numbers, and what the issue says of streams.
+
+use forebay_core::index::Hashed;
+use forebay_core::{
+    Action, Actions, Cause, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
+    Instant, Policy, ReadId, Setup,
+};
+
+const PAGE: u64 = 4096;
+const FILE: FileId = FileId(0);
+
+/// A core whose fetches arrive at once, unless `held`, and the sizes and starts of those fetches.
+struct Bench {
+    core: Box<dyn Core>,
+    at: u64,
+    fetches: Vec<(u32, u32)>,
+    causes: Vec<Cause>,
+    under_way: Vec<Action>,
+    held: bool,
+    reads: u32,
+}
+
+/// CP §2: the IBM drive.
+fn ibm() -> DeviceCost {
+    DeviceCost {
+        seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
+        half_revolution: 3_000_000,
+        zones: vec![(0, 51_300_000)],
+        capacity: 36_000_000_000,
+        channels: 1,
+    }
+}
+
+fn bench(policy: &str, cost: DeviceCost) -> Bench {
+    let policy: Policy = policy.parse().unwrap();
+    let setup = Setup {
+        frames: 20_000,
+        block_bytes: PAGE as u32,
+        streams: 100,
+        devices: vec![cost],
+        prefetch: Default::default(),
+        reclaim: Default::default(),
+    };
+    let core = policy.build::<Hashed>(setup);
+    let mut bench = Bench { core, at: 0, fetches: vec![], causes: vec![], under_way: vec![], held: false, reads: 0 };
+    bench.open(FILE, 1 << 30);
+    bench
+}
+
+impl Bench {
+    fn open(&mut self, file: FileId, bytes: u64) {
+        self.tell(EventKind::Open { file, device: DeviceId(0), bytes });
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        self.at += 100_000;
+        let mut actions = Actions::new();
+        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
+        self.core.check();
+        for action in actions {
+            match action {
+                Action::Fetch { extent, cause, .. } => {
+                    self.fetches.push((extent.start, extent.len));
+                    self.causes.push(cause);
+                    self.under_way.push(action);
+                }
+                Action::Ready { read } => self.tell(EventKind::Done { read }),
+                _ => {}
+            }
+        }
+        if !self.held {
+            self.arrive();
+        }
+    }
+
+    fn arrive(&mut self) {
+        while !self.under_way.is_empty() {
+            if let Action::Fetch { io, .. } = self.under_way.remove(0) {
+                self.tell(EventKind::Arrived { io });
+            }
+        }
+    }
+
+    /// Reads `pages` pages of `file` from `page` on.
+    fn read(&mut self, file: FileId, page: u64, pages: u64) {
+        let (handler, context) = (HandlerId(1), ContextId(0));
+        let (offset, len) = (page * PAGE, (pages * PAGE) as u32);
+        self.reads += 1;
+        self.tell(EventKind::Read { read: ReadId(self.reads), handler, context, file, offset, len });
+    }
+
+    fn sizes(&self) -> Vec<u32> {
+        self.fetches.iter().map(|&(_, len)| len).collect()
+    }
+}
+
+/// CPEM §2.2: "Typical series of prefetching depths used for a sequential access stream are: 16 pages → 18 pages → 32
+/// pages → 32 pages". The next one is issued when a page in the ahead window is accessed.
+#[test]
+fn linux_windows() {
+    let mut bench = bench("linux", ibm());
+    let mut issued_at = Vec::new();
+    for page in 0..100 {
+        let before = bench.fetches.len();
+        bench.read(FILE, page, 1);
+        issued_at.extend((before..bench.fetches.len()).map(|_| page));
+    }
+    assert_eq!(bench.sizes()[..5], [16, 18, 32, 32, 32]);
+    // First page; first sequential one; then the first page of each ahead window.
+    assert_eq!(issued_at[..5], [0, 1, 16, 34, 66]);
+}
+
+/// CP §3.2: "Aggressive prefetching with a maximum prefetching depth of 256 pages".
+#[test]
+fn aggressive_windows() {
+    let mut bench = bench("aggressive", ibm());
+    for page in 0..1000 {
+        bench.read(FILE, page, 1);
+    }
+    assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 256, 256, 256]);
+}
+
+/// CP §2: slow start from 16 pages by doubling, up to what justifies one switch: 540 KB, which is 131 pages.
+#[test]
+fn competitive_slow_start() {
+    let mut bench = bench("competitive", ibm());
+    for page in 0..800 {
+        bench.read(FILE, page, 1);
+    }
+    assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 131, 131, 131]);
+}
+
+/// CP §2: the depth follows f_transfer(L): half the rate, half the depth.
+#[test]
+fn competitive_depth_follows_the_place() {
+    let mut cost = ibm();
+    cost.zones = vec![(0, 51_300_000), (1 << 29, 25_650_000)];
+    let mut bench = bench("competitive", cost);
+    let extent = Extent { file: FILE, start: 0, len: 1 << 18 };
+    bench.tell(EventKind::Placed { extent, at_byte: 0 });
+    for page in 0..800 {
+        bench.read(FILE, page, 1);
+    }
+    let outer = *bench.sizes().last().unwrap();
+    assert_eq!(outer, 131);
+    for page in (1 << 17)..(1 << 17) + 800 {
+        bench.read(FILE, page, 1);
+    }
+    let inner = *bench.sizes().last().unwrap();
+    // One seek of half a gigabyte has brought the mean seek from 7.53 to 6.63 ms.
+    assert_eq!(inner, (25_650_000 * (6_628 + 3_000) / 1_000_000 / PAGE) as u32);
+}
+
+/// CP §2: the depth follows f_seek(D_seek), the weighted mean of seek distances: short seeks, small depth.
+#[test]
+fn competitive_depth_follows_seek_distances() {
+    let mut bench = bench("competitive", ibm());
+    // Two files, side by side on the disk, read in turn: every switch is short.
+    bench.open(FileId(1), 1 << 30);
+    bench.tell(EventKind::Placed { extent: Extent { file: FILE, start: 0, len: 1 << 18 }, at_byte: 0 });
+    let second = Extent { file: FileId(1), start: 0, len: 1 << 18 };
+    bench.tell(EventKind::Placed { extent: second, at_byte: 1 << 30 });
+    let mean = bench.core.devices()[0].seek_distance;
+    for page in 0..10_000 {
+        bench.read(FILE, page, 1);
+        bench.read(FileId(1), page, 1);
+    }
+    let near = bench.core.devices()[0].seek_distance;
+    assert!(near < mean / 8 && near >= 1 << 29, "{near} after {mean}");
+    // A gigabyte away: 0.67 ms of seek and half a revolution, 46 pages.
+    let depth = *bench.sizes().last().unwrap();
+    assert!((44..=50).contains(&depth), "{depth}");
+}
+
+/// SCM §5.3: "with every block request, the next 4 blocks will be prefetched".
+#[test]
+fn fixed_degree() {
+    let mut bench = bench("fixed", ibm());
+    bench.read(FILE, 0, 1);
+    bench.read(FILE, 1, 1);
+    bench.read(FILE, 100, 1);
+    assert_eq!(bench.fetches, [(0, 5), (5, 1), (100, 5)]);
+    // Also when the block was there already.
+    bench.read(FILE, 3, 1);
+    assert_eq!(bench.fetches[3..], [(6, 2)]);
+}
+
+#[test]
+fn one_block_lookahead() {
+    let mut bench = bench("one-block", ibm());
+    bench.read(FILE, 0, 1);
+    bench.read(FILE, 1, 1);
+    bench.read(FILE, 1, 1);
+    assert_eq!(bench.fetches, [(0, 2), (2, 1)]);
+}
+
+/// "The slow-start phase used in all kernels quickly identifies the non-sequential access pattern and avoids large
+/// prefetch operations" (CP §3.2): a random reader gets nothing beyond the initial window, and soon not even that.
+#[test]
+fn random_readers_get_what_they_ask_for() {
+    for policy in ["linux", "aggressive", "competitive"] {
+        let mut bench = bench(policy, ibm());
+        let mut page = 7u64;
+        for _ in 0..200 {
+            page = page * 48_271 % 262_144;
+            bench.read(FILE, page, 1);
+        }
+        assert!(bench.sizes().iter().all(|&len| len <= 16), "{policy}: {:?}", bench.sizes());
+        assert!(bench.sizes()[10..].iter().all(|&len| len == 1), "{policy}: {:?}", bench.sizes());
+    }
+}
+
+/// A file of its own for every random read: the initial window is all there is.
+#[test]
+fn one_read_a_file_gets_the_initial_window() {
+    let mut bench = bench("competitive", ibm());
+    for file in 1..50 {
+        bench.open(FileId(file), 1 << 22);
+        bench.read(FileId(file), 100, 16);
+    }
+    assert!(bench.fetches.iter().all(|&(_, len)| len == 16));
+}
+
+/// A stream goes on over a skip forward of less than its depth, and begins anew beyond that.
+#[test]
+fn a_short_skip_keeps_the_stream() {
+    let mut bench = bench("competitive", ibm());
+    for page in 0..240 {
+        bench.read(FILE, page, 1);
+    }
+    assert_eq!(bench.core.streams().iter().count(), 1);
+    let (_, stream) = bench.core.streams().iter().next().unwrap();
+    let (next, reach) = (stream.next, stream.remaining().max(stream.piece));
+    bench.read(FILE, u64::from(next + reach - 1), 1);
+    assert_eq!(bench.core.streams().iter().count(), 1, "a skip of less than the depth");
+    assert_eq!(*bench.sizes().last().unwrap(), 131, "the depth stays");
+    bench.read(FILE, 100_000, 1);
+    assert_eq!(bench.core.streams().iter().count(), 2, "a jump");
+}
+
+/// Forty streams in one file, read in turn through whatever descriptor: each gets its depth.
+#[test]
+fn many_streams_in_one_file() {
+    let mut bench = bench("competitive", ibm());
+    for page in 0..300 {
+        for stream in 0..40 {
+            bench.read(FILE, stream * 5000 + page, 1);
+        }
+    }
+    let streams = bench.core.streams();
+    assert_eq!(streams.iter().count(), 40);
+    assert_eq!(streams.active(), 40);
+    // Depth is bounded by what memory allows: half of 20,000 frames among 40.
+    assert!(streams.iter().all(|(_, stream)| stream.remaining() <= 250 && stream.piece >= 64));
+}
+
+/// Parts of one large read, out of order, are one stream.
+#[test]
+fn parts_of_a_read_in_any_order() {
+    let mut bench = bench("competitive", ibm());
+    for start in [0u64, 32, 96, 64, 128, 192, 160, 256, 224] {
+        bench.read(FILE, start, 32);
+    }
+    assert_eq!(bench.core.streams().iter().count(), 1);
+}
+
+/// While others keep the device busy a stream fetches its next piece when it needs it; alone, one piece ahead.
+#[test]
+fn competitive_is_early_only_on_an_idle_device() {
+    let mut alone = bench("competitive", ibm());
+    for page in 0..20 {
+        alone.read(FILE, page, 1);
+    }
+    assert_eq!(alone.fetches, [(0, 16), (16, 32), (48, 64)]);
+    assert_eq!(alone.causes[1..], [Cause::Prefetch, Cause::Prefetch]);
+
+    let mut busy = bench("competitive", ibm());
+    busy.open(FileId(1), 1 << 30);
+    busy.read(FILE, 0, 16);
+    busy.held = true;
+    busy.read(FileId(1), 0, 1);
+    busy.held = false;
+    let before = busy.fetches.len();
+    busy.held = true;
+    busy.read(FILE, 16, 1);
+    assert_eq!(busy.fetches[before..], [(16, 32)], "demand and prefetch of one extent are one fetch");
+    assert_eq!(busy.causes[before..], [Cause::Mixed]);
+}
+
+/// A store that serves four requests at once gets four pieces for a lone stream.
+#[test]
+fn a_lone_stream_uses_every_channel() {
+    let mut bench = bench("competitive", DeviceCost::flat(20_000_000, 50_000_000, 4));
+    for page in 0..4000 {
+        bench.read(FILE, page, 1);
+    }
+    assert_eq!(*bench.sizes().last().unwrap(), 244, "20 ms at 50 MB/s");
+    let (_, stream) = bench.core.streams().iter().next().unwrap();
+    assert!(stream.remaining() > 3 * 244, "{} blocks ahead", stream.remaining());
+}
+
+/// Every prefetched block ends as used, late or wasted; a wasted one that is wanted after all has thrashed.
+#[test]
+fn feedback_adds_up() {
+    let mut bench = bench("competitive", ibm());
+    for page in 0..100 {
+        bench.read(FILE, page, 1);
+    }
+    let counters = bench.core.counters();
+    assert_eq!(counters.used + counters.late + counters.misses, 100);
+    bench.tell(EventKind::Forget { file: FILE });
+    let counters = bench.core.counters();
+    assert_eq!(counters.used + counters.late + counters.wasted, counters.prefetched);
+    assert_eq!(bench.core.frames(), (20_000, 20_000));
+}

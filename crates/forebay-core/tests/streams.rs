@@ -1,0 +1,174 @@
+//! The table of streams against a naive twin that knows no cells: a list, scanned whole.
+
+use forebay_core::reclaim::EvictionHistory;
+use forebay_core::stream::{ACTIVE_FOR, Streams};
+use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+use proptest::prelude::*;
+
+const LAG: u32 = 256;
+/// The table is told of pieces of 600 blocks.
+const CELL: u32 = 1024;
+const WHO: (HandlerId, ContextId) = (HandlerId(1), ContextId(0));
+
+#[derive(Clone, Copy, Debug)]
+struct Twin {
+    id: StreamId,
+    file: FileId,
+    next: u32,
+    ahead: u32,
+    piece: u32,
+    went_on: bool,
+    last: u64,
+}
+
+/// Most recently used first.
+#[derive(Default)]
+struct Naive {
+    streams: Vec<Twin>,
+}
+
+impl Naive {
+    fn locate(&self, file: FileId, block: u32) -> Option<u32> {
+        let distances = self.streams.iter().filter(|twin| twin.file == file).filter_map(|twin| {
+            let reach = (twin.ahead - twin.next).max(twin.piece);
+            if block >= twin.next {
+                let skipped = block - twin.next;
+                (skipped == 0 || skipped < reach).then_some(skipped)
+            } else {
+                (twin.next - block <= LAG).then_some(twin.next - block)
+            }
+        });
+        distances.filter(|&distance| distance < CELL).min()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// An access anywhere.
+    Access {
+        file: u8,
+        block: u32,
+        len: u8,
+        fetched: u16,
+    },
+    /// An access near where some stream is.
+    Near {
+        which: u8,
+        by: i32,
+        len: u8,
+        fetched: u16,
+    },
+    /// Time passes.
+    Wait {
+        seconds: u8,
+    },
+    Forget {
+        file: u8,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..3u8, 0..20_000u32, 1..40u8, 0..600u16)
+            .prop_map(|(file, block, len, fetched)| Step::Access { file, block, len, fetched }),
+        6 => (any::<u8>(), -300..700i32, 1..40u8, 0..600u16)
+            .prop_map(|(which, by, len, fetched)| Step::Near { which, by, len, fetched }),
+        6 => (any::<u8>(), 0..1i32, 1..40u8, 0..600u16)
+            .prop_map(|(which, by, len, fetched)| Step::Near { which, by, len, fetched }),
+        1 => (0..9u8).prop_map(|seconds| Step::Wait { seconds }),
+        1 => (0..3u8).prop_map(|file| Step::Forget { file }),
+    ];
+    proptest::collection::vec(step, 1..200)
+}
+
+fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
+    let found = streams.locate(extent.file, extent.start);
+    let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
+    assert_eq!(distance, naive.locate(extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
+    let id = match found {
+        Some(id) => {
+            let moved = streams.advance(id, Instant(at), extent, WHO);
+            let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
+            let twin = &mut naive.streams[position];
+            assert_eq!(moved, extent.end() > twin.next);
+            if !moved {
+                return;
+            }
+            twin.next = extent.end();
+            twin.ahead = twin.ahead.max(twin.next);
+            twin.went_on = true;
+            twin.last = at;
+            id
+        }
+        None => {
+            let id = streams.begin(Instant(at), extent, DeviceId(0), WHO);
+            // If the table is full somebody was forgotten; ids tell who.
+            naive.streams.retain(|twin| twin.id != id);
+            assert!(naive.streams.len() < places, "a full table forgets a stream");
+            let (file, next) = (extent.file, extent.end());
+            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, went_on: false, last: at });
+            id
+        }
+    };
+    let stream = streams.get_mut(id).unwrap();
+    stream.ahead += fetched;
+    stream.piece = fetched;
+    let twin = naive.streams.iter_mut().find(|twin| twin.id == id).unwrap();
+    twin.ahead += fetched;
+    twin.piece = fetched;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn streams_are_found_like_by_a_scan(places in 1..12u32, steps in steps()) {
+        // Pieces stay below 600 blocks, as the table is told.
+        let mut streams = Streams::new(places, 600);
+        let mut naive = Naive::default();
+        let mut at = 0;
+        for step in steps {
+            at += 1_000_000;
+            match step {
+                Step::Access { file, block, len, fetched } => {
+                    let extent = Extent { file: FileId(file.into()), start: block, len: len.into() };
+                    access(&mut streams, &mut naive, places as usize, at, extent, fetched.into());
+                }
+                Step::Near { which, by, len, fetched } => {
+                    let Some(twin) = naive.streams.get(usize::from(which) % naive.streams.len().max(1)) else { continue };
+                    let start = twin.next.saturating_add_signed(by);
+                    let extent = Extent { file: twin.file, start, len: len.into() };
+                    access(&mut streams, &mut naive, places as usize, at, extent, fetched.into());
+                }
+                Step::Wait { seconds } => at += u64::from(seconds) * 1_000_000_000,
+                Step::Forget { file } => {
+                    streams.forget(FileId(file.into()));
+                    naive.streams.retain(|twin| twin.file != FileId(file.into()));
+                }
+            }
+            prop_assert_eq!(streams.iter().count(), naive.streams.len());
+            // Nobody who went on within the last seconds is counted out; whoever is counted has gone on.
+            let recent = naive.streams.iter().filter(|twin| twin.went_on && at - twin.last <= ACTIVE_FOR).count();
+            let ever = naive.streams.iter().filter(|twin| twin.went_on).count();
+            prop_assert!((recent..=ever).contains(&(streams.active() as usize)));
+        }
+    }
+
+    /// A miss is called thrashing only for a block that was wasted and not missed since.
+    #[test]
+    fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<bool>(), 0..300u32), 1..500)) {
+        let mut history = EvictionHistory::new(frames);
+        let mut wasted = std::collections::BTreeSet::new();
+        for (goes, block) in keys {
+            let key = BlockKey::new(FileId(1), block);
+            if goes {
+                history.wasted(key);
+                wasted.insert(block);
+                prop_assert!(history.clone().missed(key), "the latest is always remembered");
+            } else if history.missed(key) {
+                prop_assert!(wasted.remove(&block));
+                prop_assert!(!history.missed(key));
+            }
+        }
+    }
+}

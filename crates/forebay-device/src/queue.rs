@@ -1,0 +1,157 @@
+//! A model with a scheduler before it and as many requests in service as it has channels.
+//!
+//! Work-conserving: a channel that falls free takes the next waiting request at that very moment, however late the driver
+//! collects the one that is complete. So the outcome depends on the moments of arrival alone.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use forebay_core::Instant;
+
+use crate::scheduler::{Scheduler, Waiting};
+use crate::{Model, Queue, Request};
+
+/// See the module's head.
+pub struct DeviceQueue {
+    model: Box<dyn Model>,
+    scheduler: Box<dyn Scheduler>,
+    /// (completion, order of start, id), earliest first.
+    in_service: BinaryHeap<Reverse<(Instant, u64, u64)>>,
+    complete: VecDeque<(Instant, u64)>,
+    started: u64,
+    now: Instant,
+}
+
+impl DeviceQueue {
+    /// An idle device.
+    pub fn new(model: Box<dyn Model>, scheduler: Box<dyn Scheduler>) -> DeviceQueue {
+        DeviceQueue {
+            model,
+            scheduler,
+            in_service: BinaryHeap::new(),
+            complete: VecDeque::new(),
+            started: 0,
+            now: Instant(0),
+        }
+    }
+
+    /// The model behind it.
+    pub fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// Gives free channels their next requests at `at`.
+    fn start(&mut self, at: Instant) {
+        while self.in_service.len() < self.model.channels() as usize {
+            let Some(Waiting { id, request, .. }) = self.scheduler.pop() else { return };
+            let end = self.model.serve(at, request).max(at);
+            self.in_service.push(Reverse((end, self.started, id)));
+            self.started += 1;
+        }
+    }
+
+    /// Lets the device work until `at`.
+    fn advance(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+        while let Some(&Reverse((end, _, id))) = self.in_service.peek() {
+            if end > self.now {
+                return;
+            }
+            self.in_service.pop();
+            self.complete.push_back((end, id));
+            self.start(end);
+        }
+    }
+}
+
+impl Queue for DeviceQueue {
+    fn submit(&mut self, at: Instant, id: u64, request: Request) {
+        self.advance(at);
+        self.scheduler.push(Waiting { at: self.now, id, request });
+        self.start(self.now);
+    }
+
+    fn next_completion(&self) -> Option<Instant> {
+        let complete = self.complete.front().map(|&(end, _)| end);
+        complete.or_else(|| self.in_service.peek().map(|&Reverse((end, ..))| end))
+    }
+
+    fn complete(&mut self, at: Instant) -> Option<u64> {
+        self.advance(at);
+        self.complete.pop_front().map(|(_, id)| id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::Noop;
+    use forebay_core::DeviceCost;
+    use proptest::prelude::*;
+
+    /// Takes a nanosecond a byte, on `channels` channels.
+    struct Plain(u32);
+
+    impl Model for Plain {
+        fn serve(&mut self, at: Instant, request: Request) -> Instant {
+            at.plus(request.len)
+        }
+        fn channels(&self) -> u32 {
+            self.0
+        }
+        fn capacity(&self) -> u64 {
+            0
+        }
+        fn cost(&self) -> DeviceCost {
+            DeviceCost::flat(0, 1_000_000_000, self.0)
+        }
+    }
+
+    fn queue(channels: u32) -> DeviceQueue {
+        DeviceQueue::new(Box::new(Plain(channels)), Box::<Noop>::default())
+    }
+
+    fn collect(queue: &mut DeviceQueue) -> Vec<(u64, u64)> {
+        let next = |queue: &mut DeviceQueue| {
+            let at = queue.next_completion()?;
+            Some((at.0, queue.complete(at).expect("it is due")))
+        };
+        std::iter::from_fn(|| next(queue)).collect()
+    }
+
+    proptest! {
+        /// The textbook: each of n servers takes the next in line when it falls free.
+        #[test]
+        fn first_come_first_served_on_n_channels(
+            channels in 1u32..5,
+            requests in proptest::collection::vec((0u64..50, 0u64..100), 1..60),
+        ) {
+            let mut queue = queue(channels);
+            let mut free = vec![0u64; channels as usize];
+            let mut expected = Vec::new();
+            let mut at = 0;
+            for (id, &(gap, len)) in requests.iter().enumerate() {
+                at += gap;
+                queue.submit(Instant(at), id as u64, Request { start: 0, len });
+                let server = free.iter_mut().min().unwrap();
+                *server = at.max(*server) + len;
+                expected.push((*server, id as u64));
+            }
+            let mut got = collect(&mut queue);
+            prop_assert!(got.is_sorted_by_key(|&(at, _)| at), "completions come in order of time");
+            got.sort_by_key(|&(_, id)| id);
+            prop_assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn a_late_driver_changes_nothing() {
+        let mut queue = queue(1);
+        for id in 0..3 {
+            queue.submit(Instant(0), id, Request { start: 0, len: 10 });
+        }
+        assert_eq!(queue.complete(Instant(1000)), Some(0));
+        assert_eq!(queue.next_completion(), Some(Instant(20)));
+        assert_eq!(collect(&mut queue), [(20, 1), (30, 2)]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Descriptions by name, and the models without an arm.
+
+use forebay_core::{DeviceCost, Instant};
+use forebay_device::fit::median;
+use forebay_device::{Description, Error, Request, device, devices};
+
+#[test]
+fn shipped_devices_are_listed_and_can_be_built() {
+    let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
+    assert_eq!(names, ["ibm-10k", "object-store", "seagate-10k", "ssd"]);
+    for name in names {
+        let description = device(&name).unwrap();
+        assert_eq!(description.name, name);
+        let model = description.build(1).unwrap();
+        assert!(model.channels() >= 1 && !description.about.is_empty());
+        assert!(model.cost().transfer_rate(0) > 0);
+        let text = toml::to_string(&description).unwrap();
+        assert_eq!(Description::parse(&text, "again").unwrap(), description);
+    }
+}
+
+#[test]
+fn unknown_devices_are_answered_with_the_known_ones() {
+    let said = device("ibm").unwrap_err().to_string();
+    for part in ["`ibm`", "ibm-10k", "object-store", "seagate-10k", "ssd", ".toml"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn own_files_are_loaded_and_their_mistakes_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("own.toml");
+    let path = path.to_str().unwrap();
+    assert!(matches!(device(path), Err(Error::Read { .. })));
+    let text = toml::to_string(&device("ssd").unwrap()).unwrap();
+    std::fs::write(path, &text).unwrap();
+    assert_eq!(device(path).unwrap(), device("ssd").unwrap());
+    for (from, to, kind) in [
+        ("latency_ms = 0.09", "latency_ms = -1.0", "latency_ms"),
+        ("latency_ms = 0.09", "latency = 1.0", "unknown field `latency`"),
+        ("[model.ssd]", "[model.tape]", "tape"),
+        ("channels = 32", "channels = 0", "channels"),
+    ] {
+        std::fs::write(path, text.replace(from, to)).unwrap();
+        let said = device(path).unwrap_err().to_string();
+        assert!(said.contains(kind), "{said}");
+    }
+}
+
+#[test]
+fn impossible_disks_are_refused() {
+    let good = toml::to_string(&device("ibm-10k").unwrap()).unwrap();
+    for (from, to) in [
+        ("rpm = 10000.0", "rpm = 0.0"),
+        ("rpm = 10000.0", "rpm = nan"),
+        ("heads = 4", "heads = 0"),
+        ("bus_mb_s = 160.0", "bus_mb_s = inf"),
+        ("b_ms = 11.7", "b_ms = -11.7"),
+        ("810, 781", "810"),
+        ("810, 781", "0, 781"),
+        ("810,\n", "\n"),
+        ("810,\n", "0,\n"),
+    ] {
+        if good.contains(from) {
+            assert!(Description::parse(&good.replace(from, to), "bad").is_err(), "{from} -> {to}");
+        }
+    }
+}
+
+/// The first byte has the median and the 99th percentile that it was given.
+#[test]
+fn first_bytes_are_distributed_as_described() {
+    let mut store = device("object-store").unwrap().build(3).unwrap();
+    let mut times: Vec<f64> = (0..20_001u64)
+        .map(|i| {
+            let at = Instant(i * 1_000_000_000);
+            store.serve(at, Request { start: 0, len: 0 }).since(at) as f64
+        })
+        .collect();
+    assert!((median(times.iter().copied()) / 20e6 - 1.0).abs() < 0.02);
+    times.sort_by(f64::total_cmp);
+    assert!((times[19_800] / 90e6 - 1.0).abs() < 0.1, "{}", times[19_800]);
+}
+
+/// Connections share the total: sixteen at 90 MB/s would be 1440, but 1200 is all there is.
+#[test]
+fn connections_share_the_total() {
+    let mut store = device("object-store").unwrap().build(4).unwrap();
+    let len = 900_000_000;
+    let ends: Vec<Instant> = (0..16).map(|_| store.serve(Instant(0), Request { start: 0, len })).collect();
+    let last = ends.iter().max().unwrap().0 as f64 / 1e9;
+    assert!((last - 16.0 * 0.9 / 1.2).abs() < 0.2, "{last}");
+    assert_eq!(store.cost(), DeviceCost::flat(20_000_000, 90_000_000, 13));
+}
+
+#[test]
+fn flash_takes_its_latency_and_its_rate() {
+    let mut ssd = device("ssd").unwrap().build(0).unwrap();
+    let end = ssd.serve(Instant(5), Request { start: 1 << 40, len: 900_000 });
+    assert_eq!(end, Instant(5 + 90_000 + 1_000_000));
+}

@@ -1,0 +1,79 @@
+//! Attributes, kinds and errors in the kernel's terms.
+
+use forebay_live::source::{Attributes, Error, Kind};
+use forebay_live::tree::NodeId;
+use fuser::{Errno, FileAttr, FileType, INodeNo};
+
+/// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size (most of C's stdio) then ask for
+/// a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
+const IO_SIZE: u32 = 128 << 10;
+
+pub(crate) fn attributes(node: NodeId, of: &Attributes) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(node.0),
+        size: of.size,
+        blocks: of.allocated.div_ceil(512),
+        atime: of.accessed,
+        mtime: of.modified,
+        ctime: of.changed,
+        crtime: of.changed,
+        kind: kind_of_mode(of.mode).unwrap_or_else(|| kind(of.kind)),
+        perm: (of.mode & 0o7777) as u16,
+        nlink: of.links,
+        uid: of.uid,
+        gid: of.gid,
+        // The low 32 bits of a dev_t are the kernel's own encoding of every major below 4096 and minor below 2^20.
+        rdev: of.rdev as u32,
+        blksize: IO_SIZE,
+        flags: 0,
+    }
+}
+
+/// The attributes that say that there is no such name, for the kernel to remember.
+pub(crate) fn nothing() -> FileAttr {
+    let never = std::time::SystemTime::UNIX_EPOCH;
+    FileAttr {
+        ino: INodeNo(0),
+        size: 0,
+        blocks: 0,
+        atime: never,
+        mtime: never,
+        ctime: never,
+        crtime: never,
+        kind: FileType::RegularFile,
+        perm: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 0,
+        flags: 0,
+    }
+}
+
+/// The kind that a listing shows. Which sort of special file it is, only a lookup tells.
+pub(crate) fn kind(kind: Kind) -> FileType {
+    match kind {
+        Kind::File => FileType::RegularFile,
+        Kind::Folder => FileType::Directory,
+        Kind::Link => FileType::Symlink,
+        Kind::Special => FileType::NamedPipe,
+    }
+}
+
+fn kind_of_mode(mode: u32) -> Option<FileType> {
+    match mode & libc::S_IFMT {
+        libc::S_IFREG => Some(FileType::RegularFile),
+        libc::S_IFDIR => Some(FileType::Directory),
+        libc::S_IFLNK => Some(FileType::Symlink),
+        libc::S_IFIFO => Some(FileType::NamedPipe),
+        libc::S_IFSOCK => Some(FileType::Socket),
+        libc::S_IFCHR => Some(FileType::CharDevice),
+        libc::S_IFBLK => Some(FileType::BlockDevice),
+        _ => None,
+    }
+}
+
+pub(crate) fn errno(error: &Error) -> Errno {
+    Errno::from_i32(error.errno())
+}

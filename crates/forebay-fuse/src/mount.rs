@@ -1,0 +1,281 @@
+//! The life of a mount: options, errors, and a value that unmounts when it is dropped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forebay_live::tree::Tree;
+use fuser::{Session, SessionACL};
+use parking_lot::{Condvar, Mutex};
+
+use crate::filesystem::Adapter;
+use crate::{device, point, table};
+
+/// How long an unmount waits for requests under way. What is still open after that is served until it is closed or the
+/// process ends.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How a tree is shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MountOptions {
+    /// Whether others than the owner of this process may look. The kernel then checks owners and modes.
+    pub allow_other: bool,
+    /// Threads that take requests. Reads don't hold them; looking names up does, as long as the source takes.
+    pub threads: usize,
+    /// How long the kernel may believe a name or its attributes. A changed file is seen that much later, never mixed.
+    pub ttl: Duration,
+    /// How long the kernel may believe that there is no such name; zero for not at all.
+    pub negative_ttl: Duration,
+    /// What the table of mounts shows as the source.
+    pub fs_name: String,
+    /// The kernel's read-ahead for mapped files, bytes (other reads have none). Only root can set it; else it is 128 KiB.
+    pub read_ahead: u32,
+}
+
+impl Default for MountOptions {
+    fn default() -> MountOptions {
+        MountOptions {
+            allow_other: false,
+            threads: 8,
+            ttl: Duration::from_secs(1),
+            negative_ttl: Duration::from_secs(1),
+            fs_name: "forebay".into(),
+            read_ahead: 1 << 20,
+        }
+    }
+}
+
+/// Why something could not be mounted or unmounted, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The mount point is not there.
+    #[error("{}: no such folder; create it first (mkdir -p)", .0.display())]
+    Missing(PathBuf),
+    /// The mount point is something else.
+    #[error("{}: not a folder; mount on an empty folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The mount point has something in it, which the mount would hide.
+    #[error("{}: not empty; mount on an empty folder", .0.display())]
+    NotEmpty(PathBuf),
+    /// Something is mounted there.
+    #[error("{}: already a mount point (of {what}); unmount it first (umount {point:?}) or choose another folder", .point.display())]
+    AlreadyMounted {
+        /// The mount point.
+        point: PathBuf,
+        /// What is mounted: type and source.
+        what: String,
+    },
+    /// The machine has no FUSE.
+    #[error("/dev/fuse is missing; load it with `modprobe fuse`, or give the container `--device /dev/fuse`")]
+    NoFuse,
+    /// Not root, and the program that mounts for users is not there.
+    #[error("fusermount3 is missing; install the package fuse3, or mount as root")]
+    NoFusermount,
+    /// Not root, and the machine does not let users show mounts to others.
+    #[error("others may not be allowed in: add the line user_allow_other to /etc/fuse.conf, or mount as root")]
+    AllowOther,
+    /// fusermount3 refused.
+    #[error("{}: fusermount3 could not mount: {said}", .point.display())]
+    Fusermount {
+        /// The mount point.
+        point: PathBuf,
+        /// What it said.
+        said: String,
+    },
+    /// The mount could not be taken off.
+    #[error("{}: cannot unmount: {reason}", .point.display())]
+    Unmount {
+        /// The mount point.
+        point: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The system refused.
+    #[error("{}: cannot mount: {reason}", .point.display())]
+    System {
+        /// The mount point.
+        point: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+}
+
+impl MountError {
+    pub(crate) fn io(point: &Path, reason: io::Error) -> MountError {
+        MountError::System { point: point.into(), reason }
+    }
+
+    pub(crate) fn no_fusermount(point: &Path, error: io::Error) -> MountError {
+        match error.kind() {
+            io::ErrorKind::NotFound => MountError::NoFusermount,
+            _ => MountError::io(point, error),
+        }
+    }
+}
+
+/// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead mount that an earlier
+/// process left at `point` is replaced.
+pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
+    let point = point::prepare(point)?;
+    let device = device::attach(&point, &options)?;
+    let entry = match table::at(&point) {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Err(MountError::io(&point, io::Error::other("it was unmounted at once"))),
+        Err(error) => {
+            device::detach(&point)?;
+            return Err(MountError::io(&point, error));
+        }
+    };
+    // From here on dropping this unmounts, so nothing is left if the rest fails.
+    let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
+    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) } };
+    let failed = |error| MountError::io(&life.point, error);
+
+    let mut config = fuser::Config::default();
+    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
+    config.n_threads = Some(options.threads.max(1));
+    config.clone_fd = true;
+    let read_ahead = options.read_ahead;
+    let session = Session::from_fd(Adapter::new(tree, options), device, config.acl, config).map_err(failed)?;
+    set_read_ahead(&entry.device, read_ahead);
+
+    let served = Arc::clone(&life);
+    std::thread::Builder::new()
+        .name("forebay-mount".into())
+        .spawn(move || served.end(session.run()))
+        .map_err(failed)?;
+    life.state.lock().serving = true;
+    Ok(mounted)
+}
+
+/// Tells the kernel how far to read ahead in mapped files, where we may.
+fn set_read_ahead(device: &str, bytes: u32) {
+    let path = format!("/sys/class/bdi/{device}/read_ahead_kb");
+    if let Err(error) = std::fs::write(&path, (bytes / 1024).to_string()) {
+        log::debug!("{path}: {error}");
+    }
+}
+
+/// What is known of a mount by all who hold it.
+#[derive(Debug)]
+struct Life {
+    point: PathBuf,
+    /// Its id in the table of mounts, by which it is told from what others may mount at the same point later.
+    id: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// There is a thread that will say how it ended.
+    serving: bool,
+    detached: bool,
+    ended: Option<io::Result<()>>,
+}
+
+impl Life {
+    fn end(&self, outcome: io::Result<()>) {
+        self.state.lock().ended = Some(outcome);
+        self.changed.notify_all();
+    }
+
+    fn detach(&self) -> Result<(), MountError> {
+        let refused = |reason: String| MountError::Unmount { point: self.point.clone(), reason };
+        let mut state = self.state.lock();
+        if !state.detached {
+            let top = table::at(&self.point).map_err(|error| refused(error.to_string()))?;
+            match top {
+                Some(top) if top.id == self.id => device::detach(&self.point)?,
+                Some(top) if table::has(self.id).map_err(|error| refused(error.to_string()))? => {
+                    return Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())));
+                }
+                // Somebody else has unmounted it.
+                _ => {}
+            }
+            state.detached = true;
+            self.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits until the requests under way are answered and nothing is open, but not longer than the grace.
+    fn drain(&self) -> Option<io::Result<()>> {
+        let mut state = self.state.lock();
+        if state.serving {
+            self.changed.wait_while_for(&mut state, |state| state.ended.is_none(), GRACE);
+        }
+        // Waited for once: what is still open now may stay open for long.
+        state.serving = false;
+        state.ended.take()
+    }
+}
+
+/// A mount that is served. Dropping it unmounts.
+#[derive(Debug)]
+pub struct Mounted {
+    unmounter: Unmounter,
+}
+
+impl Mounted {
+    /// Where it is: an absolute path without links.
+    pub fn point(&self) -> &Path {
+        &self.unmounter.life.point
+    }
+
+    /// Something to unmount it with from another thread.
+    pub fn unmounter(&self) -> Unmounter {
+        self.unmounter.clone()
+    }
+
+    /// Waits until it is unmounted, by an [`Unmounter`] or from outside (`umount`).
+    pub fn wait(self) -> Result<(), MountError> {
+        let life = &self.unmounter.life;
+        let mut state = life.state.lock();
+        life.changed.wait_while(&mut state, |state| state.ended.is_none() && !state.detached);
+        drop(state);
+        self.finish()
+    }
+
+    /// Unmounts. The name is gone when this returns; programs that have files open go on reading until they close them or
+    /// this process ends.
+    pub fn unmount(self) -> Result<(), MountError> {
+        self.finish()
+    }
+
+    fn finish(self) -> Result<(), MountError> {
+        let life = &self.unmounter.life;
+        life.detach()?;
+        match life.drain() {
+            Some(Err(error)) => {
+                Err(MountError::Unmount { point: life.point.clone(), reason: format!("serving it failed: {error}") })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Err(error) = self.unmounter.life.detach() {
+            log::warn!("{error}");
+        }
+        if let Some(Err(error)) = self.unmounter.life.drain() {
+            log::warn!("{}: serving it failed: {error}", self.unmounter.life.point.display());
+        }
+    }
+}
+
+/// Unmounts a [`Mounted`] from any thread, such as one that waits for signals. Does nothing the second time.
+#[derive(Clone, Debug)]
+pub struct Unmounter {
+    life: Arc<Life>,
+}
+
+impl Unmounter {
+    /// Takes the mount off its point; [`Mounted::wait`] then returns.
+    pub fn unmount(&self) -> Result<(), MountError> {
+        self.life.detach()
+    }
+}

@@ -1,0 +1,56 @@
+//! Is this a place to mount on? A dead mount of ours, left behind by `kill -9`, is cleared away first.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::mount::MountError;
+use crate::{device, table};
+
+/// How many dead mounts may lie on top of each other before we give up.
+const STACKED_MAX: usize = 64;
+
+/// Checks that `point` is an empty folder on which nothing is mounted; returns its absolute path without links.
+pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
+    let absolute = absolute(point)?;
+    for _ in 0..STACKED_MAX {
+        let Some(mounted) = table::at(&absolute).map_err(|error| MountError::io(point, error))? else { break };
+        if !table::is_ours(&mounted.kind) || !is_dead(&absolute) {
+            let what = format!("{} {}", mounted.kind, mounted.source.display());
+            return Err(MountError::AlreadyMounted { point: absolute, what });
+        }
+        log::info!("clearing the dead mount at {}", absolute.display());
+        device::detach(&absolute)?;
+    }
+    let mut names = std::fs::read_dir(&absolute).map_err(|error| refusal(point, error))?;
+    if names.next().is_some() { Err(MountError::NotEmpty(absolute)) } else { Ok(absolute) }
+}
+
+fn absolute(point: &Path) -> Result<PathBuf, MountError> {
+    match std::fs::canonicalize(point) {
+        Ok(absolute) => Ok(absolute),
+        // What is mounted there may be dead, or deny us to look: then its name is known by its parent.
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let (Some(parent), Some(name)) = (point.parent(), point.file_name()) else {
+                return Err(refusal(point, error));
+            };
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            std::fs::canonicalize(parent).map(|parent| parent.join(name)).map_err(|_| refusal(point, error))
+        }
+        Err(error) => Err(refusal(point, error)),
+    }
+}
+
+fn refusal(point: &Path, error: std::io::Error) -> MountError {
+    match error.kind() {
+        ErrorKind::NotFound => MountError::Missing(point.into()),
+        ErrorKind::NotADirectory => MountError::NotAFolder(point.into()),
+        _ => MountError::io(point, error),
+    }
+}
+
+/// Whether nobody serves the mount at `point` any more. Asks for its free space, which the kernel never answers from memory.
+fn is_dead(point: &Path) -> bool {
+    matches!(rustix::fs::statfs(point), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}

@@ -1,0 +1,119 @@
+//! Real mounts over a folder, compared with that folder.
+
+mod bytes;
+#[path = "../../examples/mirror/folder.rs"]
+mod folder;
+mod life;
+mod names;
+mod points;
+mod storage;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_fuse::{MountError, MountOptions, Mounted};
+use forebay_live::engine::{Config, Engine};
+use forebay_live::tree::{Branch, Tree};
+use forebay_testkit::mounts::MountPoint;
+use tempfile::TempDir;
+
+/// The kernel asks again at every look.
+fn forgetful() -> MountOptions {
+    MountOptions { ttl: Duration::ZERO, negative_ttl: Duration::ZERO, ..MountOptions::default() }
+}
+
+/// A tree that shows a folder.
+fn tree(source: &Path) -> Arc<Tree> {
+    let config = Config { memory: 64 << 20, policy: "competitive".into() };
+    let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
+    let branch = Branch { name: None, source: Arc::new(folder::Folder(source.into())), device: DeviceId(0) };
+    Arc::new(Tree::new(engine, vec![branch]).unwrap())
+}
+
+/// A folder and a mount that shows it. Fields go in this order: the mount before what it shows.
+struct Mirror {
+    mounted: Mounted,
+    _point: MountPoint,
+    source: TempDir,
+}
+
+impl Mirror {
+    /// Fills a folder and mounts it.
+    fn new(options: MountOptions, fill: impl FnOnce(&Path)) -> Mirror {
+        let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+        fill(source.path());
+        let mounted = forebay_fuse::mount(tree(source.path()), point.path(), options).unwrap();
+        Mirror { mounted, _point: point, source }
+    }
+
+    /// A name in the folder.
+    fn there(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.source.path().join(name)
+    }
+
+    /// The same name in the mount.
+    fn here(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.mounted.point().join(name)
+    }
+}
+
+/// The example `mirror`: the tests are in target/PROFILE/deps, examples beside that.
+fn server_program() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/mirror")
+}
+
+/// Has a program killed when the tests die.
+fn die_with_us(command: &mut Command) {
+    // SAFETY: between fork and exec there is only one system call, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(Into::into)
+        });
+    }
+}
+
+/// Mounts a folder from another process, the example `mirror`. It is killed when this is dropped, or when the tests die.
+struct Server {
+    child: Child,
+}
+
+impl Server {
+    fn start(source: &Path, point: &Path) -> Server {
+        let mut command = Command::new(server_program());
+        command.arg(source).arg(point).stdin(Stdio::null()).stdout(Stdio::piped());
+        die_with_us(&mut command);
+        let mut server = Server { child: command.spawn().unwrap() };
+        let mut line = String::new();
+        BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "the server said why on its standard error");
+        server
+    }
+
+    /// `kill -9`.
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Why mounting an empty folder at `point` is refused.
+fn refusal(point: &Path) -> MountError {
+    let source = tempfile::tempdir().unwrap();
+    forebay_fuse::mount(tree(source.path()), point, MountOptions::default()).map(|_| ()).unwrap_err()
+}
+
+/// The errno of something that failed.
+fn errno<T>(outcome: std::io::Result<T>) -> Option<i32> {
+    outcome.err().and_then(|error| error.raw_os_error())
+}

@@ -1,0 +1,90 @@
+//! Where one can mount, and what is said where one cannot. Nothing is left mounted.
+
+use std::path::Path;
+
+use forebay_fuse::{MountError, MountOptions};
+use forebay_testkit::mounts::{self, MountPoint};
+
+use crate::{Mirror, Server, refusal, tree};
+
+#[test]
+fn missing() {
+    let error = refusal(Path::new("/nonexistent/folder"));
+    assert!(matches!(error, MountError::Missing(_)), "{error}");
+    assert!(error.to_string().contains("mkdir"), "{error}");
+}
+
+#[test]
+fn a_file_or_below_one() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for point in [file.path().to_owned(), file.path().join("below")] {
+        let error = refusal(&point);
+        assert!(matches!(error, MountError::NotAFolder(_)), "{error}");
+    }
+}
+
+#[test]
+fn not_empty() {
+    let point = MountPoint::new().unwrap();
+    std::fs::write(point.path().join("something"), "").unwrap();
+    let error = refusal(point.path());
+    assert!(matches!(error, MountError::NotEmpty(_)), "{error}");
+    assert!(!mounts::is_mounted(point.path()));
+}
+
+#[test]
+fn mounted_already() {
+    let error = refusal(Path::new("/proc"));
+    assert!(matches!(&error, MountError::AlreadyMounted { what, .. } if what.starts_with("proc ")), "{error}");
+    if !mounts::possible() {
+        return;
+    }
+    let mirror = Mirror::new(MountOptions::default(), |source| std::fs::write(source.join("f"), "still").unwrap());
+    let error = refusal(mirror.mounted.point());
+    assert!(matches!(&error, MountError::AlreadyMounted { what, .. } if what == "fuse.forebay forebay"), "{error}");
+    assert_eq!(std::fs::read(mirror.here("f")).unwrap(), b"still", "the first mount is as before");
+}
+
+#[test]
+fn every_refusal_is_one_line() {
+    let errors = [refusal(Path::new("/nonexistent")), refusal(Path::new("/proc")), refusal(Path::new("/dev/null"))];
+    for error in errors {
+        let line = error.to_string();
+        assert!(!line.contains('\n') && line.contains('/'), "{line}");
+    }
+}
+
+#[test]
+fn a_link_to_an_empty_folder_will_do() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(point.path(), &link).unwrap();
+    let mounted = forebay_fuse::mount(tree(folder.path()), &link, MountOptions::default()).unwrap();
+    assert_eq!(mounted.point(), point.path());
+    assert!(mounts::is_mounted(point.path()));
+    mounted.unmount().unwrap();
+    assert!(!mounts::is_mounted(point.path()));
+}
+
+#[test]
+fn after_kill_9_the_next_mount_works() {
+    if !mounts::possible() {
+        return;
+    }
+    let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    std::fs::write(source.path().join("f"), "alive").unwrap();
+    let mut server = Server::start(source.path(), point.path());
+    let file = point.path().join("f");
+    assert_eq!(std::fs::read(&file).unwrap(), b"alive");
+    server.kill();
+    assert!(mounts::is_mounted(point.path()), "a killed server leaves its mount");
+    assert!(std::fs::read(&file).is_err());
+
+    let mounted = forebay_fuse::mount(tree(source.path()), point.path(), MountOptions::default()).unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), b"alive");
+    mounted.unmount().unwrap();
+    assert!(!mounts::is_mounted(point.path()), "the dead mount is gone as well");
+}

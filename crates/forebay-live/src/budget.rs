@@ -1,0 +1,70 @@
+//! One memory budget, divided: frames, the core's bookkeeping, what the process itself needs.
+
+use forebay_core::{DeviceCost, Policy, Setup};
+
+/// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it asks for.
+pub const BLOCK: usize = 4096;
+
+/// What code, stacks, descriptors and buffers of libraries take beside everything that is counted. Measured from
+/// outside (resident size of a mount that serves two thousand streams, less what is counted).
+const PROCESS: u64 = 10 << 20;
+
+/// Frames without which reads of 1 MiB cannot be handled four at a time.
+const LEAST_FRAMES: u64 = 1024;
+
+/// The budget does not even hold the bookkeeping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("too little memory: {} MiB are not enough, at least {} MiB are needed", .given >> 20, .needed.div_ceil(1 << 20))]
+pub struct TooLittleMemory {
+    /// Bytes given.
+    pub given: u64,
+    /// Bytes needed.
+    pub needed: u64,
+}
+
+/// How a budget is divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// The budget in bytes.
+    pub memory: u64,
+    /// Frames of one block.
+    pub frames: u32,
+    /// Streams that are known at a time.
+    pub streams: u32,
+    /// Files that nobody has open whose blocks are kept.
+    pub closed_files: usize,
+}
+
+impl Budget {
+    /// Divides `memory` bytes.
+    pub fn divide(memory: u64, policy: Policy) -> Result<Budget, TooLittleMemory> {
+        let needed = PROCESS + LEAST_FRAMES * per_frame(policy);
+        let frames = memory.saturating_sub(PROCESS) / per_frame(policy);
+        if memory < needed || frames < LEAST_FRAMES {
+            return Err(TooLittleMemory { given: memory, needed });
+        }
+        let frames = u32::try_from(frames).unwrap_or(u32::MAX / 4).min(u32::MAX / 4);
+        let streams = (frames / 4).clamp(256, 16_384);
+        Ok(Budget { memory, frames, streams, closed_files: (frames as usize / 16).clamp(64, 65_536) })
+    }
+
+    /// The core's setup.
+    pub fn setup(&self, policy: Policy, devices: Vec<DeviceCost>) -> Setup {
+        Setup {
+            frames: self.frames,
+            block_bytes: BLOCK as u32,
+            streams: self.streams,
+            devices,
+            prefetch: policy.prefetch,
+            reclaim: Default::default(),
+        }
+    }
+}
+
+/// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4 for each of these (a
+/// table at most half full, rounded up to a power of two), its part of the eviction history, of the streams and of the
+/// closed files.
+fn per_frame(policy: Policy) -> u64 {
+    let slots = 1 + u64::from(policy.replacement.ghosts(1000)).div_ceil(1000);
+    BLOCK as u64 + slots * (24 + 16) + 4 + 48 + 24
+}

@@ -1,0 +1,182 @@
+//! Carrying out what the core decided: fetches are handed to sources, readers get their leases.
+//!
+//! Sources may answer at once, on the calling thread, and an answer may lead to further actions. So that this never nests,
+//! each thread has a queue of work: who finds it empty works it off, who finds itself inside only adds to it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use forebay_core::{Action, Event, EventKind, Extent, FrameId, IoId};
+use parking_lot::MutexGuard;
+
+use super::{Engine, Lease, State, Then, lease};
+use crate::arena::Segments;
+use crate::budget::BLOCK;
+use crate::retry::{ATTEMPTS, back_off};
+use crate::source::{Error, Fetch, Object, Result};
+
+/// A fetch on its way, from the core's action to its `Arrived` or `Failed`.
+#[derive(Clone)]
+struct Errand {
+    io: IoId,
+    /// What the core wants.
+    extent: Extent,
+    /// The frames of its blocks.
+    frames: Arc<[FrameId]>,
+    /// How many of its blocks, from the first on, readers wait for.
+    demanded: u32,
+    /// Which of its blocks are asked of the source this time.
+    asked: Range<u32>,
+    attempt: u32,
+    object: Arc<dyn Object>,
+}
+
+enum Work {
+    Fetch(Errand),
+    Finish(Then, Result<Lease>),
+    /// The outcome of a fetch that a source answered while we were inside.
+    Outcome(Errand, Result<()>),
+}
+
+thread_local! {
+    /// `None` unless this thread is working its queue off.
+    static QUEUE: RefCell<Option<Queue>> = const { RefCell::new(None) };
+}
+
+type Queue = VecDeque<(Arc<Engine>, Work)>;
+
+impl Engine {
+    /// Turns the core's actions into work, lets go of the lock, and does it.
+    pub(super) fn carry_out(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let mut work = Vec::with_capacity(state.actions.len());
+        while !state.actions.is_empty() {
+            let mut actions = std::mem::take(&mut state.actions);
+            for action in actions.drain(..) {
+                self.work_of(&mut state, action, &mut work);
+            }
+            if state.actions.is_empty() {
+                // Keep the buffer that has grown.
+                state.actions = actions;
+            }
+        }
+        drop(state);
+        if !work.is_empty() {
+            self.work(work);
+        }
+    }
+
+    fn work_of(self: &Arc<Self>, state: &mut State, action: Action, work: &mut Vec<Work>) {
+        match action {
+            Action::Fetch { io, extent, demand, .. } => {
+                let frames: Option<Arc<[FrameId]>> = extent.keys().map(|key| state.core.frame(key)).collect();
+                if let (Ok(object), Some(frames)) = (state.object(extent.file), frames) {
+                    let (demanded, asked) = (demand.len, 0..extent.len);
+                    work.push(Work::Fetch(Errand { io, extent, frames, demanded, asked, attempt: 0, object }));
+                } else {
+                    // Closed meanwhile: only a prefetch can meet this.
+                    let kind = EventKind::Failed { io, valid: 0, error: libc::ESTALE };
+                    let at = self.now();
+                    state.handle(Event { at, kind });
+                }
+            }
+            Action::Ready { read } => {
+                let Some(pending) = state.reads[read.index()].take() else { return };
+                let result = match lease::runs(state, pending.extent) {
+                    Some(runs) => Ok(Lease::of_read(Arc::clone(self), read, runs, pending.skip, pending.len)),
+                    None => Err(Error::Storage { name: "cache".into(), reason: "a ready block has no frame".into() }),
+                };
+                work.push(Work::Finish(pending.then, result));
+            }
+            Action::Error { read, error } => {
+                let Some(pending) = state.reads[read.index()].take() else { return };
+                state.free_reads.push(read);
+                work.push(Work::Finish(pending.then, Err(of_errno(error))));
+            }
+            Action::Forgotten { file } => {
+                state.files[file.index()] = None;
+                state.free_files.push(file);
+            }
+            Action::Evict { .. } => {}
+        }
+    }
+
+    /// Does `work`, and whatever it leads to, unless this thread is at it already.
+    fn work(self: &Arc<Self>, work: Vec<Work>) {
+        let queued = QUEUE.with_borrow_mut(|queue| {
+            let inside = queue.is_some();
+            let queue = queue.get_or_insert_default();
+            queue.extend(work.into_iter().map(|work| (Arc::clone(self), work)));
+            inside
+        });
+        if queued {
+            return;
+        }
+        while let Some((engine, work)) = QUEUE.with_borrow_mut(|queue| queue.as_mut().and_then(VecDeque::pop_front)) {
+            match work {
+                Work::Fetch(errand) => engine.fetch(errand),
+                Work::Finish(then, result) => then(result),
+                Work::Outcome(errand, outcome) => engine.fetched(errand, outcome),
+            }
+        }
+        QUEUE.set(None);
+    }
+
+    /// Asks the source.
+    fn fetch(self: &Arc<Self>, errand: Errand) {
+        let asked = errand.asked.start as usize..errand.asked.end as usize;
+        let frames = errand.frames[asked].iter().copied();
+        // SAFETY: the core gave these frames to this fetch, and nobody else touches them before we say that it is over.
+        let buffer = unsafe { self.arena.segments(frames) };
+        let offset = u64::from(errand.extent.start + errand.asked.start) * BLOCK as u64;
+        let size = errand.object.version().size;
+        let len = buffer.len().min(usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX));
+        let engine = Arc::clone(self);
+        let object = Arc::clone(&errand.object);
+        let urgent = errand.demanded > 0;
+        let done = Box::new(move |buffer: Segments, outcome| {
+            drop(buffer);
+            engine.work(vec![Work::Outcome(errand, outcome)]);
+        });
+        object.fetch(Fetch { offset, buffer, len, urgent, done });
+    }
+
+    /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked again, for the
+    /// demanded part alone, after waiting longer each time; when that doesn't help, block by block, so that only readers of
+    /// those that really cannot be read get the error.
+    fn fetched(self: &Arc<Self>, errand: Errand, outcome: Result<()>) {
+        let Errand { io, extent, demanded, attempt, .. } = errand;
+        let Range { start, end } = errand.asked;
+        let Err(error) = outcome else {
+            return match end {
+                _ if end == extent.len => self.tell(EventKind::Arrived { io }),
+                _ if end == demanded => self.tell(EventKind::Failed { io, valid: end, error: libc::EIO }),
+                _ => self.fetch(Errand { asked: end..end + 1, ..errand }),
+            };
+        };
+        if demanded > 0 && error.is_transient() && attempt + 1 < ATTEMPTS {
+            log::debug!("fetch of {extent:?}, attempt {}: {error}", attempt + 1);
+            let engine = Arc::clone(self);
+            let next = Errand { asked: 0..demanded, attempt: attempt + 1, ..errand };
+            return self.timer.after(back_off(attempt), move || engine.work(vec![Work::Fetch(next)]));
+        }
+        if error.is_transient() && end - start > 1 && demanded > 1 {
+            return self.fetch(Errand { asked: 0..1, attempt: ATTEMPTS, ..errand });
+        }
+        if demanded > 0 {
+            log::warn!("block {} of file {}: {error}", extent.start + start, extent.file.0);
+        }
+        self.tell(EventKind::Failed { io, valid: start, error: error.errno() });
+    }
+}
+
+/// The error of a read whose fetch failed with `errno`.
+fn of_errno(errno: i32) -> Error {
+    match errno {
+        libc::ESTALE => Error::Stale("the file".into()),
+        libc::ENOENT => Error::NotFound("the file".into()),
+        libc::EACCES => Error::Denied("the file".into()),
+        _ => Error::Refused { name: "the storage".into(), errno },
+    }
+}

@@ -1,0 +1,116 @@
+//! An open file: reading through the cache.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use forebay_core::{BlockKey, ContextId, Event, EventKind, Extent, FileId, HandlerId};
+
+use super::{Engine, Lease, PendingRead, Then};
+use crate::budget::BLOCK;
+use crate::source::Result;
+
+/// A file that can be read. Dropping it closes it.
+pub struct OpenFile {
+    engine: Arc<Engine>,
+    file: FileId,
+    size: u64,
+}
+
+impl OpenFile {
+    pub(super) fn new(engine: Arc<Engine>, file: FileId, size: u64) -> OpenFile {
+        OpenFile { engine, file, size }
+    }
+
+    /// Its length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads into `buffer`; returns how many bytes there were, fewer than asked for only at the end of the file. Blocks
+    /// until they are there. `handler` says who reads (a thread id).
+    pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let len = self.clip(offset, buffer.len());
+        let buffer = &mut buffer[..len];
+        if let Some((key, skip)) = single_block(self.file, offset, len)
+            && let Some(frame) = self.engine.hit(key)
+        {
+            buffer.copy_from_slice(self.engine.held(frame, skip, len));
+            self.engine.unpin(frame);
+            return Ok(len);
+        }
+        let mut done = 0;
+        while done < len {
+            let lease = self.lease(handler, offset + done as u64, len - done)?;
+            for slice in lease.slices() {
+                buffer[done..done + slice.len()].copy_from_slice(slice);
+                done += slice.len();
+            }
+        }
+        Ok(len)
+    }
+
+    /// Waits for what [`read_then`](Self::read_then) brings.
+    fn lease(&self, handler: u32, offset: u64, len: usize) -> Result<Lease> {
+        let outcome = Arc::new((Mutex::new(None), Condvar::new()));
+        let told = Arc::clone(&outcome);
+        self.read_then(handler, offset, len, move |result| {
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            told.1.notify_one();
+        });
+        let mut result = outcome.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            result = outcome.1.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Reads and calls `then` with what was read: at once, on this thread, if everything is in memory, otherwise later on
+    /// a thread of the engine or of a source. At most 1 MiB is read at a time; more is cut short.
+    pub fn read_then(&self, handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
+        let len = self.clip(offset, len);
+        if len == 0 {
+            return then(Ok(Lease::empty(Arc::clone(&self.engine))));
+        }
+        if let Some((key, skip)) = single_block(self.file, offset, len)
+            && let Some(frame) = self.engine.hit(key)
+        {
+            return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, skip, len)));
+        }
+        self.engine.read(self.file, HandlerId(handler), offset, len, Box::new(then));
+    }
+
+    fn clip(&self, offset: u64, len: usize) -> usize {
+        usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).min(len)
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        self.engine.close(self.file);
+    }
+}
+
+/// The block that all of a range lies in, and where in it the range begins; `None` if there are several.
+fn single_block(file: FileId, offset: u64, len: usize) -> Option<(BlockKey, usize)> {
+    let skip = offset as usize % BLOCK;
+    (len > 0 && skip + len <= BLOCK).then(|| (BlockKey::new(file, (offset / BLOCK as u64) as u32), skip))
+}
+
+impl Engine {
+    /// A read that the core has to see. `len` bytes from `offset` lie within the file.
+    fn read(self: &Arc<Self>, file: FileId, handler: HandlerId, offset: u64, len: usize, then: Then) {
+        let mut state = self.state.lock();
+        let start = (offset / BLOCK as u64) as u32;
+        let skip = offset as usize % BLOCK;
+        let longest = state.core.max_read() as usize * BLOCK;
+        let len = len.min(longest - skip);
+        let extent = Extent { file, start, len: (skip + len).div_ceil(BLOCK) as u32 };
+        let read = state.register(PendingRead { extent, skip, len, then });
+        let context = ContextId(0);
+        let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
+        let at = self.now();
+        state.handle(Event { at, kind });
+        self.carry_out(state);
+    }
+}

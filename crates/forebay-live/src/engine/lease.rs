@@ -1,0 +1,136 @@
+//! A lease: bytes of the cache that a reader holds. Its frames stay until it is dropped.
+
+use std::sync::Arc;
+
+use forebay_core::{BlockKey, Event, EventKind, Extent, FrameId, ReadId};
+
+use super::{Engine, State};
+use crate::budget::BLOCK;
+
+/// Bytes that were read, held in memory until it is dropped.
+pub struct Lease {
+    engine: Arc<Engine>,
+    hold: Hold,
+    /// Runs of frames that are neighbours in memory: the first, and how many.
+    runs: Runs,
+    skip: usize,
+    len: usize,
+}
+
+/// What the core must be told when the lease ends.
+enum Hold {
+    Nothing,
+    Frame(FrameId),
+    Read(ReadId),
+}
+
+enum Runs {
+    One((FrameId, usize)),
+    Many(Vec<(FrameId, usize)>),
+}
+
+impl Lease {
+    pub(super) fn empty(engine: Arc<Engine>) -> Lease {
+        Lease { engine, hold: Hold::Nothing, runs: Runs::Many(Vec::new()), skip: 0, len: 0 }
+    }
+
+    /// A hit within one frame, which the core holds for us.
+    pub(super) fn of_frame(engine: Arc<Engine>, frame: FrameId, skip: usize, len: usize) -> Lease {
+        Lease { engine, hold: Hold::Frame(frame), runs: Runs::One((frame, 1)), skip, len }
+    }
+
+    /// A read that the core says is ready.
+    pub(super) fn of_read(
+        engine: Arc<Engine>,
+        read: ReadId,
+        runs: Vec<(FrameId, usize)>,
+        skip: usize,
+        len: usize,
+    ) -> Lease {
+        Lease { engine, hold: Hold::Read(read), runs: Runs::Many(runs), skip, len }
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing (the read began at or beyond the end).
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes, in order, in as few pieces as memory allows.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let runs = match &self.runs {
+            Runs::One(run) => std::slice::from_ref(run),
+            Runs::Many(runs) => runs,
+        };
+        let (mut skip, mut left) = (self.skip, self.len);
+        runs.iter().map(move |&(frame, frames)| {
+            // SAFETY: the core holds these frames for us until the lease is dropped.
+            let bytes = unsafe { self.engine.arena.bytes(frame, frames) };
+            let bytes = &bytes[std::mem::take(&mut skip)..];
+            let bytes = &bytes[..bytes.len().min(left)];
+            left -= bytes.len();
+            bytes
+        })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        match self.hold {
+            Hold::Nothing => {}
+            Hold::Frame(frame) => self.engine.unpin(frame),
+            Hold::Read(read) => self.engine.done(read),
+        }
+    }
+}
+
+/// The frames of blocks that are all resident, neighbours together; `None` if one is missing, which would be a defect of
+/// the core.
+pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)>> {
+    let mut runs: Vec<(FrameId, usize)> = Vec::new();
+    for key in extent.keys() {
+        let frame = state.core.frame(key)?;
+        match runs.last_mut() {
+            Some((first, frames)) if first.index() + *frames == frame.index() => *frames += 1,
+            _ => runs.push((frame, 1)),
+        }
+    }
+    Some(runs)
+}
+
+impl Engine {
+    /// A read within one block, if that block is resident and its reference tells the core nothing new.
+    pub(super) fn hit(&self, key: BlockKey) -> Option<FrameId> {
+        if self.recording {
+            return None;
+        }
+        self.state.lock().core.hit(key)
+    }
+
+    /// A read is done; its number may name another from now on.
+    fn done(self: &Arc<Self>, read: ReadId) {
+        let mut state = self.state.lock();
+        let at = self.now();
+        state.handle(Event { at, kind: EventKind::Done { read } });
+        state.free_reads.push(read);
+        self.carry_out(state);
+    }
+
+    pub(super) fn unpin(self: &Arc<Self>, frame: FrameId) {
+        let waited_for = self.state.lock().core.unpin(frame);
+        if waited_for {
+            self.tell(EventKind::Tick);
+        }
+    }
+
+    /// The bytes of a frame that a hit holds.
+    pub(super) fn held(&self, frame: FrameId, skip: usize, len: usize) -> &[u8] {
+        debug_assert!(skip + len <= BLOCK);
+        // SAFETY: `hit` made the core hold the frame, until `unpin`; callers stop using the bytes before that.
+        unsafe { &self.arena.bytes(frame, 1)[skip..skip + len] }
+    }
+}

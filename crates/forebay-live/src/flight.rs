@@ -1,0 +1,130 @@
+//! The flight recorder: every event that the core is given and every action that it answers with, a line of JSON each.
+//!
+//! The first line is the [`Header`]. Replaying the events through a core of the same policy and setup must give the same
+//! actions: that is why a result from the simulator says something about the live engine, and the other way round.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use forebay_core::index::Hashed;
+use forebay_core::{Action, Actions, Event, Policy, Setup};
+use serde::{Deserialize, Serialize};
+
+/// The first line of a flight.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of this format.
+    pub forebay_flight: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// What the core was made of.
+    pub setup: Setup,
+}
+
+/// Any other line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Line {
+    /// The core was told.
+    Event(Event),
+    /// The core decided.
+    Action(Action),
+}
+
+/// Writes a flight on a thread of its own, so that nobody waits for the disk while the engine is locked. What is not written yet is
+/// in memory, outside the budget: a flight is for looking into a fault, not for every day.
+#[derive(Debug)]
+pub(crate) struct FlightRecorder {
+    lines: Option<Sender<Line>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl FlightRecorder {
+    /// Begins a flight.
+    pub(crate) fn create(path: &Path, policy: Policy, setup: &Setup) -> io::Result<FlightRecorder> {
+        let mut out = BufWriter::new(File::create(path)?);
+        let header = Header { forebay_flight: 1, policy: policy.to_string(), setup: setup.clone() };
+        serde_json::to_writer(&mut out, &header)?;
+        out.write_all(b"\n")?;
+        let (lines, received) = channel::<Line>();
+        let writer = std::thread::Builder::new().name("forebay-flight".into()).spawn(move || {
+            for line in received {
+                let written = serde_json::to_writer(&mut out, &line).map_err(io::Error::from);
+                if let Err(error) = written.and_then(|()| out.write_all(b"\n")) {
+                    return log::error!("the flight recorder stops: {error}");
+                }
+            }
+            if let Err(error) = out.flush() {
+                log::error!("the flight is cut short: {error}");
+            }
+        })?;
+        Ok(FlightRecorder { lines: Some(lines), writer: Some(writer) })
+    }
+
+    pub(crate) fn record(&self, event: Event, actions: &[Action]) {
+        let Some(lines) = &self.lines else { return };
+        // A writer that gave up has said why.
+        let _ = lines.send(Line::Event(event));
+        for &action in actions {
+            let _ = lines.send(Line::Action(action));
+        }
+    }
+}
+
+impl Drop for FlightRecorder {
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// What a replay found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Replayed {
+    /// Events replayed.
+    pub events: u64,
+    /// Actions that were the same.
+    pub same: u64,
+    /// The first line (counted from one) whose action was another, if any was.
+    pub differs_at: Option<u64>,
+}
+
+/// Replays a recorded flight through a fresh core and compares its actions with those recorded. A last line that was cut
+/// off by a crash is passed over.
+pub fn replay(path: &Path) -> io::Result<Replayed> {
+    let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut lines = BufReader::new(File::open(path)?).lines();
+    let first = lines.next().ok_or_else(|| bad("an empty file is no flight".into()))??;
+    let header: Header = serde_json::from_str(&first).map_err(|error| bad(format!("line 1: {error}")))?;
+    let policy: Policy = header.policy.parse().map_err(|error| bad(format!("line 1: {error}")))?;
+    let mut core = policy.build::<Hashed>(header.setup);
+    let mut expected = Actions::new();
+    let mut found = Replayed::default();
+    let mut next = 0;
+    for (number, line) in lines.enumerate() {
+        let number = number as u64 + 2;
+        match serde_json::from_str(&line?) {
+            Ok(Line::Event(event)) => {
+                let missing = next < expected.len();
+                if missing && found.differs_at.is_none() {
+                    found.differs_at = Some(number);
+                }
+                expected.clear();
+                next = 0;
+                core.handle(&[event], &mut expected);
+                found.events += 1;
+            }
+            Ok(Line::Action(action)) if expected.get(next) == Some(&action) => {
+                next += 1;
+                found.same += 1;
+            }
+            Ok(Line::Action(_)) => found.differs_at = found.differs_at.or(Some(number)),
+            Err(_) => break,
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,106 @@
+//! Measures what reading costs: switch cost against distance and rate against place for a disk, time to first byte and rate
+//! for everything else.
+//!
+//! [`measure`] decides what to read and when it knows enough; it takes its samples through a [`Probe`], which reads a real
+//! file ([`disk`]), the objects of a source ([`object`]) or, in tests, a device model in virtual time. The fits are
+//! [`forebay_device::fit`]. [`store`] keeps profiles between runs, [`chart`] draws them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use forebay_device::Profile;
+
+use crate::source::Source;
+
+pub mod chart;
+pub mod disk;
+pub mod measure;
+pub mod object;
+pub mod store;
+
+pub use store::Store;
+
+/// How long to measure unless told otherwise.
+pub const BUDGET: Duration = Duration::from_secs(10);
+/// The longest that it makes sense to measure.
+pub const LONGEST: Duration = Duration::from_secs(120);
+/// What a mount without a profile spends on one.
+pub const QUICK: Duration = Duration::from_millis(700);
+
+/// What to measure.
+#[derive(Clone)]
+pub enum Target {
+    /// A folder, a file or a block device.
+    Path(PathBuf),
+    /// A source that is not on a local file system.
+    Source(Arc<dyn Source>),
+}
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// There is nothing at that path, or it may not be read.
+    #[error("{}: {source}", .path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Reading failed.
+    #[error("reading to measure: {0}")]
+    Read(#[from] std::io::Error),
+    /// The source failed.
+    #[error(transparent)]
+    Source(#[from] crate::source::Error),
+    /// There is too little to read.
+    #[error("{what} holds too little to measure: {bytes} bytes where {} are needed at least", measure::SMALLEST)]
+    TooSmall {
+        /// What was to be measured.
+        what: String,
+        /// The largest file found.
+        bytes: u64,
+    },
+    /// The times make no sense: they don't rise with what is read.
+    #[error("{what}: the measured times fit no device; is something else using it?")]
+    Unfit {
+        /// What was measured.
+        what: String,
+    },
+}
+
+/// Something whose reads can be timed. Places and lengths are in bytes.
+pub trait Probe {
+    /// How many bytes there are to read.
+    fn capacity(&self) -> u64;
+    /// The longest read that it can do in one piece.
+    fn longest(&self) -> u64;
+    /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; nanoseconds until they are there.
+    fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError>;
+    /// Does all `reads` (place, bytes), `at_once` of them at a time; nanoseconds that each took.
+    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError>;
+}
+
+/// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of samples takes).
+/// `progress` is told the share that is done, 0 to 1, never falling.
+pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
+    let budget = budget.min(LONGEST);
+    let plan = measure::Plan { budget, seed: 1 };
+    let mut profile = match target {
+        Target::Path(path) => disk::profile(path, plan, progress)?,
+        Target::Source(source) => object::profile(source, plan, progress)?,
+    };
+    profile.device = identity(target)?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    profile.measured = now.map_or(0, |since| since.as_secs());
+    Ok(profile)
+}
+
+/// The same string for the same device, whenever it is looked at: what profiles are kept by.
+pub fn identity(target: &Target) -> Result<String, ProfileError> {
+    match target {
+        Target::Path(path) => disk::identity(path),
+        Target::Source(source) => Ok(source.describe()),
+    }
+}

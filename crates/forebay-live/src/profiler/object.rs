@@ -1,0 +1,175 @@
+//! Reading the objects of a source to measure it: range gets of the largest ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvError, Sender, channel};
+use std::time::Instant;
+
+use forebay_device::Profile;
+
+use super::measure::{self, Plan};
+use super::{Probe, ProfileError};
+use crate::arena::Segments;
+use crate::source::{Error, Fetch, Kind, Object, Result as SourceResult, Source};
+
+/// Files whose size is asked for, at most: over a network each is a request.
+const LOOKS: usize = 64;
+/// Folders that are listed, at most.
+const FOLDERS: usize = 16;
+/// Objects that are read, at most.
+const OBJECTS: usize = 8;
+
+/// Measures `source` as a store without places.
+pub fn profile(source: &Arc<dyn Source>, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
+    let what = source.describe();
+    let mut probe = SourceProbe::of_largest(&**source)?;
+    if probe.objects.is_empty() {
+        return Err(ProfileError::TooSmall { what, bytes: 0 });
+    }
+    measure::flat(&what, &mut probe, plan, progress)
+}
+
+/// Reads objects of about the same size, one after the other in place.
+struct SourceProbe {
+    objects: Vec<Arc<dyn Object>>,
+    /// The size of the smallest of them, a multiple of the block size: each counts with so many bytes.
+    each: u64,
+}
+
+impl SourceProbe {
+    /// The largest objects among the first that are found, none smaller than a quarter of the largest.
+    fn of_largest(source: &dyn Source) -> SourceResult<SourceProbe> {
+        let mut files = files(source)?;
+        files.sort_by_key(|&(_, size)| std::cmp::Reverse(size));
+        let least = files.first().map_or(0, |&(_, size)| size / 4);
+        files.retain(|&(_, size)| size >= least.max(1));
+        files.truncate(OBJECTS);
+        let each = files.last().map_or(0, |&(_, size)| if size < 4096 { 0 } else { size / 4096 * 4096 });
+        let objects = files.iter().map(|(path, _)| source.open(path)).collect::<SourceResult<_>>()?;
+        Ok(SourceProbe { objects, each })
+    }
+
+    /// Starts a read; the nanoseconds that it took go to `sender`.
+    fn start(&self, place: u64, len: u64, sender: &Sender<SourceResult<u64>>) {
+        let each = self.each.max(1);
+        let object = &self.objects[(place / each) as usize % self.objects.len()];
+        // A read does not go over the end of its object: it begins earlier instead.
+        let len = len.min(each);
+        let offset = (place % each).min(each - len) / 4096 * 4096;
+        let sender = sender.clone();
+        let (buffer, len) = (Segments::own(len as usize), len as usize);
+        let begin = Instant::now();
+        let done = Box::new(move |_, outcome: SourceResult<()>| {
+            // Nobody listens any more if another read failed.
+            let _ = sender.send(outcome.map(|()| begin.elapsed().as_nanos() as u64));
+        });
+        object.fetch(Fetch { offset, buffer, len, urgent: true, done });
+    }
+}
+
+/// Some files of a source with their sizes, folders nearest the root first.
+fn files(source: &dyn Source) -> SourceResult<Vec<(PathBuf, u64)>> {
+    let mut folders = std::collections::VecDeque::from([PathBuf::new()]);
+    let mut files = Vec::new();
+    for _ in 0..FOLDERS {
+        let Some(folder) = folders.pop_front() else { break };
+        for entry in source.list(&folder)? {
+            let path = Path::new(&folder).join(&entry.name);
+            match entry.kind {
+                Kind::Folder => folders.push_back(path),
+                Kind::File if files.len() < LOOKS => match source.stat(&path) {
+                    Ok(attributes) => files.push((path, attributes.size)),
+                    Err(Error::NotFound(_) | Error::Denied(_)) => {}
+                    Err(error) => return Err(error),
+                },
+                _ => {}
+            }
+        }
+    }
+    Ok(files)
+}
+
+impl Probe for SourceProbe {
+    fn capacity(&self) -> u64 {
+        self.each * self.objects.len() as u64
+    }
+
+    fn longest(&self) -> u64 {
+        self.each
+    }
+
+    fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError> {
+        let (sender, outcome) = channel();
+        self.start(place, len, &sender);
+        drop(sender);
+        Ok(received(outcome.recv())?)
+    }
+
+    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
+        let (sender, outcomes) = channel();
+        let mut waiting = reads.iter();
+        for &(place, len) in waiting.by_ref().take(at_once) {
+            self.start(place, len, &sender);
+        }
+        // Given up once nothing more is to be started, so that a lost outcome is noticed.
+        let mut sender = Some(sender);
+        let mut times = Vec::with_capacity(reads.len());
+        for _ in reads {
+            if waiting.len() == 0 {
+                sender = None;
+            }
+            times.push(received(outcomes.recv())?);
+            if let (Some(&(place, len)), Some(sender)) = (waiting.next(), &sender) {
+                self.start(place, len, sender);
+            }
+        }
+        Ok(times)
+    }
+}
+
+/// A source that drops a fetch without saying how it went has failed.
+fn received(outcome: Result<SourceResult<u64>, RecvError>) -> SourceResult<u64> {
+    let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
+    outcome.map_err(lost)?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::profiler::{Target, profile};
+    use crate::source::memory::MemorySource;
+
+    const QUICK: Duration = Duration::from_millis(50);
+
+    fn target(source: MemorySource) -> Target {
+        Target::Source(Arc::new(source))
+    }
+
+    #[test]
+    fn a_source_is_measured() {
+        let profile = profile(&target(MemorySource::of(&["a", "b"], 1 << 22)), QUICK, &mut |_| ()).unwrap();
+        profile.check().unwrap();
+        assert_eq!((profile.device.as_str(), profile.kind), ("memory", forebay_device::Kind::Flat));
+        assert!(profile.rate > 1_000_000, "{profile:?}");
+    }
+
+    #[test]
+    fn empty_small_and_failing_sources_are_told_apart() {
+        let said = |source| profile(&target(source), QUICK, &mut |_| ()).unwrap_err();
+        assert!(matches!(said(MemorySource::of(&[], 0)), ProfileError::TooSmall { bytes: 0, .. }));
+        assert!(matches!(said(MemorySource::of(&["a"], 5000)), ProfileError::TooSmall { bytes: 4096, .. }));
+        assert!(matches!(said(MemorySource::of(&["a"], 1 << 20).failing()), ProfileError::Source(_)));
+    }
+
+    #[test]
+    fn reads_stay_inside_objects() {
+        let mut probe = SourceProbe::of_largest(&MemorySource::of(&["a", "b", "c"], 10_000)).unwrap();
+        assert_eq!((probe.capacity(), probe.longest()), (3 * 8192, 8192));
+        let reads: Vec<(u64, u64)> = (0..6).flat_map(|i| [(i * 4096, 4096), (i * 4096, 8192)]).collect();
+        for at_once in [1, 3, 50] {
+            probe.read_all(&reads, at_once).unwrap();
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A folder of this machine.
+//!
+//! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following symbolic links
+//! and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out of the source. Bytes
+//! are read past the page cache where the file system allows it (`local/object.rs`).
+
+mod layout;
+mod link;
+mod object;
+mod resolve;
+
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat};
+use rustix::io::Errno;
+
+use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
+use crate::io::{self, Reader};
+use object::LocalObject;
+use resolve::Root;
+
+/// Bytes of a buffer for names: a few thousand names a system call.
+const NAMES: usize = 64 << 10;
+
+/// A folder of this machine.
+pub struct LocalSource {
+    /// As it was given, for messages.
+    folder: PathBuf,
+    /// Names by which absolute links may point into the source.
+    aliases: Vec<PathBuf>,
+    root: Root,
+    reader: Arc<dyn Reader>,
+    direct: bool,
+}
+
+impl LocalSource {
+    /// Opens a folder: with the process's reader, past the page cache.
+    pub fn new(folder: impl AsRef<Path>) -> Result<LocalSource> {
+        let name = || folder.as_ref().display().to_string();
+        let reader = io::shared().map_err(|error| Error::Storage { name: name(), reason: error.to_string() })?;
+        LocalSource::with(folder.as_ref(), reader, true)
+    }
+
+    /// Opens a folder: with a given reader, and past the page cache or not.
+    pub fn with(folder: impl AsRef<Path>, reader: Arc<dyn Reader>, direct: bool) -> Result<LocalSource> {
+        let folder = folder.as_ref().to_path_buf();
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&folder, flags, Mode::empty()).map_err(|errno| error(&folder, errno))?;
+        let aliases = [std::path::absolute(&folder), std::fs::canonicalize(&folder)];
+        let aliases = aliases.into_iter().filter_map(std::result::Result::ok).collect();
+        Ok(LocalSource { folder, aliases, root: Root::new(fd), reader, direct })
+    }
+
+    /// A descriptor that names the path but grants nothing.
+    fn name(&self, path: &Path) -> Result<OwnedFd> {
+        self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(|errno| error(path, errno))
+    }
+
+    /// A path of `/proc` that leads to exactly what `path` names, links included. Reading attributes needs a path, since a
+    /// descriptor of a link, a pipe or an unreadable file grants nothing.
+    fn by_descriptor<T>(&self, path: &Path, ask: impl FnOnce(&str) -> rustix::io::Result<T>) -> Result<T> {
+        let fd = self.name(path)?;
+        ask(&format!("/proc/self/fd/{}", fd.as_raw_fd())).map_err(|errno| error(path, errno))
+    }
+
+    fn entries(&self, path: &Path) -> rustix::io::Result<Vec<Entry>> {
+        let fd = self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+        let mut buffer = Vec::with_capacity(NAMES);
+        let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
+        let mut entries = Vec::new();
+        while let Some(entry) = names.next() {
+            let entry = entry?;
+            if [c".", c".."].contains(&entry.file_name()) {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => match kind_of(&fd, entry.file_name()) {
+                    Err(Errno::NOENT) => continue,
+                    kind => kind?,
+                },
+                known => kind(known),
+            };
+            entries.push(Entry { name: OsStr::from_bytes(entry.file_name().to_bytes()).to_owned(), kind });
+        }
+        Ok(entries)
+    }
+}
+
+impl Source for LocalSource {
+    fn describe(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn stat(&self, path: &Path) -> Result<Attributes> {
+        let stat = rustix::fs::fstat(self.name(path)?).map_err(|errno| error(path, errno))?;
+        Ok(attributes(&stat))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        self.entries(path).map_err(|errno| error(path, errno))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let target = rustix::fs::readlinkat(self.name(path)?, c"", Vec::new()).map_err(|errno| match errno {
+            // The answer for an empty path that names no link.
+            Errno::NOENT => error(path, Errno::INVAL),
+            errno => error(path, errno),
+        })?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        link::confined(path, &target, &self.aliases, &self.root)
+            .ok_or_else(|| Error::Refused { name: path.display().to_string(), errno: libc::EACCES })
+    }
+
+    fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>> {
+        self.by_descriptor(path, |proc| grown(|buffer| rustix::fs::getxattr(proc, name, spare_capacity(buffer))))
+    }
+
+    fn xattrs(&self, path: &Path) -> Result<Vec<OsString>> {
+        let names =
+            self.by_descriptor(path, |proc| grown(|buffer| rustix::fs::listxattr(proc, spare_capacity(buffer))))?;
+        let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| OsStr::from_bytes(name).to_owned()).collect())
+    }
+
+    fn space(&self) -> Result<Space> {
+        let space = rustix::fs::fstatvfs(self.root.fd()).map_err(|errno| error(&self.folder, errno))?;
+        Ok(Space {
+            bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            bytes_free: space.f_bavail.saturating_mul(space.f_frsize),
+            names: space.f_files,
+            names_free: space.f_favail,
+        })
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        // Opening a pipe or a device has effects, so ask what it is first.
+        match self.stat(path)?.kind {
+            Kind::File => {}
+            Kind::Folder => return Err(error(path, Errno::ISDIR)),
+            Kind::Link => return Err(error(path, Errno::LOOP)),
+            Kind::Special => return Err(error(path, Errno::OPNOTSUPP)),
+        }
+        let object = LocalObject::open(&self.root, path, Arc::clone(&self.reader), self.direct)?;
+        Ok(Arc::new(object))
+    }
+}
+
+/// The answer of a call that fills a buffer which may turn out too small.
+fn grown(mut call: impl FnMut(&mut Vec<u8>) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    /// The kernel's own bound of a value and of a list of names.
+    const MOST: usize = 64 << 10;
+    let mut buffer = Vec::with_capacity(256);
+    loop {
+        match call(&mut buffer) {
+            Err(Errno::RANGE) if buffer.capacity() < MOST => buffer = Vec::with_capacity(buffer.capacity() * 4),
+            outcome => return outcome.map(|_| buffer),
+        }
+    }
+}
+
+fn kind_of(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<Kind> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(kind(FileType::from_raw_mode(stat.st_mode)))
+}
+
+fn kind(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Special,
+    }
+}
+
+fn attributes(stat: &Stat) -> Attributes {
+    Attributes {
+        kind: kind(FileType::from_raw_mode(stat.st_mode)),
+        size: stat.st_size as u64,
+        allocated: (stat.st_blocks as u64).saturating_mul(512),
+        mode: stat.st_mode,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        links: stat.st_nlink as u32,
+        rdev: stat.st_rdev,
+        accessed: time(stat.st_atime, stat.st_atime_nsec as u32),
+        modified: time(stat.st_mtime, stat.st_mtime_nsec as u32),
+        changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
+        version: version(stat),
+    }
+}
+
+fn version(stat: &Stat) -> Version {
+    let nanos = |seconds: i64, nanos: u32| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    Version {
+        inode: stat.st_ino,
+        size: stat.st_size as u64,
+        modified: nanos(stat.st_mtime, stat.st_mtime_nsec as u32),
+        changed: nanos(stat.st_ctime, stat.st_ctime_nsec as u32),
+        tag: None,
+    }
+}
+
+/// A time of the file system, which may lie before the epoch.
+fn time(seconds: i64, nanos: u32) -> SystemTime {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let whole = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    whole.and_then(|time| time.checked_add(Duration::from_nanos(nanos.into()))).unwrap_or(UNIX_EPOCH)
+}
+
+/// What the kernel's refusal means here.
+fn error(path: &Path, errno: Errno) -> Error {
+    let name = if path.as_os_str().is_empty() { ".".into() } else { path.display().to_string() };
+    match errno {
+        Errno::NOENT => Error::NotFound(name),
+        Errno::ACCESS | Errno::PERM => Error::Denied(name),
+        Errno::STALE => Error::Stale(name),
+        // The path would leave the source.
+        Errno::XDEV => Error::Refused { name, errno: libc::EACCES },
+        Errno::IO | Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN | Errno::TIMEDOUT => {
+            Error::Storage { name, reason: std::io::Error::from(errno).to_string() }
+        }
+        errno => Error::Refused { name, errno: errno.raw_os_error() },
+    }
+}

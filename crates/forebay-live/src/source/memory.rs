@@ -1,0 +1,129 @@
+//! For tests: a source whose files are in memory and hold a known pattern.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+
+use super::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
+
+/// Fetches that wait to be let go.
+pub(crate) type Held = Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>;
+
+/// Files of equal size by name, all in the root.
+#[derive(Clone, Default)]
+pub(crate) struct MemorySource {
+    names: Vec<String>,
+    size: u64,
+    failing: bool,
+    held: Option<Held>,
+}
+
+/// The bytes of the file `name` from `offset`.
+pub(crate) fn pattern(name: &str, offset: u64, len: usize) -> Vec<u8> {
+    let salt = name.bytes().map(u64::from).sum::<u64>();
+    (offset..offset + len as u64).map(|at| ((at / 512).wrapping_mul(31) + at + salt) as u8).collect()
+}
+
+impl MemorySource {
+    pub(crate) fn of(names: &[&str], size: u64) -> MemorySource {
+        MemorySource { names: names.iter().map(|&name| name.to_owned()).collect(), size, ..MemorySource::default() }
+    }
+
+    /// Every fetch fails.
+    pub(crate) fn failing(self) -> MemorySource {
+        MemorySource { failing: true, ..self }
+    }
+
+    /// Fetches wait until they are taken from the list and called.
+    pub(crate) fn holding(self) -> (MemorySource, Held) {
+        let held = Held::default();
+        (MemorySource { held: Some(Arc::clone(&held)), ..self }, held)
+    }
+
+    fn name(&self, path: &Path) -> Result<&String> {
+        let found = self.names.iter().find(|name| Path::new(name) == path);
+        found.ok_or_else(|| Error::NotFound(path.display().to_string()))
+    }
+}
+
+impl Source for MemorySource {
+    fn describe(&self) -> String {
+        "memory".into()
+    }
+
+    fn stat(&self, path: &Path) -> Result<Attributes> {
+        let root = path.as_os_str().is_empty();
+        if !root {
+            self.name(path)?;
+        }
+        let time = SystemTime::UNIX_EPOCH;
+        Ok(Attributes {
+            kind: if root { Kind::Folder } else { Kind::File },
+            size: self.size,
+            allocated: self.size,
+            mode: 0o444,
+            uid: 0,
+            gid: 0,
+            links: 1,
+            rdev: 0,
+            accessed: time,
+            modified: time,
+            changed: time,
+            version: Version { size: self.size, ..Version::default() },
+        })
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        assert!(path.as_os_str().is_empty(), "the root is the only folder");
+        Ok(self.names.iter().map(|name| Entry { name: name.into(), kind: Kind::File }).collect())
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        Err(Error::NotFound(path.display().to_string()))
+    }
+
+    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
+        Err(Error::NotFound(path.display().to_string()))
+    }
+
+    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
+        Ok(Vec::new())
+    }
+
+    fn space(&self) -> Result<Space> {
+        Ok(Space::default())
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        let name = self.name(path)?.clone();
+        let version = Version { size: self.size, ..Version::default() };
+        Ok(Arc::new(MemoryObject { name, version, failing: self.failing, held: self.held.clone() }))
+    }
+}
+
+struct MemoryObject {
+    name: String,
+    version: Version,
+    failing: bool,
+    held: Option<Held>,
+}
+
+impl Object for MemoryObject {
+    fn version(&self) -> &Version {
+        &self.version
+    }
+
+    fn fetch(&self, mut fetch: Fetch) {
+        if self.failing {
+            return fetch.finish(Err(Error::Storage { name: self.name.clone(), reason: "told to fail".into() }));
+        }
+        fetch.buffer.write(0, &pattern(&self.name, fetch.offset, fetch.len));
+        match &self.held {
+            Some(held) => held.lock().push(Box::new(move || fetch.finish(Ok(())))),
+            None => fetch.finish(Ok(())),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Names below a prefix.
+//!
+//! Stores that list page by page are asked page by page, so that only names are kept, never a whole listing, and so that a page with
+//! a key that no path can name does not hide the others: see [`Listing::around`].
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::{Error as KeyError, Path as Key};
+use object_store::{Error, ListResult, ObjectStore, Result};
+
+use crate::source::{Entry, Kind};
+
+/// Keys a page: the most that S3 gives.
+const PAGE: usize = 1000;
+
+/// A store as something that lists.
+#[derive(Clone)]
+pub(super) struct Listing {
+    store: Arc<dyn ObjectStore>,
+    pages: Option<Arc<dyn PaginatedListStore>>,
+    /// Whether an unusable key has been reported.
+    told: Arc<AtomicBool>,
+}
+
+impl Listing {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, pages: Option<Arc<dyn PaginatedListStore>>) -> Listing {
+        Listing { store, pages, told: Arc::default() }
+    }
+
+    /// Whether any key lies below `prefix`.
+    pub(super) async fn any(&self, prefix: &Key) -> Result<bool> {
+        let Some(pages) = &self.pages else {
+            let all = self.store.list_with_delimiter(Some(prefix)).await?;
+            return Ok(!all.objects.is_empty() || !all.common_prefixes.is_empty());
+        };
+        let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
+        match pages.list_paginated(below(prefix).as_deref(), options).await {
+            // Some key is there, though not one that can be shown.
+            Err(Error::InvalidPath { .. }) => Ok(true),
+            page => page.map(|page| !page.result.objects.is_empty()),
+        }
+    }
+
+    /// The names in the folder `prefix`, and whether it exists at all.
+    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<Entry>, bool)> {
+        let mut names = Names::default();
+        match &self.pages {
+            Some(pages) => self.by_pages(&**pages, prefix, &mut names).await?,
+            None => names.add(prefix, self.store.list_with_delimiter(Some(prefix)).await?),
+        }
+        Ok(names.finish())
+    }
+
+    async fn by_pages(&self, pages: &dyn PaginatedListStore, prefix: &Key, names: &mut Names) -> Result<()> {
+        let below = below(prefix);
+        let mut options = PaginatedListOptions {
+            delimiter: Some("/".into()),
+            max_keys: Some(PAGE),
+            ..PaginatedListOptions::default()
+        };
+        loop {
+            match pages.list_paginated(below.as_deref(), options.clone()).await {
+                Ok(page) => {
+                    names.add(prefix, page.result);
+                    options.max_keys = Some(PAGE);
+                    options.page_token = page.page_token;
+                    if options.page_token.is_none() {
+                        return Ok(());
+                    }
+                }
+                Err(Error::InvalidPath { source }) => {
+                    names.exists = true;
+                    options = self.around(options, source)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller pages, until the key stands
+    /// alone, then behind it. The page itself tells no more than that key.
+    fn around(&self, options: PaginatedListOptions, source: KeyError) -> Result<PaginatedListOptions> {
+        match (options.max_keys, source) {
+            (Some(keys @ 2..), _) => Ok(PaginatedListOptions { max_keys: Some(keys / 2), ..options }),
+            (_, KeyError::EmptySegment { path } | KeyError::BadSegment { path, .. }) => {
+                if !self.told.swap(true, Ordering::Relaxed) {
+                    log::warn!("{path:?} and other keys that no path can name are left out");
+                }
+                // What was listed as a prefix stands for all keys below it: go behind the last of them.
+                let behind = if path.ends_with('/') { path + "\u{10FFFF}" } else { path };
+                Ok(PaginatedListOptions { offset: Some(behind), page_token: None, max_keys: Some(PAGE), ..options })
+            }
+            (_, source) => Err(Error::InvalidPath { source }),
+        }
+    }
+}
+
+/// The prefix that only keys below `key` have.
+fn below(key: &Key) -> Option<String> {
+    (!key.is_root()).then(|| format!("{key}/"))
+}
+
+/// Names as they come in.
+#[derive(Default)]
+struct Names {
+    files: HashSet<String>,
+    folders: HashSet<String>,
+    exists: bool,
+}
+
+impl Names {
+    fn add(&mut self, prefix: &Key, page: ListResult) {
+        self.exists |= !page.objects.is_empty() || !page.common_prefixes.is_empty();
+        self.files.extend(page.objects.iter().filter_map(|object| name(prefix, &object.location)));
+        self.folders.extend(page.common_prefixes.iter().filter_map(|folder| name(prefix, folder)));
+    }
+
+    fn finish(self) -> (Vec<Entry>, bool) {
+        let Names { files, folders, exists } = self;
+        let entry = |name: String, kind| Entry { name: OsString::from(name), kind };
+        let mut entries: Vec<Entry> = Vec::with_capacity(files.len() + folders.len());
+        entries.extend(files.into_iter().filter(|name| !folders.contains(name)).map(|name| entry(name, Kind::File)));
+        entries.extend(folders.into_iter().map(|name| entry(name, Kind::Folder)));
+        (entries, exists)
+    }
+}
+
+/// The name of `key` in the folder `prefix`; none for the folder's own marker.
+fn name(prefix: &Key, key: &Key) -> Option<String> {
+    let rest =
+        if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
+    (!rest.is_empty() && !rest.contains('/')).then(|| rest.to_owned())
+}

@@ -1,0 +1,188 @@
+//! From a URI to a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`, `http(s)://host/path`.
+//!
+//! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
+//! `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says otherwise.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::list::PaginatedListStore;
+use object_store::path::Path as Key;
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+
+use super::StoreSource;
+use crate::source::{Error, Result};
+
+/// The schemes that are object stores.
+pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
+
+/// How to reach an object store.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// The server, if it is not the provider's own: `http://127.0.0.1:7070`. Buckets are then named in the path.
+    pub endpoint: Option<String>,
+    /// The region (S3).
+    pub region: Option<String>,
+    /// Whether to speak without encryption; by default only if the endpoint's own scheme says so.
+    pub allow_http: Option<bool>,
+    /// Whether the bucket is named in the host (S3); by default only without an endpoint of one's own.
+    pub virtual_hosted: Option<bool>,
+    /// Whether to send no credentials.
+    pub anonymous: bool,
+    /// More settings, by the names that the `object_store` crate gives them: `aws_access_key_id`, `google_service_account`, ….
+    pub settings: Vec<(String, String)>,
+    /// Fetches under way at once.
+    pub connections: usize,
+    /// How often a request is repeated inside the client. Few: the engine repeats as well, and knows who waits.
+    pub retries: usize,
+    /// How long a connection may stay silent, and how long a request is repeated.
+    pub timeout: Duration,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        StoreOptions {
+            endpoint: None,
+            region: None,
+            allow_http: None,
+            virtual_hosted: None,
+            anonymous: false,
+            settings: Vec::new(),
+            connections: 64,
+            retries: 2,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A store, the same store as one that lists page by page, and what to say of its server.
+type Stores = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>, String);
+
+pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
+    let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
+    let (scheme, rest) = uri.split_once("://").ok_or_else(|| refuse("has no scheme"))?;
+    let (authority, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if authority.is_empty() {
+        return Err(refuse("names no bucket or host"));
+    }
+    let base = format!("{scheme}://{authority}");
+    let stores = match scheme {
+        "s3" => s3(&base, options),
+        "gs" => gs(&base, options),
+        "az" => az(&base, options),
+        "http" | "https" => http(&base, options),
+        _ => return Err(refuse("is not an object store")),
+    };
+    let (store, pages, about) = stores.map_err(|error| refuse(&error.to_string()))?;
+    // A key of a bucket is meant literally, the path of a web address is encoded.
+    let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
+    let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
+    let source = StoreSource::new(uri.trim_end_matches('/'), store, pages, prefix, options.connections)?;
+    Ok(StoreSource { about, ..source })
+}
+
+fn both<S: ObjectStore + PaginatedListStore>(store: S, options: &StoreOptions) -> Stores {
+    let store = Arc::new(store);
+    let about = options.endpoint.as_ref().map(|endpoint| format!(" at {endpoint}")).unwrap_or_default();
+    (Arc::clone(&store) as Arc<dyn ObjectStore>, Some(store), about)
+}
+
+fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+    let builder = AmazonS3Builder::from_env();
+    let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
+    let options = &StoreOptions { endpoint, ..options.clone() };
+    let mut builder = builder
+        .with_url(base)
+        .with_client_options(client(options))
+        .with_retry(retry(options))
+        .with_allow_http(options.plain());
+    // Spoken to over a custom endpoint, most servers know no bucket in the host.
+    if let Some(virtual_hosted) = options.virtual_hosted {
+        builder = builder.with_virtual_hosted_style_request(virtual_hosted);
+    }
+    if let Some(endpoint) = &options.endpoint {
+        builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
+    }
+    if let Some(region) = &options.region {
+        builder = builder.with_region(region);
+    }
+    if options.anonymous {
+        builder = builder.with_skip_signature(true);
+    }
+    for (key, value) in &options.settings {
+        builder = builder.with_config(key.parse::<AmazonS3ConfigKey>()?, value);
+    }
+    // Without keys the client asks the machine's cloud for some, which elsewhere ends in silence.
+    let keyless = !options.anonymous && builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none();
+    let (store, pages, about) = both(builder.build()?, options);
+    let about = if keyless { about + " (AWS_ACCESS_KEY_ID is not set)" } else { about };
+    Ok((store, pages, about))
+}
+
+fn gs(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+    let mut builder = GoogleCloudStorageBuilder::from_env()
+        .with_url(base)
+        .with_client_options(client(options))
+        .with_retry(retry(options));
+    if let Some(endpoint) = &options.endpoint {
+        builder = builder.with_base_url(endpoint.trim_end_matches('/'));
+    }
+    if options.anonymous {
+        builder = builder.with_skip_signature(true);
+    }
+    for (key, value) in &options.settings {
+        builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
+    }
+    builder.build().map(|store| both(store, options))
+}
+
+fn az(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+    let mut builder = MicrosoftAzureBuilder::from_env()
+        .with_url(base)
+        .with_client_options(client(options))
+        .with_retry(retry(options))
+        .with_allow_http(options.plain())
+        .with_skip_signature(options.anonymous);
+    if let Some(endpoint) = &options.endpoint {
+        builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
+    }
+    for (key, value) in &options.settings {
+        builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
+    }
+    builder.build().map(|store| both(store, options))
+}
+
+fn http(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+    let client = client(options).with_allow_http(base.starts_with("http://") || options.plain());
+    let mut builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry(options));
+    for (key, value) in &options.settings {
+        builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
+    }
+    Ok((Arc::new(builder.build()?), None, String::new()))
+}
+
+impl StoreOptions {
+    fn plain(&self) -> bool {
+        self.allow_http.unwrap_or_else(|| self.endpoint.as_deref().is_some_and(|url| url.starts_with("http://")))
+    }
+}
+
+/// No bound on a whole request, which may be a large range over a slow line: only on silence.
+fn client(options: &StoreOptions) -> ClientOptions {
+    ClientOptions::new()
+        .with_allow_http(options.plain())
+        .with_timeout_disabled()
+        .with_read_timeout(options.timeout)
+        .with_connect_timeout(options.timeout.min(Duration::from_secs(3)))
+        .with_pool_max_idle_per_host(options.connections)
+}
+
+fn retry(options: &StoreOptions) -> RetryConfig {
+    let backoff =
+        BackoffConfig { init_backoff: Duration::from_millis(50), max_backoff: Duration::from_secs(1), base: 2.0 };
+    RetryConfig { backoff, max_retries: options.retries, retry_timeout: options.timeout }
+}

@@ -1,0 +1,121 @@
+//! What a store's errors mean.
+//!
+//! The `object_store` crate sorts some answers into variants and leaves others (all failures of a listing) inside a generic one, as
+//! text only. There the status is read from the text, whose form is pinned by tests.
+
+use object_store::Error as StoreError;
+
+use crate::source::Error;
+
+/// Why a request concerning `name` failed.
+pub(super) fn of(name: &str, error: &StoreError) -> Error {
+    let name = || name.to_owned();
+    match error {
+        StoreError::NotFound { .. } | StoreError::InvalidPath { .. } => Error::NotFound(name()),
+        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => Error::Denied(name()),
+        StoreError::Precondition { .. } | StoreError::NotModified { .. } => Error::Stale(name()),
+        StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
+            Error::Refused { name: name(), errno: libc::EOPNOTSUPP }
+        }
+        error => match status(&error.to_string()) {
+            Some(401 | 403) => Error::Denied(name()),
+            Some(404) => Error::NotFound(name()),
+            Some(405) => Error::Refused { name: name(), errno: libc::EOPNOTSUPP },
+            Some(412) => Error::Stale(name()),
+            _ => Error::Storage { name: name(), reason: line(error) },
+        },
+    }
+}
+
+/// Why a range of an open object could not be read. What existed when it was opened and is gone, or is now too short for the
+/// range, has changed.
+pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
+    match of(name, error) {
+        Error::NotFound(name) => Error::Stale(name),
+        Error::Storage { name, .. } if status(&error.to_string()) == Some(416) => Error::Stale(name),
+        other => other,
+    }
+}
+
+/// Why a store cannot be used at all; `name` is its URI, `about` says where its server is.
+pub(super) fn at_opening(name: &str, about: &str, error: &StoreError) -> Error {
+    let told = code(&error.to_string());
+    let with = |hint: &str| match &told {
+        Some(code) => format!("{name} ({hint}; the server says {code})"),
+        None => format!("{name} ({hint})"),
+    };
+    match of(name, error) {
+        Error::Denied(_) => Error::Denied(with("check the credentials")),
+        Error::NotFound(_) => Error::NotFound(with("check the bucket's name")),
+        Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{about}"), reason },
+        other => other,
+    }
+}
+
+/// Whether the store has no way to list names.
+pub(super) fn cannot_list(error: &StoreError) -> bool {
+    matches!(error, StoreError::NotSupported { .. } | StoreError::NotImplemented { .. })
+        || matches!(status(&error.to_string()), Some(405 | 501))
+}
+
+/// The HTTP status in a message of `object_store`.
+fn status(message: &str) -> Option<u16> {
+    let (_, rest) = message.split_once("status code: ")?;
+    rest.get(..3)?.parse().ok()
+}
+
+/// The `Code` of the XML body that S3 and Azure put into a message.
+fn code(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("<Code>")?;
+    Some(rest.split_once("</Code>")?.0.to_owned())
+}
+
+/// The last cause, which says most, on one line.
+fn line(error: &StoreError) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let mut words = error.to_string();
+    if let Some(status) = status(&words) {
+        let code = code(&words).map(|code| format!(" ({code})")).unwrap_or_default();
+        words = format!("the server answered {status}{code}");
+    } else {
+        words = cause.to_string();
+    }
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generic(message: &'static str) -> StoreError {
+        StoreError::Generic { store: "S3", source: message.into() }
+    }
+
+    #[test]
+    fn statuses_in_text_are_sorted() {
+        for (message, errno) in [
+            ("Server returned non-2xx status code: 403 Forbidden: <Code>InvalidAccessKeyId</Code>", libc::EACCES),
+            ("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchBucket</Code>", libc::ENOENT),
+            ("Server returned non-2xx status code: 405 Method Not Allowed: ", libc::EOPNOTSUPP),
+            ("Server returned non-2xx status code: 412 Precondition Failed: ", libc::ESTALE),
+            ("Server returned non-2xx status code: 503 Slow Down: ", libc::EIO),
+            ("error sending request", libc::EIO),
+        ] {
+            assert_eq!(of("x", &generic(message)).errno(), errno, "{message}");
+        }
+        let short = generic("Server returned non-2xx status code: 416 Range Not Satisfiable: ");
+        assert!(matches!(of_range("x", &short), Error::Stale(_)));
+    }
+
+    #[test]
+    fn messages_are_one_line_with_the_servers_code() {
+        let error = generic("status code: 403 Forbidden: <?xml?>\n<Error><Code>InvalidAccessKeyId</Code>\n</Error>");
+        let line = at_opening("s3://bucket", "", &error).to_string();
+        assert_eq!(line, "s3://bucket (check the credentials; the server says InvalidAccessKeyId): permission denied");
+        let error = generic("status code: 503 Slow\nDown: <Code>SlowDown</Code>");
+        assert_eq!(of("a", &error).to_string(), "a: the server answered 503 (SlowDown)");
+    }
+}

@@ -1,0 +1,181 @@
+//! The counters of a running engine, as `forebay stats` shows them.
+
+use forebay_core::{Core, Counters};
+use serde::{Deserialize, Serialize};
+
+use crate::budget::BLOCK;
+use crate::engine::Engine;
+
+/// Streams that are listed, the most recently read ones: what a 64 KiB attribute holds.
+const LISTED: usize = 150;
+
+/// A snapshot of an engine. Counts are of blocks unless they say bytes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Stats {
+    /// The policy's name.
+    pub policy: String,
+    /// The budget.
+    pub memory_bytes: u64,
+    /// Bytes of bookkeeping in the core.
+    pub bookkeeping_bytes: u64,
+    /// Bytes in a block.
+    pub block_bytes: u64,
+    /// Frames in all.
+    pub frames: u64,
+    /// Frames that hold nothing.
+    pub frames_free: u64,
+    /// Counts over all devices.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Streams read within the last seconds that have gone on at least once.
+    pub active_streams: u64,
+    /// The devices.
+    pub devices: Vec<DeviceStats>,
+    /// The streams, the most recently read first.
+    pub streams: Vec<StreamStats>,
+}
+
+/// What became of blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Counts {
+    /// References to resident blocks.
+    pub hits: u64,
+    /// References to absent blocks.
+    pub misses: u64,
+    /// References to blocks that another reader's demand was bringing.
+    pub joined: u64,
+    /// Prefetched blocks that were first referenced after their arrival.
+    pub used: u64,
+    /// Prefetched blocks that were first referenced before it.
+    pub late: u64,
+    /// Prefetched blocks given up unreferenced.
+    pub wasted: u64,
+    /// Wasted blocks wanted after all.
+    pub thrashed: u64,
+    /// Bytes that arrived.
+    pub fetched_bytes: u64,
+    /// Bytes asked for before a reader did.
+    pub prefetched_bytes: u64,
+    /// Fetches asked for.
+    pub fetches: u64,
+    /// Fetches that failed.
+    pub errors: u64,
+}
+
+/// One device.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DeviceStats {
+    /// Its name.
+    pub name: String,
+    /// Counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// What a switch costs at the present mean seek distance, microseconds.
+    pub switch_cost_us: f64,
+    /// The transfer rate at its beginning, in MB (10^6 bytes) a second.
+    pub transfer_mb_s: f64,
+    /// The competitive depth at the present mean seek distance.
+    pub depth_bytes: u64,
+    /// Requests it serves at once.
+    pub channels: u32,
+    /// Fetches under way.
+    pub in_flight: u32,
+}
+
+/// One stream.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StreamStats {
+    /// The number of its file.
+    pub file: u32,
+    /// The number of its device.
+    pub device: u16,
+    /// Who read last.
+    pub handler: u32,
+    /// Where it is, in bytes.
+    pub position: u64,
+    /// The size of its latest piece, in blocks.
+    pub depth_blocks: u32,
+    /// Blocks fetched or under way and not read.
+    pub ahead_blocks: u32,
+    /// Bytes a second.
+    pub rate_bytes: u64,
+    /// Prefetched blocks used, late, wasted and thrashed.
+    pub feedback: [u32; 4],
+    /// Milliseconds since it was read.
+    pub idle_ms: u64,
+}
+
+impl From<Counters> for Counts {
+    fn from(counters: Counters) -> Counts {
+        let block = BLOCK as u64;
+        Counts {
+            hits: counters.hits,
+            misses: counters.misses,
+            joined: counters.joined,
+            used: counters.used,
+            late: counters.late,
+            wasted: counters.wasted,
+            thrashed: counters.thrashed,
+            fetched_bytes: counters.fetched * block,
+            prefetched_bytes: counters.prefetched * block,
+            fetches: counters.fetches,
+            errors: counters.failures,
+        }
+    }
+}
+
+impl Engine {
+    /// A snapshot. `names` are the devices' names, in order.
+    pub fn stats(&self, names: &[String]) -> Stats {
+        self.with_core(|policy, memory_bytes, now, core| {
+            let (frames, frames_free) = core.frames();
+            let mut streams: Vec<_> = core.streams().iter().map(|(_, stream)| stream).collect();
+            streams.sort_by_key(|stream| std::cmp::Reverse(stream.last));
+            Stats {
+                policy,
+                memory_bytes,
+                bookkeeping_bytes: core.footprint() as u64,
+                block_bytes: BLOCK as u64,
+                frames: frames.into(),
+                frames_free: frames_free.into(),
+                counts: core.counters().into(),
+                active_streams: core.streams().active().into(),
+                devices: devices(core, names),
+                streams: streams
+                    .into_iter()
+                    .take(LISTED)
+                    .map(|stream| StreamStats {
+                        file: stream.file.0,
+                        device: stream.device.0,
+                        handler: stream.handler.0,
+                        position: u64::from(stream.next) * BLOCK as u64,
+                        depth_blocks: stream.piece,
+                        ahead_blocks: stream.remaining(),
+                        rate_bytes: stream.rate.saturating_mul(BLOCK as u64),
+                        feedback: {
+                            let seen = stream.feedback;
+                            [seen.used, seen.late, seen.wasted, seen.thrashed]
+                        },
+                        idle_ms: now.since(stream.last) / 1_000_000,
+                    })
+                    .collect(),
+            }
+        })
+    }
+}
+
+fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
+    let named = |number: usize| names.get(number).cloned().unwrap_or_else(|| number.to_string());
+    let devices = core.devices().iter().enumerate();
+    devices
+        .map(|(number, device)| DeviceStats {
+            name: named(number),
+            counts: device.counters.into(),
+            switch_cost_us: device.cost.switch_cost(device.seek_distance) as f64 / 1e3,
+            transfer_mb_s: device.cost.transfer_rate(0) as f64 / 1e6,
+            depth_bytes: device.cost.competitive_depth(device.seek_distance, 0),
+            channels: device.cost.channels,
+            in_flight: device.under_way,
+        })
+        .collect()
+}

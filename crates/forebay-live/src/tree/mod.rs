@@ -1,0 +1,283 @@
+//! The names that a mount shows: one source as it is, or several as the folders of a root of our own.
+//!
+//! The kernel speaks in node ids, sources speak in paths; [`Tree`] stands between. Two rules keep versions apart:
+//!
+//! - a regular file keeps its node id only while its version is the same. A changed file is a *new* node, so the pages that
+//!   the kernel caches for one id (of `mmap`) are all of one version;
+//! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again by
+//!   itself and finds the new id, so an `open` by name does not see the error.
+//!
+//! Inode numbers are node ids: unique within a mount, not the same from mount to mount, and not shared by hard links, so that
+//! `du` and `tar` take two links of a file for two files.
+
+mod listing;
+mod nodes;
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use forebay_core::DeviceId;
+use parking_lot::Mutex;
+
+use crate::engine::{Engine, OpenFile};
+use crate::source::{Attributes, Entry, Error, Kind, Result, Source, Space, Version};
+
+pub use listing::Listing;
+pub use nodes::NodeId;
+use nodes::{Identity, Nodes, Place};
+
+/// The extended attribute of a mount's root whose value is [`Engine::stats_json`]. It is not listed.
+pub const STATS_XATTR: &str = "user.forebay.stats";
+
+/// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
+const XATTR_SIZE_MAX: usize = 64 << 10;
+
+/// A source and where it hangs.
+pub struct Branch {
+    /// Its folder under the root; `None` makes it the root itself.
+    pub name: Option<OsString>,
+    /// Its names and bytes.
+    pub source: Arc<dyn Source>,
+    /// The device of the engine that its bytes lie on.
+    pub device: DeviceId,
+}
+
+/// Why sources do not make a tree.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BranchError {
+    /// There is none.
+    #[error("nothing to show: give at least one source")]
+    None,
+    /// Only a single source can be the root.
+    #[error("several sources need a name each: NAME={0}")]
+    Unnamed(String),
+    /// Not a name that a folder can have.
+    #[error("{0:?} cannot be the name of a source: a name is not empty, not . or .., and has no slash")]
+    BadName(OsString),
+    /// Two sources of one name.
+    #[error("two sources are named {0:?}: give each a name of its own")]
+    Twice(OsString),
+}
+
+/// A tree of names over an engine. All calls may come from several threads and block as long as the source does.
+pub struct Tree {
+    engine: Arc<Engine>,
+    branches: Vec<Branch>,
+    nodes: Mutex<Nodes>,
+    made: SystemTime,
+}
+
+/// What a node id stands for, resolved.
+enum Node<'a> {
+    /// The root over several sources.
+    Top,
+    /// A name of a source; the root of a source that *is* the root has no identity to keep.
+    In { branch: &'a Branch, place: Place, identity: Option<Identity> },
+}
+
+impl Tree {
+    /// A tree over sources: one unnamed source, or any number of named ones.
+    pub fn new(engine: Arc<Engine>, branches: Vec<Branch>) -> std::result::Result<Tree, BranchError> {
+        let mut seen = HashSet::new();
+        for branch in &branches {
+            match &branch.name {
+                None if branches.len() > 1 => return Err(BranchError::Unnamed(branch.source.describe())),
+                None => {}
+                Some(name) if !is_name(name) => return Err(BranchError::BadName(name.clone())),
+                Some(name) if !seen.insert(name.as_os_str()) => return Err(BranchError::Twice(name.clone())),
+                Some(_) => {}
+            }
+        }
+        if branches.is_empty() {
+            return Err(BranchError::None);
+        }
+        Ok(Tree { engine, branches, nodes: Mutex::new(Nodes::new()), made: SystemTime::now() })
+    }
+
+    /// What it shows, for messages.
+    pub fn describe(&self) -> String {
+        let one = |branch: &Branch| match &branch.name {
+            Some(name) => format!("{}={}", name.display(), branch.source.describe()),
+            None => branch.source.describe(),
+        };
+        self.branches.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Finds a name in a folder and takes a lookup reference on its node, to be given back with [`forget`](Tree::forget).
+    pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
+        let (branch, place) = self.inside(parent, name)?;
+        let attributes = branch.source.stat(&place.path)?;
+        let id = self.nodes.lock().refer(place, Identity::of(&attributes));
+        Ok((id, attributes))
+    }
+
+    /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the same. Of a
+    /// file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
+    pub fn refer_unseen(&self, parent: NodeId, name: &OsStr, kind: Kind) -> Result<NodeId> {
+        let (_, place) = self.inside(parent, name)?;
+        Ok(self.nodes.lock().refer(place, Identity::unseen(kind)))
+    }
+
+    /// Gives back lookup references.
+    pub fn forget(&self, node: NodeId, lookups: u64) {
+        self.nodes.lock().forget(node, lookups);
+    }
+
+    /// What is known of a node; [`Error::Stale`] if its name is another version by now.
+    pub fn attributes(&self, node: NodeId) -> Result<Attributes> {
+        let Node::In { branch, place, identity } = self.node(node)? else { return Ok(self.top()) };
+        let attributes = branch.source.stat(&place.path)?;
+        match identity {
+            Some(identity) if identity != Identity::of(&attributes) => Err(stale(&place)),
+            _ => Ok(attributes),
+        }
+    }
+
+    /// The names of a folder, as they are now.
+    pub fn list(&self, node: NodeId) -> Result<Listing> {
+        match self.node(node)? {
+            Node::In { branch, place, .. } => Ok(branch.source.list(&place.path)?.into_iter().collect()),
+            Node::Top => {
+                let names = self.branches.iter().filter_map(|branch| branch.name.clone());
+                Ok(names.map(|name| Entry { name, kind: Kind::Folder }).collect())
+            }
+        }
+    }
+
+    /// Where a symbolic link points.
+    pub fn read_link(&self, node: NodeId) -> Result<PathBuf> {
+        match self.node(node)? {
+            Node::In { branch, place, .. } => branch.source.read_link(&place.path),
+            Node::Top => Err(refused(Path::new("/"), libc::EINVAL)),
+        }
+    }
+
+    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters.
+    pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
+        if node == NodeId::ROOT && name == STATS_XATTR {
+            let stats = self.engine.stats_json().into_bytes();
+            return if stats.len() <= XATTR_SIZE_MAX { Ok(stats) } else { Err(refused(Path::new("/"), libc::E2BIG)) };
+        }
+        match self.node(node)? {
+            Node::In { branch, place, .. } => branch.source.xattr(&place.path, name),
+            Node::Top => Err(refused(Path::new("/"), libc::ENODATA)),
+        }
+    }
+
+    /// The names of the extended attributes.
+    pub fn xattrs(&self, node: NodeId) -> Result<Vec<OsString>> {
+        match self.node(node)? {
+            Node::In { branch, place, .. } => branch.source.xattrs(&place.path),
+            Node::Top => Ok(Vec::new()),
+        }
+    }
+
+    /// How full the source of a node is; for the root over several sources, all together.
+    pub fn space(&self, node: NodeId) -> Result<Space> {
+        if let Node::In { branch, .. } = self.node(node)? {
+            return branch.source.space();
+        }
+        self.branches.iter().try_fold(Space::default(), |sum, branch| {
+            let space = branch.source.space()?;
+            Ok(Space {
+                bytes: sum.bytes.saturating_add(space.bytes),
+                bytes_free: sum.bytes_free.saturating_add(space.bytes_free),
+                names: sum.names.saturating_add(space.names),
+                names_free: sum.names_free.saturating_add(space.names_free),
+            })
+        })
+    }
+
+    /// Opens a regular file for reading; [`Error::Stale`] if its name is another version by now.
+    pub fn open(&self, node: NodeId) -> Result<OpenFile> {
+        let Node::In { branch, place, identity } = self.node(node)? else {
+            return Err(refused(Path::new("/"), libc::EISDIR));
+        };
+        match identity {
+            None | Some(Identity::Other(Kind::Folder, _)) => Err(refused(&place.path, libc::EISDIR)),
+            Some(Identity::Other(Kind::File, _)) => Err(stale(&place)),
+            Some(Identity::Other(..)) => Err(refused(&place.path, libc::ENXIO)),
+            Some(Identity::File(version)) => {
+                let object = branch.source.open(&place.path)?;
+                if *object.version() != version {
+                    return Err(stale(&place));
+                }
+                Ok(self.engine.open(object, branch.device))
+            }
+        }
+    }
+
+    /// How many nodes the kernel holds, the root apart.
+    pub fn nodes_held(&self) -> usize {
+        self.nodes.lock().len()
+    }
+
+    fn node(&self, id: NodeId) -> Result<Node<'_>> {
+        if id == NodeId::ROOT {
+            return Ok(match self.branches.as_slice() {
+                [branch] if branch.name.is_none() => {
+                    let place = Place { branch: 0, path: Path::new("").into() };
+                    Node::In { branch, place, identity: None }
+                }
+                _ => Node::Top,
+            });
+        }
+        let (place, identity) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
+        Ok(Node::In { branch: &self.branches[place.branch], place, identity: Some(identity) })
+    }
+
+    /// The place of a name in a folder.
+    fn inside(&self, parent: NodeId, name: &OsStr) -> Result<(&Branch, Place)> {
+        let missing = || Error::NotFound(name.display().to_string());
+        if !is_name(name) {
+            return Err(missing());
+        }
+        match self.node(parent)? {
+            Node::In { branch, place, .. } => Ok((branch, Place { path: place.path.join(name).into(), ..place })),
+            Node::Top => {
+                let named = |branch: &Branch| branch.name.as_deref() == Some(name);
+                let number = self.branches.iter().position(named).ok_or_else(missing)?;
+                Ok((&self.branches[number], Place { branch: number, path: Path::new("").into() }))
+            }
+        }
+    }
+
+    /// The attributes of the root over several sources: a folder of ours that anyone may read.
+    fn top(&self) -> Attributes {
+        Attributes {
+            kind: Kind::Folder,
+            size: 0,
+            allocated: 0,
+            mode: libc::S_IFDIR | 0o755,
+            uid: rustix::process::getuid().as_raw(),
+            gid: rustix::process::getgid().as_raw(),
+            links: 2 + self.branches.len() as u32,
+            rdev: 0,
+            accessed: self.made,
+            modified: self.made,
+            changed: self.made,
+            version: Version::default(),
+        }
+    }
+}
+
+/// Whether something can be the name of a file.
+fn is_name(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    !matches!(bytes, b"" | b"." | b"..") && !bytes.iter().any(|&byte| byte == b'/' || byte == 0)
+}
+
+fn stale(place: &Place) -> Error {
+    Error::Stale(place.path.display().to_string())
+}
+
+fn refused(path: &Path, errno: i32) -> Error {
+    Error::Refused { name: path.display().to_string(), errno }
+}
+
+#[cfg(test)]
+mod tests;

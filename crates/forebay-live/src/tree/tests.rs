@@ -1,0 +1,265 @@
+//! The tree over sources that live in memory, so that every change of a name is a line of the test.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::engine::Config;
+use crate::source::{Fetch, Object};
+
+/// Names and their contents; a folder has none. The version is the content itself, as an entity tag.
+#[derive(Default)]
+struct Shelf(Mutex<BTreeMap<PathBuf, Option<&'static str>>>);
+
+impl Shelf {
+    fn with(names: &[(&str, Option<&'static str>)]) -> Arc<Shelf> {
+        let shelf = Shelf::default();
+        shelf.0.lock().insert(PathBuf::new(), None);
+        for &(name, content) in names {
+            shelf.put(name, content);
+        }
+        Arc::new(shelf)
+    }
+
+    fn put(&self, name: &str, content: Option<&'static str>) {
+        self.0.lock().insert(name.into(), content);
+    }
+
+    fn remove(&self, name: &str) {
+        self.0.lock().remove(Path::new(name));
+    }
+
+    fn content(&self, path: &Path) -> Result<Option<&'static str>> {
+        self.0.lock().get(path).copied().ok_or_else(|| Error::NotFound(path.display().to_string()))
+    }
+}
+
+fn version(content: &str) -> Version {
+    Version { size: content.len() as u64, tag: Some(content.into()), ..Version::default() }
+}
+
+impl Source for Shelf {
+    fn describe(&self) -> String {
+        "shelf".into()
+    }
+
+    fn stat(&self, path: &Path) -> Result<Attributes> {
+        let content = self.content(path)?;
+        let (kind, mode) = if content.is_some() { (Kind::File, libc::S_IFREG) } else { (Kind::Folder, libc::S_IFDIR) };
+        let version = version(content.unwrap_or_default());
+        let time = SystemTime::UNIX_EPOCH;
+        Ok(Attributes {
+            kind,
+            size: version.size,
+            allocated: 0,
+            mode: mode | 0o755,
+            uid: 0,
+            gid: 0,
+            links: 1,
+            rdev: 0,
+            accessed: time,
+            modified: time,
+            changed: time,
+            version,
+        })
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        let names = self.0.lock();
+        let inside = names.iter().filter(|(name, _)| name.parent() == Some(path));
+        let entry = |(name, content): (&PathBuf, &Option<_>)| Entry {
+            name: name.file_name().expect("not the root").into(),
+            kind: if content.is_some() { Kind::File } else { Kind::Folder },
+        };
+        Ok(inside.map(entry).collect())
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        Err(refused(path, libc::EINVAL))
+    }
+
+    fn xattr(&self, _path: &Path, name: &OsStr) -> Result<Vec<u8>> {
+        if name == "user.of" { Ok(b"shelf".to_vec()) } else { Err(refused(Path::new(name), libc::ENODATA)) }
+    }
+
+    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
+        Ok(vec!["user.of".into()])
+    }
+
+    fn space(&self) -> Result<Space> {
+        Ok(Space { bytes: 100, bytes_free: 60, names: u64::MAX, names_free: 3 })
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        match self.content(path)? {
+            Some(content) => Ok(Arc::new(Opened(content, version(content)))),
+            None => Err(refused(path, libc::EISDIR)),
+        }
+    }
+}
+
+struct Opened(&'static str, Version);
+
+impl Object for Opened {
+    fn version(&self) -> &Version {
+        &self.1
+    }
+
+    fn fetch(&self, mut fetch: Fetch) {
+        let from = fetch.offset as usize;
+        fetch.buffer.write(0, &self.0.as_bytes()[from..from + fetch.len]);
+        fetch.finish(Ok(()));
+    }
+}
+
+fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Tree, BranchError> {
+    let cost = forebay_core::DeviceCost::flat(100_000, 1 << 30, 8);
+    let config = Config { memory: 64 << 20, policy: "competitive".into() };
+    let engine = Engine::start(config, vec![cost; branches.len().max(1)]).unwrap();
+    let branch = |(number, (name, source)): (usize, (Option<&str>, Arc<Shelf>))| Branch {
+        name: name.map(OsString::from),
+        source,
+        device: DeviceId(number as u16),
+    };
+    Tree::new(engine, branches.into_iter().enumerate().map(branch).collect())
+}
+
+fn names(listing: &Listing) -> Vec<&str> {
+    (0..listing.len()).map(|i| listing.get(i).unwrap().0.to_str().unwrap()).collect()
+}
+
+fn read(file: &OpenFile) -> Vec<u8> {
+    let mut bytes = vec![0; file.size() as usize];
+    assert_eq!(file.read(1, 0, &mut bytes).unwrap(), bytes.len());
+    bytes
+}
+
+#[test]
+fn one_source_is_the_root() {
+    let shelf = Shelf::with(&[("a", None), ("a/b", Some("bee"))]);
+    let tree = tree(vec![(None, shelf)]).unwrap();
+    assert_eq!(names(&tree.list(NodeId::ROOT).unwrap()), ["a"]);
+    let (a, folder) = tree.lookup(NodeId::ROOT, OsStr::new("a")).unwrap();
+    assert_eq!(folder.kind, Kind::Folder);
+    let (b, file) = tree.lookup(a, OsStr::new("b")).unwrap();
+    assert_eq!((file.kind, file.size), (Kind::File, 3));
+    assert_eq!(read(&tree.open(b).unwrap()), b"bee");
+    assert_eq!(tree.open(a).map(|_| ()).unwrap_err().errno(), libc::EISDIR);
+    assert_eq!(tree.open(NodeId::ROOT).map(|_| ()).unwrap_err().errno(), libc::EISDIR);
+}
+
+#[test]
+fn several_sources_are_folders() {
+    let hot = Shelf::with(&[("x", Some("hot"))]);
+    let cold = Shelf::with(&[("x", Some("cold"))]);
+    let tree = tree(vec![(Some("hot"), hot), (Some("cold"), cold)]).unwrap();
+    assert_eq!(names(&tree.list(NodeId::ROOT).unwrap()), ["hot", "cold"]);
+    assert_eq!(tree.attributes(NodeId::ROOT).unwrap().kind, Kind::Folder);
+    for name in ["hot", "cold"] {
+        let (folder, _) = tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap();
+        let (x, _) = tree.lookup(folder, OsStr::new("x")).unwrap();
+        assert_eq!(read(&tree.open(x).unwrap()), name.as_bytes());
+    }
+    assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("x")).unwrap_err().errno(), libc::ENOENT);
+    let both = Space { bytes: 200, bytes_free: 120, names: u64::MAX, names_free: 6 };
+    assert_eq!(tree.space(NodeId::ROOT).unwrap(), both);
+    assert_eq!(tree.describe(), "hot=shelf cold=shelf");
+}
+
+#[test]
+fn a_single_named_source_is_a_folder_too() {
+    let tree = tree(vec![(Some("only"), Shelf::with(&[]))]).unwrap();
+    assert_eq!(names(&tree.list(NodeId::ROOT).unwrap()), ["only"]);
+}
+
+#[test]
+fn names_that_make_no_tree() {
+    let shelf = || Shelf::with(&[]);
+    let refusal = |branches| tree(branches).map(|_| ()).unwrap_err();
+    assert_eq!(refusal(vec![]), BranchError::None);
+    assert_eq!(refusal(vec![(None, shelf()), (Some("a"), shelf())]), BranchError::Unnamed("shelf".into()));
+    assert_eq!(refusal(vec![(Some("a"), shelf()), (Some("a"), shelf())]), BranchError::Twice("a".into()));
+    for bad in ["", ".", "..", "a/b", "a\0"] {
+        assert_eq!(refusal(vec![(Some(bad), shelf())]), BranchError::BadName(bad.into()));
+    }
+}
+
+#[test]
+fn a_changed_file_is_another_node_and_the_old_one_is_stale() {
+    let shelf = Shelf::with(&[("f", Some("one"))]);
+    let tree = tree(vec![(None, Arc::clone(&shelf))]).unwrap();
+    let look = || tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0;
+    let one = look();
+    assert_eq!(look(), one, "same version, same node");
+    let open = tree.open(one).unwrap();
+
+    shelf.put("f", Some("two"));
+    assert_eq!(tree.attributes(one).unwrap_err().errno(), libc::ESTALE);
+    assert_eq!(tree.open(one).map(|_| ()).unwrap_err().errno(), libc::ESTALE);
+    let two = look();
+    assert_ne!(two, one);
+    assert_eq!(read(&tree.open(two).unwrap()), b"two");
+    assert_eq!(read(&open), b"one", "what was opened is one version");
+
+    shelf.remove("f");
+    for node in [one, two] {
+        assert_eq!(tree.attributes(node).unwrap_err().errno(), libc::ENOENT);
+        assert_eq!(tree.open(node).map(|_| ()).unwrap_err().errno(), libc::ENOENT);
+    }
+    tree.forget(one, 2);
+    tree.forget(two, 1);
+    assert_eq!(tree.nodes_held(), 0);
+    assert_eq!(tree.attributes(one).unwrap_err().errno(), libc::ESTALE, "an id that was given up");
+}
+
+#[test]
+fn a_file_that_becomes_a_folder_is_another_node() {
+    let shelf = Shelf::with(&[("f", Some("file"))]);
+    let tree = tree(vec![(None, Arc::clone(&shelf))]).unwrap();
+    let (file, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    shelf.put("f", None);
+    assert_eq!(tree.attributes(file).unwrap_err().errno(), libc::ESTALE);
+    let (folder, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    assert_ne!(file, folder);
+    shelf.put("f/inside", Some(""));
+    assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0, folder, "a folder keeps its node");
+}
+
+#[test]
+fn names_that_no_file_can_have_are_not_found() {
+    let tree = tree(vec![(None, Shelf::with(&[]))]).unwrap();
+    for name in ["", ".", "..", "a/b", "a\0"] {
+        assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap_err().errno(), libc::ENOENT);
+    }
+    assert_eq!(tree.nodes_held(), 0, "a failed lookup takes no reference");
+}
+
+#[test]
+fn a_name_that_was_only_listed_is_another_node_once_it_is_seen() {
+    let tree = tree(vec![(None, Shelf::with(&[("f", Some("x")), ("d", None)]))]).unwrap();
+    let (f, d) = (OsStr::new("f"), OsStr::new("d"));
+    let unseen = tree.refer_unseen(NodeId::ROOT, f, Kind::File).unwrap();
+    assert_eq!(tree.attributes(unseen).unwrap_err().errno(), libc::ESTALE);
+    assert_eq!(tree.open(unseen).map(|_| ()).unwrap_err().errno(), libc::ESTALE);
+    let (seen, _) = tree.lookup(NodeId::ROOT, f).unwrap();
+    assert_ne!(seen, unseen);
+    let folder = tree.refer_unseen(NodeId::ROOT, d, Kind::Folder).unwrap();
+    assert_eq!(tree.lookup(NodeId::ROOT, d).unwrap().0, folder, "a folder has no versions");
+    for (node, lookups) in [(unseen, 1), (seen, 1), (folder, 2)] {
+        tree.forget(node, lookups);
+    }
+    assert_eq!(tree.nodes_held(), 0);
+}
+
+#[test]
+fn the_root_answers_the_counters() {
+    for name in [None, Some("named")] {
+        let tree = tree(vec![(name, Shelf::with(&[]))]).unwrap();
+        let stats = tree.xattr(NodeId::ROOT, OsStr::new(STATS_XATTR)).unwrap();
+        assert!(stats.starts_with(b"{"), "the counters are a JSON object");
+        assert!(!tree.xattrs(NodeId::ROOT).unwrap().iter().any(|listed| listed == STATS_XATTR));
+    }
+    let tree = tree(vec![(None, Shelf::with(&[("f", Some(""))]))]).unwrap();
+    let (f, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    assert_eq!(tree.xattr(f, OsStr::new(STATS_XATTR)).unwrap_err().errno(), libc::ENODATA, "only the root");
+    assert_eq!(tree.xattr(f, OsStr::new("user.of")).unwrap(), b"shelf");
+}

@@ -1,0 +1,227 @@
+//! The live engine over a store that answers late, in any order, sometimes at once and sometimes not at all, by seed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_live::engine::{Config, Engine};
+use forebay_live::flight;
+use forebay_live::source::{Error, Fetch, Object, Version};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// What the store does wrong.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    /// One in so many fetches fails; zero for none.
+    fails: u32,
+    /// This byte can never be read.
+    bad_byte: Option<u64>,
+}
+
+/// Bytes that follow from their offset.
+struct Pattern {
+    version: Version,
+    faults: Faults,
+    random: Mutex<SmallRng>,
+    late: Mutex<Vec<Fetch>>,
+    fetched: AtomicU64,
+}
+
+fn byte(offset: u64) -> u8 {
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as u8
+}
+
+fn pattern(size: u64, seed: u64, faults: Faults) -> Arc<Pattern> {
+    println!("seed {seed}");
+    Arc::new(Pattern {
+        version: Version { inode: seed + 1, size, ..Version::default() },
+        faults,
+        random: Mutex::new(SmallRng::seed_from_u64(seed)),
+        late: Mutex::new(Vec::new()),
+        fetched: AtomicU64::new(0),
+    })
+}
+
+impl Pattern {
+    fn answer(&self, mut fetch: Fetch) {
+        let fails = self.faults.fails > 0 && self.random.lock().unwrap().random_range(0..self.faults.fails) == 0;
+        let range = fetch.offset..fetch.offset + fetch.len as u64;
+        if fails || self.faults.bad_byte.is_some_and(|bad| range.contains(&bad)) {
+            return fetch.finish(Err(Error::Storage { name: "pattern".into(), reason: "by plan".into() }));
+        }
+        self.fetched.fetch_add(fetch.len as u64, Ordering::Relaxed);
+        let bytes: Vec<u8> = range.map(byte).collect();
+        fetch.buffer.write(0, &bytes);
+        fetch.finish(Ok(()));
+    }
+}
+
+impl Object for Pattern {
+    fn version(&self) -> &Version {
+        &self.version
+    }
+
+    fn fetch(&self, fetch: Fetch) {
+        // A third at once; the others when the store is asked again, the latest first, or by a thread that waits a little.
+        let dice = self.random.lock().unwrap().random_range(0..3);
+        let waiting = std::mem::take(&mut *self.late.lock().unwrap());
+        if dice == 0 {
+            self.answer(fetch);
+        } else {
+            self.late.lock().unwrap().push(fetch);
+        }
+        waiting.into_iter().rev().for_each(|fetch| self.answer(fetch));
+    }
+}
+
+/// Answers what nobody's request has brought out yet.
+fn drain(patterns: Vec<Arc<Pattern>>) -> impl Drop {
+    struct Stop(Arc<std::sync::atomic::AtomicBool>, Option<std::thread::JoinHandle<()>>);
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+            let _ = self.1.take().map(std::thread::JoinHandle::join);
+        }
+    }
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || {
+        while !stopped.load(Ordering::Relaxed) {
+            for pattern in &patterns {
+                let waiting = std::mem::take(&mut *pattern.late.lock().unwrap());
+                waiting.into_iter().for_each(|fetch| pattern.answer(fetch));
+            }
+            std::thread::yield_now();
+        }
+    });
+    Stop(stop, Some(thread))
+}
+
+fn engine(policy: &str, memory: u64, record: Option<std::path::PathBuf>) -> Arc<Engine> {
+    let config = Config { memory, policy: policy.parse().unwrap(), record };
+    Engine::start(config, vec![DeviceCost::flat(1_000_000, 500_000_000, 4)]).unwrap()
+}
+
+/// Threads read `files` at random and in sequence, and compare every byte.
+fn read_all(engine: &Arc<Engine>, patterns: &[Arc<Pattern>], threads: u32, reads: u32) {
+    let _drain = drain(patterns.to_vec());
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let mut random = SmallRng::seed_from_u64(u64::from(thread));
+                let pattern = &patterns[thread as usize % patterns.len()];
+                let file = engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
+                let mut next = 0;
+                for _ in 0..reads {
+                    let len = random.random_range(1..200_000usize);
+                    let offset = if random.random_bool(0.7) { next } else { random.random_range(0..file.size()) };
+                    let mut buffer = vec![0; len];
+                    let n = file.read(thread, offset, &mut buffer).unwrap();
+                    assert_eq!(n as u64, file.size().saturating_sub(offset).min(len as u64));
+                    let right = buffer[..n].iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64));
+                    assert!(right, "thread {thread} read wrong bytes at {offset}+{len}");
+                    next = (offset + n as u64) % file.size();
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn many_threads_read_right_bytes_under_every_policy() {
+    for (seed, policy) in ["none", "one-block", "fixed", "linux", "aggressive", "competitive"].iter().enumerate() {
+        let engine = engine(policy, 20 << 20, None);
+        let patterns: Vec<_> =
+            (0..4).map(|i| pattern(9_000_000 + i * 1234, seed as u64 * 10 + i, Faults::default())).collect();
+        read_all(&engine, &patterns, 8, 60);
+        let stats = engine.stats(&[]);
+        assert!(stats.counts.hits > 0 && stats.counts.misses > 0, "{policy}: {stats:?}");
+        assert!(stats.frames_free < stats.frames);
+    }
+}
+
+#[test]
+fn failing_fetches_are_tried_again() {
+    let engine = engine("competitive", 20 << 20, None);
+    let patterns = [pattern(3_000_000, 7, Faults { fails: 6, bad_byte: None })];
+    read_all(&engine, &patterns, 4, 30);
+    assert!(engine.stats(&[]).counts.errors > 0, "no prefetch failed: the test shows nothing");
+}
+
+#[test]
+fn only_readers_of_a_bad_block_get_the_error() {
+    let engine = engine("competitive", 20 << 20, None);
+    let bad = 1_000_000u64;
+    let pattern = pattern(3_000_000, 11, Faults { fails: 0, bad_byte: Some(bad) });
+    let _drain = drain(vec![Arc::clone(&pattern)]);
+    let file = engine.open(pattern, DeviceId(0));
+    let mut buffer = vec![0; 65_536];
+    let mut failed = Vec::new();
+    for offset in (0..file.size()).step_by(buffer.len()) {
+        match file.read(1, offset, &mut buffer) {
+            Ok(n) => assert!(buffer[..n].iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64))),
+            Err(error) => failed.push((offset, error.errno())),
+        }
+    }
+    assert_eq!(failed, [(bad / 65_536 * 65_536, libc::EIO)]);
+    // Within the unlucky read, every block but the bad one can be had.
+    let block = bad / 4096 * 4096;
+    assert!(file.read(1, block, &mut buffer[..4096]).is_err());
+    assert_eq!(file.read(1, block - 4096, &mut buffer[..4096]).unwrap(), 4096);
+    assert_eq!(file.read(1, block + 4096, &mut buffer[..4096]).unwrap(), 4096);
+}
+
+#[test]
+fn a_replayed_flight_gives_the_same_actions() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, policy) in ["competitive", "linux+lru"].iter().enumerate() {
+        let path = folder.path().join(seed.to_string());
+        let engine = engine(policy, 20 << 20, Some(path.clone()));
+        let patterns: Vec<_> = (0..3)
+            .map(|i| pattern(6_000_000, 100 + seed as u64 * 10 + i, Faults { fails: 40, bad_byte: None }))
+            .collect();
+        read_all(&engine, &patterns, 6, 25);
+        drop(engine);
+        let replayed = flight::replay(&path).unwrap();
+        assert_eq!(replayed.differs_at, None);
+        assert!(replayed.events > 300 && replayed.same > 300, "{replayed:?}");
+    }
+}
+
+#[test]
+fn a_changed_flight_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flight");
+    let engine = engine("competitive", 20 << 20, Some(path.clone()));
+    read_all(&engine, &[pattern(6_000_000, 5, Faults::default())], 2, 10);
+    drop(engine);
+    let flight = std::fs::read_to_string(&path).unwrap();
+    let changed = flight.replacen("\"len\":16", "\"len\":15", 1);
+    assert_ne!(flight, changed);
+    std::fs::write(&path, changed).unwrap();
+    assert_ne!(flight::replay(&path).unwrap().differs_at, None);
+}
+
+#[test]
+fn two_thousand_streams_in_a_small_budget_read_right_bytes() {
+    let engine = engine("competitive", 64 << 20, None);
+    let patterns: Vec<_> = (0..2000).map(|i| pattern(400_000, 1000 + i, Faults::default())).collect();
+    let _drain = drain(patterns.clone());
+    let files: Vec<_> = patterns.iter().map(|p| engine.open(Arc::clone(p) as Arc<dyn Object>, DeviceId(0))).collect();
+    let mut buffer = vec![0; 65_536];
+    for round in 0..4u64 {
+        for (reader, file) in files.iter().enumerate() {
+            let offset = round * buffer.len() as u64;
+            assert_eq!(file.read(reader as u32, offset, &mut buffer).unwrap(), buffer.len());
+            assert!(buffer.iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64)));
+        }
+    }
+}
+
+#[test]
+fn too_little_memory_is_said() {
+    let config = Config { memory: 1 << 20, policy: "competitive".parse().unwrap(), record: None };
+    let error = Engine::start(config, vec![]).err().unwrap().to_string();
+    assert!(error.contains("1 MiB are not enough") && error.contains("are needed"), "{error}");
+}

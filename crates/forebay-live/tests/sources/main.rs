@@ -1,0 +1,43 @@
+//! Sources against what they stand for: bytes, names, versions and refusals.
+
+mod faulty;
+mod keys;
+mod local;
+mod store;
+mod web;
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+use forebay_live::arena::Segments;
+use forebay_live::source::{Fetch, Object, Result, Source};
+
+/// `len` bytes from `offset`, which is a multiple of the block size.
+pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {
+    let (send, receive) = channel();
+    let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
+        let _ = send.send(outcome.map(|()| buffer.to_vec()));
+    });
+    object.fetch(Fetch { offset, buffer: Segments::own(len), len, urgent: true, done });
+    let mut bytes = receive.recv().expect("every fetch is finished")?;
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+/// A whole file, in pieces of an odd number of blocks.
+pub(crate) fn read_all(source: &dyn Source, path: &Path) -> Result<Vec<u8>> {
+    const PIECE: u64 = 37 * 4096;
+    let object = source.open(path)?;
+    let size = object.version().size;
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < size {
+        let len = PIECE.min(size - bytes.len() as u64) as usize;
+        bytes.extend(fetch(&*object, bytes.len() as u64, len)?);
+    }
+    Ok(bytes)
+}
+
+/// Waits for a request of a test's own to a store.
+pub(crate) fn block_on<T>(request: impl Future<Output = T>) -> T {
+    futures::executor::block_on(request)
+}

@@ -1,0 +1,223 @@
+//! Object stores as sources: a real S3 server for bytes and versions, a store in memory for odd keys.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use crate::{fetch, read_all};
+use forebay_live::arena::Segments;
+use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::uri::open_source;
+use forebay_live::source::{Error, Fetch, Kind, Source};
+use forebay_testkit::delay::DelayProxy;
+use forebay_testkit::need;
+use forebay_testkit::s3::S3;
+use forebay_testkit::trees::content;
+use object_store::memory::InMemory;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore, ObjectStoreExt};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+fn options(endpoint: String) -> StoreOptions {
+    StoreOptions {
+        endpoint: Some(endpoint),
+        region: Some("us-east-1".into()),
+        settings: S3::settings(),
+        ..Default::default()
+    }
+}
+
+fn open(uri: &str, endpoint: String) -> StoreSource {
+    let source = StoreSource::open_uri(uri, &options(endpoint)).unwrap();
+    source.check().unwrap();
+    source
+}
+
+fn names(source: &dyn Source, path: &str) -> BTreeMap<String, Kind> {
+    let entries = source.list(Path::new(path)).unwrap();
+    let count = entries.len();
+    let names: BTreeMap<_, _> =
+        entries.into_iter().map(|entry| (entry.name.into_string().unwrap(), entry.kind)).collect();
+    assert_eq!(names.len(), count, "a name came twice");
+    names
+}
+
+#[test]
+fn every_object_reads_as_it_was_put() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    let odd = ["plain", "with space", "per%20cent&+", "ünïcödé 名前", "a=b", "quote\"'", "deep/er/and/deeper", "?q#h"];
+    let sizes = [0, 1, 4095, 4096, 4097, 1 << 20, 100, 5_000_001];
+    let objects: Vec<_> =
+        odd.iter().zip(sizes).enumerate().map(|(i, (key, len))| (key, content(i as u64, len))).collect();
+    for (key, bytes) in &objects {
+        s3.put(&format!("prefix/{key}"), bytes).unwrap();
+    }
+    let source = open("s3://bucket/prefix/", s3.endpoint());
+    for (key, bytes) in &objects {
+        let stat = source.stat(Path::new(key)).unwrap();
+        assert_eq!((stat.kind, stat.size, stat.mode), (Kind::File, bytes.len() as u64, libc::S_IFREG | 0o444), "{key}");
+        assert!(stat.version.tag.is_some());
+        let object = source.open(Path::new(key)).unwrap();
+        assert_eq!(*object.version(), stat.version, "{key}");
+        assert!(read_all(&source, Path::new(key)).unwrap() == *bytes, "{key}");
+    }
+    let root = names(&source, "");
+    assert_eq!(root.len(), odd.len());
+    assert_eq!((root["deep"], root["with space"]), (Kind::Folder, Kind::File));
+    assert_eq!(names(&source, "deep/er/and"), BTreeMap::from([("deeper".into(), Kind::File)]));
+    assert_eq!(source.stat(Path::new("deep/er")).unwrap().kind, Kind::Folder);
+    assert_eq!(source.stat(Path::new("")).unwrap().kind, Kind::Folder);
+    for missing in ["nothing", "deep/nothing", "plain/below", "dee"] {
+        assert_eq!(source.stat(Path::new(missing)).unwrap_err().errno(), libc::ENOENT, "{missing}");
+        assert_eq!(source.list(Path::new(missing)).unwrap_err().errno(), libc::ENOENT, "{missing}");
+    }
+    assert_eq!(source.list(Path::new("plain")).unwrap_err().errno(), libc::ENOTDIR);
+}
+
+#[test]
+fn random_ranges_many_at_once_read_as_they_are() {
+    const SEED: u64 = 5;
+    println!("seed {SEED}");
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    let bytes = content(SEED, 6_000_007);
+    s3.put("object", &bytes).unwrap();
+    let options = StoreOptions { connections: 4, ..options(s3.endpoint()) };
+    let source = StoreSource::open_uri("s3://bucket", &options).unwrap();
+    let object = source.open(Path::new("object")).unwrap();
+    let mut random = StdRng::seed_from_u64(SEED);
+    let (send, receive) = channel();
+    for i in 0..100 {
+        let offset = random.random_range(0..bytes.len() / 4096) * 4096;
+        let len = random.random_range(1..500_000).min(bytes.len() - offset);
+        let (send, want) = (send.clone(), bytes[offset..offset + len].to_vec());
+        let done = Box::new(move |buffer: Segments, outcome: forebay_live::source::Result<()>| {
+            outcome.unwrap();
+            assert!(buffer.to_vec()[..want.len()] == want[..]);
+            send.send(()).unwrap();
+        });
+        object.fetch(Fetch { offset: offset as u64, buffer: Segments::own(len), len, urgent: i % 3 == 0, done });
+    }
+    drop((send, object, source));
+    assert_eq!(receive.iter().count(), 100, "fetches outlive their source");
+}
+
+#[test]
+fn a_changed_object_is_stale_and_never_mixed() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    let source = open("s3://bucket", s3.endpoint());
+    let path = Path::new("object");
+    let mut version = None;
+    for (change, bytes) in [("first", 100_000), ("same size", 100_000), ("shorter", 10), ("longer", 300_000)] {
+        let before = version.is_some().then(|| source.open(path).unwrap());
+        s3.put("object", &content(bytes as u64 + u64::from(before.is_some()), bytes)).unwrap();
+        if let Some(before) = before {
+            let outcome = fetch(&*before, 0, before.version().size as usize);
+            assert!(matches!(outcome, Err(Error::Stale(_))), "{change}: {:?}", outcome.err());
+        }
+        let now = source.open(path).unwrap().version().clone();
+        assert_ne!(Some(&now), version.as_ref(), "{change}");
+        version = Some(now);
+    }
+    let object = source.open(path).unwrap();
+    s3.delete("object").unwrap();
+    assert!(matches!(fetch(&*object, 0, 10), Err(Error::Stale(_))), "deleted");
+    assert_eq!(source.open(path).err().map(|error| error.errno()), Some(libc::ENOENT));
+}
+
+/// What `check` or opening says, which must be one line and come soon.
+fn refusal(arg: &str, options: &StoreOptions) -> String {
+    let begun = Instant::now();
+    let error = open_source(OsStr::new(arg), options).err().unwrap_or_else(|| panic!("{arg} opens")).to_string();
+    println!("{error}");
+    assert!(!error.contains('\n') && error.len() < 200, "{error}");
+    // Not a matter of speed: the bound is five seconds, against minutes of retries.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{error}: after {:?}", begun.elapsed());
+    error
+}
+
+#[test]
+fn what_cannot_be_used_says_so_at_once() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    let good = options(s3.endpoint());
+    let missing = refusal("s3://no-such-bucket/x", &good);
+    assert!(missing.starts_with("s3://no-such-bucket/x") && missing.contains("not found"), "{missing}");
+    let prefix = refusal("s3://bucket/no/such/prefix", &good);
+    assert!(prefix.contains("s3://bucket/no/such/prefix: not found"), "{prefix}");
+
+    let mut bad = good.clone();
+    bad.settings[1].1 = "wrong-secret".into();
+    let denied = refusal("s3://bucket", &bad);
+    assert!(denied.contains("credentials") && denied.contains("permission denied"), "{denied}");
+
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = refusal("s3://bucket", &options(format!("http://{closed}")));
+    assert!(nobody.contains(&closed.to_string()) && nobody.contains("refused"), "{nobody}");
+
+    // Accepts and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silence = refusal("s3://bucket", &options(format!("http://{}", silent.local_addr().unwrap())));
+    assert!(silence.contains("no answer"), "{silence}");
+
+    let unknown = StoreOptions { settings: vec![("no_such_setting".into(), "x".into())], ..good.clone() };
+    assert!(refusal("s3://bucket", &unknown).contains("no_such_setting"));
+    assert!(refusal("s3://", &good).contains("bucket"));
+    assert!(refusal("/no/such/folder", &good).contains("/no/such/folder: not found"));
+
+    let (name, source) = open_source(OsStr::new("cold=s3://bucket"), &good).unwrap();
+    assert_eq!((name.as_deref(), source.describe().as_str()), (Some("cold"), "s3://bucket"));
+    assert!(source.list(Path::new("")).unwrap().is_empty());
+}
+
+#[test]
+fn a_server_that_is_gone_gives_storage_errors_and_comes_back() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    let bytes = content(9, 200_000);
+    s3.put("object", &bytes).unwrap();
+    let proxy = DelayProxy::start(s3.address(), Duration::from_millis(1)).unwrap();
+    let source = open("s3://bucket", proxy.endpoint());
+    let object = source.open(Path::new("object")).unwrap();
+    assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
+    assert!(proxy.answers() > 0, "the proxy is in the way");
+    proxy.set_down(true);
+    let gone = fetch(&*object, 0, 200_000).unwrap_err();
+    assert!(gone.is_transient(), "{gone}");
+    let gone = source.stat(Path::new("object")).unwrap_err();
+    assert!(gone.is_transient(), "{gone}");
+    proxy.set_down(false);
+    assert!(fetch(&*object, 0, 200_000).unwrap() == bytes);
+    assert!(source.stat(Path::new("object")).is_ok());
+}
+
+#[test]
+fn a_folder_wins_over_an_object_of_its_name() {
+    let store = Arc::new(InMemory::new());
+    for key in ["a", "a/b", "c"] {
+        crate::block_on(store.put(&Key::from(key), content(1, 10).into())).unwrap();
+    }
+    let source = StoreSource::new("memory", Arc::clone(&store) as Arc<dyn ObjectStore>, None, Key::ROOT, 8).unwrap();
+    source.check().unwrap();
+    assert_eq!(names(&source, ""), BTreeMap::from([("a".into(), Kind::Folder), ("c".into(), Kind::File)]));
+    assert_eq!(source.stat(Path::new("a")).unwrap().kind, Kind::Folder);
+    assert_eq!(source.stat(Path::new("c")).unwrap().kind, Kind::File);
+    assert!(read_all(&source, Path::new("a/b")).unwrap() == content(1, 10));
+    for path in ["../c", "/c", "a/../c", "a//\u{1}"] {
+        assert_eq!(source.stat(Path::new(path)).unwrap_err().errno(), libc::ENOENT, "{path:?}");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_objects_are_listed() {
+    let store = Arc::new(InMemory::new());
+    crate::block_on(async {
+        for i in 0..100_000 {
+            store.put(&Key::from(format!("folder/name-{i}")), "x".into()).await.unwrap();
+        }
+    });
+    let source = StoreSource::new("memory", store, None, Key::from("folder"), 8).unwrap();
+    assert_eq!(source.list(Path::new("")).unwrap().len(), 100_000);
+}

@@ -1,0 +1,99 @@
+//! A program that runs for as long as its value lives, and not longer than the test process.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// A running program; killed when dropped, and by the kernel when the test process dies.
+#[derive(Debug)]
+pub struct Running {
+    orders: Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+    id: u32,
+}
+
+enum Order {
+    Stop,
+    Ask(Sender<io::Result<Option<ExitStatus>>>),
+}
+
+impl Running {
+    /// Starts a program. The kernel's death signal comes when the *thread* that started the program ends, so a thread of its
+    /// own starts it and stays with it.
+    pub fn start(mut command: Command) -> io::Result<Running> {
+        // SAFETY: `prctl` with these arguments is async-signal-safe and touches no memory.
+        unsafe {
+            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            });
+        }
+        let (started, wait) = channel();
+        let (orders, receive) = channel();
+        let thread = std::thread::Builder::new().name("test-program".into()).spawn(move || match command.spawn() {
+            Ok(child) => {
+                let _ = started.send(Ok(child.id()));
+                stay(child, &receive);
+            }
+            Err(error) => drop(started.send(Err(error))),
+        })?;
+        let id = wait.recv().map_err(io::Error::other)??;
+        Ok(Running { orders, thread: Some(thread), id })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether it has ended, and how.
+    pub fn ended(&self) -> io::Result<Option<ExitStatus>> {
+        let (answer, wait) = channel();
+        self.orders.send(Order::Ask(answer)).map_err(io::Error::other)?;
+        wait.recv().map_err(io::Error::other)?
+    }
+}
+
+fn stay(mut child: Child, orders: &Receiver<Order>) {
+    while let Ok(Order::Ask(answer)) = orders.recv() {
+        let _ = answer.send(child.try_wait());
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Order::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_ends_with_its_value_and_not_with_the_thread_that_asked_for_it() {
+        let start = || {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("600");
+            Running::start(sleep).unwrap()
+        };
+        let running = std::thread::spawn(start).join().unwrap();
+        assert!(running.ended().unwrap().is_none());
+        let proc = format!("/proc/{}", running.id());
+        assert!(std::fs::exists(&proc).unwrap());
+        drop(running);
+        assert!(!std::fs::exists(&proc).unwrap());
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        assert!(Running::start(Command::new("/no/such/program")).is_err());
+    }
+}
