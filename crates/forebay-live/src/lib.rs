@@ -3,10 +3,10 @@
 pub mod arena;
 pub mod budget;
 pub mod engine;
-mod retry;
 pub mod flight;
 pub mod io;
 pub mod profiler;
+mod retry;
 pub mod source;
 pub mod stats;
 pub mod tree;

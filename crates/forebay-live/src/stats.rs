@@ -105,6 +105,14 @@ pub struct StreamStats {
     pub idle_ms: u64,
 }
 
+impl Stats {
+    /// As JSON, on one line.
+    pub fn to_json(&self) -> String {
+        // Numbers, strings and lists alone: nothing that JSON lacks. (A NaN becomes null.)
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
 impl From<Counters> for Counts {
     fn from(counters: Counters) -> Counts {
         let block = BLOCK as u64;

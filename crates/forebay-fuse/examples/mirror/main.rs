@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: mirror FOLDER MOUNT-POINT [allow_other]".into());
     };
     let options = MountOptions { allow_other: arguments.next().is_some(), ..MountOptions::default() };
-    let config = Config { memory: 64 << 20, policy: "competitive".into() };
+    let config =
+        Config { memory: 64 << 20, policy: "competitive".parse().expect("a policy that exists"), record: None };
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)])?;
     let source = Arc::new(folder::Folder(source.into()));
     let tree = Tree::new(engine, vec![Branch { name: None, source, device: DeviceId(0) }])?;

@@ -30,7 +30,7 @@ pub use listing::Listing;
 pub use nodes::NodeId;
 use nodes::{Identity, Nodes, Place};
 
-/// The extended attribute of a mount's root whose value is [`Engine::stats_json`]. It is not listed.
+/// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
 pub const STATS_XATTR: &str = "user.forebay.stats";
 
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
@@ -159,13 +159,26 @@ impl Tree {
     /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters.
     pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
         if node == NodeId::ROOT && name == STATS_XATTR {
-            let stats = self.engine.stats_json().into_bytes();
+            let stats = self.stats().into_bytes();
             return if stats.len() <= XATTR_SIZE_MAX { Ok(stats) } else { Err(refused(Path::new("/"), libc::E2BIG)) };
         }
         match self.node(node)? {
             Node::In { branch, place, .. } => branch.source.xattr(&place.path, name),
             Node::Top => Err(refused(Path::new("/"), libc::ENODATA)),
         }
+    }
+
+    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them.
+    pub fn stats(&self) -> String {
+        let count = self.branches.iter().map(|branch| branch.device.index() + 1).max().unwrap_or(0);
+        let mut names = vec![String::new(); count];
+        for branch in &self.branches {
+            names[branch.device.index()] = match &branch.name {
+                Some(name) => name.display().to_string(),
+                None => branch.source.describe(),
+            };
+        }
+        self.engine.stats(&names).to_json()
     }
 
     /// The names of the extended attributes.
