@@ -15,25 +15,26 @@ use crate::{licences, lint, tools};
 /// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests. Whether all is well.
 pub(crate) fn test(args: &[String]) -> Result<bool> {
     let before = Leftovers::now();
-    let mut failed = Vec::new();
     tools::fetch();
+    let mut failed: Vec<String> = Vec::new();
     if args.is_empty() {
-        failed = failing_checks();
+        failed.extend(failing_checks().iter().map(|check| format!("the check of {check}")));
     }
     let mut tally = Tally::default();
     heading("tests");
     let passed = tests(args, &mut tally).context("cannot run cargo test")?;
     if !passed && tally.failed == 0 {
-        failed.push("cargo test (it did not compile, or a test binary died)");
+        failed.push("cargo test: it did not compile, or a test binary died".to_owned());
     }
     heading("what is left behind");
     if !leftovers::report(&before) {
-        failed.push("left behind");
+        failed.push("something is left behind".to_owned());
     }
+    // A check that fails counts as a failed test, so that the total cannot look good without being so.
     tally.failed += failed.len() as u64;
     println!();
-    if !failed.is_empty() {
-        println!("FAILED: {}", failed.join(", "));
+    for name in failed.iter().chain(&tally.failures) {
+        println!("FAILED: {name}");
     }
     println!("{tally}");
     Ok(tally.failed == 0)
@@ -56,7 +57,7 @@ type Check = (&'static str, fn() -> bool);
 /// Runs every check and names those that fail; the first failure does not hide the others.
 fn failing_checks() -> Vec<&'static str> {
     let checks: [Check; 5] = [
-        ("format", || succeeds(&mut cargo(&["fmt", "--all", "--check"]))),
+        ("format", || succeeds(&mut cargo(&["fmt", "--all", "--check", "--", "--color=never"]))),
         ("the repository's rules", lint::report),
         ("licences", licences_hold),
         ("clippy", clippy),
@@ -73,11 +74,11 @@ fn failing_checks() -> Vec<&'static str> {
 }
 
 fn clippy() -> bool {
-    succeeds(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+    succeeds(&mut cargo(&["clippy", "--workspace", "--all-targets", "--keep-going", "--quiet", "--", "-D", "warnings"]))
 }
 
 fn documentation() -> bool {
-    let mut rustdoc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    let mut rustdoc = cargo(&["doc", "--workspace", "--no-deps", "--keep-going", "--quiet"]);
     succeeds(rustdoc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 const SKIPPED: &str = "=== SKIPPED:";
 
 /// The sum over all test binaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Tests that ran and passed.
     pub(crate) passed: u64,
@@ -17,6 +17,8 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
     /// Tests that were ignored, or that lacked a part.
     pub(crate) skipped: u64,
+    /// The names of the tests that failed.
+    pub(crate) failures: Vec<String>,
     /// Tests of the current binary that lacked a part: its result will count them as passed.
     lacking: u64,
     hidden: bool,
@@ -32,6 +34,9 @@ impl Tally {
             self.lacking = 0;
             self.hidden = false;
             return true;
+        }
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.trim_end().strip_suffix(" ... FAILED")) {
+            self.failures.push(name.to_owned());
         }
         match line.trim_end() {
             "successes:" => self.hidden = true,
@@ -109,6 +114,15 @@ mod tests {
         );
         assert_eq!(shown.len(), 4, "{shown:?}");
         assert!(shown.contains(&"panicked"));
+    }
+
+    #[test]
+    fn what_failed_is_named() {
+        let mut tally = Tally::default();
+        for line in ["test a::b ... ok", "test c::d ... FAILED", "test e ... ignored"] {
+            assert!(tally.line(line));
+        }
+        assert_eq!(tally.failures, ["c::d"]);
     }
 
     #[test]

@@ -5,9 +5,26 @@ use std::io::Write;
 use std::time::Instant;
 
 use env_logger::{Builder, Target, WriteStyle};
+use log::LevelFilter;
 
 use crate::failure::Failure;
 use crate::options::Forebay;
+
+/// What is wrong with `--log`.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a level; levels are off, error, warn, info, debug and trace, or by module as in warn,forebay_live=debug"
+)]
+pub(crate) struct LevelError(String);
+
+/// Checks levels, since the logger takes a word that is none for a module of which everything is logged.
+pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
+    for part in text.split(',') {
+        let level = part.rsplit_once('=').map_or(part, |(_module, level)| level);
+        level.trim().parse::<LevelFilter>().map_err(|_| LevelError(part.to_owned()))?;
+    }
+    Ok(text.to_owned())
+}
 
 /// Starts logging as the options say.
 pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
@@ -25,4 +42,19 @@ pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
     builder.init();
     log::debug!("options: {options:?}");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_alone_or_by_module() {
+        for text in ["off", "INFO", "warn,forebay_live=debug", "a::b=trace, error"] {
+            assert_eq!(levels(text), Ok(text.to_owned()));
+        }
+        for (text, wrong) in [("loud", "loud"), ("warn,forebay_live", "forebay_live"), ("a=b", "a=b"), ("", "")] {
+            assert_eq!(levels(text), Err(LevelError(wrong.to_owned())));
+        }
+    }
 }

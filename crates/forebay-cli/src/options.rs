@@ -12,9 +12,13 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 
 use crate::config;
 use crate::failure::Failure;
+use crate::journal;
 use crate::period::Period;
 use crate::presets::{Policy, UnknownPolicy};
 use crate::size::Size;
+
+/// The heading of the options that every command has.
+const EVERY: &str = "Options of every command";
 
 /// A read cache that looks ahead: it learns what each reader will want and fetches it in time, in pieces large enough to
 /// be cheap, within one memory budget.
@@ -22,15 +26,15 @@ use crate::size::Size;
 #[command(name = "forebay", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Forebay {
     /// Take options from this TOML file instead of ~/.config/forebay/config.toml
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     /// What to log: off, error, warn, info, debug or trace, or a level by module as in `warn,forebay_live=debug`
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "LEVEL", default_value = "warn", value_parser = journal::levels)]
     pub(crate) log: String,
 
     /// Append the log to this file instead of standard error
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
     /// What to do.
@@ -198,7 +202,8 @@ fn switch(arg: Arg) -> Arg {
         return arg;
     }
     let arg = arg.action(ArgAction::Set).value_parser(BoolishValueParser::new()).value_name("BOOL");
-    arg.num_args(0..=1).require_equals(true).default_missing_value("true").default_value("false")
+    let arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true").default_value("false");
+    arg.hide_possible_values(true).hide_default_value(true)
 }
 
 /// The variable of an option is its name, unless it was given another: `--ttl` is `FOREBAY_TTL`.

@@ -66,6 +66,7 @@ fn bad_usage_is_one_line_and_exit_code_2() {
     refused(&run(&["mount", "a", "b", "--ttl", "soon"]), &["'soon'", "--ttl", "500ms"]);
     refused(&run(&["mount", "a", "b", "--threads", "0"]), &["--threads", "1..=256"]);
     refused(&run(&["mount", "a", "b", "--memmory", "1G"]), &["--memmory", "'--memory'"]);
+    refused(&run(&["policies", "--log", "loud"]), &["--log", "`loud` is not a level"]);
     refused(&run(&["profile", ".", "--seconds", "121"]), &["--seconds", "1..=120"]);
 }
 
