@@ -4,6 +4,7 @@ pub mod arena;
 pub mod budget;
 pub mod engine;
 pub mod flight;
+pub mod handlers;
 pub mod io;
 pub mod profiler;
 mod retry;
