@@ -12,7 +12,7 @@ use std::sync::Arc;
 use forebay_live::source::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
 
 /// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A folder `crowd` has
-/// [`CROWD`] names more, which all stand for its file `one`: as many real files take a disk longer than all other tests.
+/// [`CROWD`] names more, which all stand for its file `one`: as many real files would take longer than all other tests.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 /// How many names a folder `crowd` has beside its own: `name 0` and so on.
