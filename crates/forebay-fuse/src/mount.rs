@@ -60,7 +60,7 @@ pub enum MountError {
     #[error("{}: not empty; mount on an empty folder", .0.display())]
     NotEmpty(PathBuf),
     /// Something is mounted there.
-    #[error("{}: already a mount point (of {what}); unmount it first (umount) or choose another folder", .point.display())]
+    #[error("{}: already a mount point (of {what}); unmount it or choose another folder", .point.display())]
     AlreadyMounted {
         /// The mount point.
         point: PathBuf,

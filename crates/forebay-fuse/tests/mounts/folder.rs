@@ -11,8 +11,12 @@ use std::sync::Arc;
 
 use forebay_live::source::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
 
-/// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it.
+/// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A folder `crowd` has
+/// [`CROWD`] names more, which all stand for its file `one`: as many real files would take longer than all other tests.
 pub(crate) struct Folder(pub(crate) PathBuf);
+
+/// How many names a folder `crowd` has beside its own: `name 0` and so on.
+pub(crate) const CROWD: usize = 100_000;
 
 impl Source for Folder {
     fn describe(&self) -> String {
@@ -46,7 +50,11 @@ impl Source for Folder {
             let entry = entry?;
             Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?) })
         };
-        entries.map(entry).collect::<io::Result<_>>().map_err(|error| failure(path, error))
+        let mut all: Vec<_> = entries.map(entry).collect::<io::Result<_>>().map_err(|error| failure(path, error))?;
+        if path.file_name().is_some_and(|name| name == "crowd") {
+            all.extend((0..CROWD).map(|number| Entry { name: format!("name {number}").into(), kind: Kind::File }));
+        }
+        Ok(all)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -87,7 +95,10 @@ impl Source for Folder {
 
 impl Folder {
     fn at(&self, path: &Path) -> PathBuf {
-        self.0.join(path)
+        match path.parent() {
+            Some(parent) if parent.file_name().is_some_and(|name| name == "crowd") => self.0.join(parent).join("one"),
+            _ => self.0.join(path),
+        }
     }
 }
 
