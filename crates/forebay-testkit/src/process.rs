@@ -20,8 +20,8 @@ enum Order {
 }
 
 impl Running {
-    /// Starts a program. The kernel's death signal comes when the *thread* that started the program ends, so a thread of its
-    /// own starts it and stays with it.
+    /// Starts a program. The kernel's death signal comes when the *thread* that started the program ends, so a thread
+    /// of its own starts it and stays with it.
     pub fn start(mut command: Command) -> io::Result<Running> {
         // SAFETY: `prctl` with these arguments is async-signal-safe and touches no memory.
         unsafe {

@@ -66,7 +66,8 @@ impl S3 {
         format!("http://{}", self.address)
     }
 
-    /// The folder behind the bucket. Files put there directly are listed, but have no entity tag, and so cannot be read.
+    /// The folder behind the bucket. Files put there directly are listed, but have no entity tag, and so cannot be
+    /// read.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().join(BUCKET)
     }

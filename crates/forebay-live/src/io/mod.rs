@@ -1,4 +1,5 @@
-//! Reads from files, many at a time: an io_uring where the kernel has one (`ring`), else threads that call `preadv` (`pool`).
+//! Reads from files, many at a time: an io_uring where the kernel has one (`ring`), else threads that call `preadv`
+//! (`pool`).
 //!
 //! Both take a [`Read`], serve urgent ones first when there are more than they can have under way, and call its `done`
 //! exactly once, on a thread of theirs. Dropping a reader first finishes everything that it was given.
@@ -25,7 +26,8 @@ const PIECES: usize = 1024;
 /// The alignment from which a read that stopped short goes on: direct reads accept nothing else.
 const SECTOR: usize = 4096;
 
-/// How often one read goes on after passing errors. They are rare; a file system that always gives one must not spin us.
+/// How often one read goes on after passing errors. They are rare; a file system that always gives one must not spin
+/// us.
 const PATIENCE: u32 = 64;
 
 /// Called with the buffer and how many bytes of it were filled; fewer than asked for means that the file ends there.
@@ -96,8 +98,8 @@ enum Next {
 }
 
 impl Read {
-    /// A read of `file` from `offset` into all of `buffer`, of which at least `wanted` bytes are expected before the end of
-    /// the file.
+    /// A read of `file` from `offset` into all of `buffer`, of which at least `wanted` bytes are expected before the
+    /// end of the file.
     pub fn new(file: Arc<OwnedFd>, offset: u64, buffer: Segments, wanted: usize, urgent: bool, done: Done) -> Read {
         Read { file, offset, buffer, wanted, urgent, done, filled: 0, from: 0, pieces: Vec::new(), disturbed: 0 }
     }
@@ -122,8 +124,8 @@ impl Read {
         self.offset + self.from as u64
     }
 
-    /// Takes in the outcome of an attempt. A read may stop short without being at the end of the file (a signal, `IOV_MAX`,
-    /// 2 GiB); it is at the end when another attempt brings nothing new.
+    /// Takes in the outcome of an attempt. A read may stop short without being at the end of the file (a signal,
+    /// `IOV_MAX`, 2 GiB); it is at the end when another attempt brings nothing new.
     fn advance(&mut self, outcome: io::Result<usize>) -> Next {
         let reached = match outcome {
             Ok(bytes) => self.from + bytes,
@@ -152,8 +154,8 @@ impl Read {
     }
 }
 
-/// Whether to try again at once. Reads that a thread submitted to a ring are cancelled when that thread ends, or fail with
-/// EFAULT, since then nothing connects them with our memory; the ring's own thread submits them anew.
+/// Whether to try again at once. Reads that a thread submitted to a ring are cancelled when that thread ends, or fail
+/// with EFAULT, since then nothing connects them with our memory; the ring's own thread submits them anew.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED | libc::EFAULT))
 }

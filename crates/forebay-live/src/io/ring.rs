@@ -128,8 +128,8 @@ impl Shared {
 
     /// The state is only asked for as proof of the lock.
     fn push(&self, _state: &mut State, entry: &io_uring::squeue::Entry) {
-        // SAFETY: the submission queue is only used under the lock that the caller holds. Descriptor, pieces and buffer belong to
-        // the slot, which keeps them until the completion is taken.
+        // SAFETY: the submission queue is only used under the lock that the caller holds. Descriptor, pieces and buffer
+        // belong to the slot, which keeps them until the completion is taken.
         let pushed = unsafe { self.ring.submission_shared().push(entry) };
         pushed.expect("the queue has an entry for each slot and one for the wake-up, and whoever pushes submits");
     }

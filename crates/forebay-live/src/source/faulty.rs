@@ -2,20 +2,21 @@
 //!
 //! # The fault model
 //!
-//! - *Transient*: a fetch fails with a storage error and leaves its buffer as it was; the same fetch may succeed when repeated.
-//! - *Short*: the storage delivers the first part of a fetch and then fails: a storage error, with right bytes in front of stale
-//!   ones in the buffer. Repeating helps.
+//! - *Transient*: a fetch fails with a storage error and leaves its buffer as it was; the same fetch may succeed when
+//!   repeated.
+//! - *Short*: the storage delivers the first part of a fetch and then fails: a storage error, with right bytes in front
+//!   of stale ones in the buffer. Repeating helps.
 //! - *Bad range*: bytes that always fail, as on a disk with a bad sector. Only fetches that touch one of them fail.
 //! - *Delay*: an answer comes later than it could, so that answers overtake each other.
 //! - *Lookup*: `stat`, `list` and `open` fail with a storage error; repeating helps.
 //! - *Down*: everything fails from one moment to another, as when a server is gone ([`Switch`]). Fetches that were
 //!   under way are answered; what was open stays open.
 //!
-//! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that never come (the stores bound
-//! their own requests in time).
+//! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that never come (the
+//! stores bound their own requests in time).
 //!
-//! Which request fails is decided by a hash of the seed, the path, the offset and how often this very request has come before, not by a
-//! running generator: threads that race meet the same faults in every run.
+//! Which request fails is decided by a hash of the seed, the path, the offset and how often this very request has come
+//! before, not by a running generator: threads that race meet the same faults in every run.
 
 mod delay;
 

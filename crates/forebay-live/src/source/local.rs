@@ -1,8 +1,8 @@
 //! A folder of this machine.
 //!
-//! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following symbolic links
-//! and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out of the source. Bytes
-//! are read past the page cache where the file system allows it (`local/object.rs`).
+//! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following
+//! symbolic links and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out
+//! of the source. Bytes are read past the page cache where the file system allows it (`local/object.rs`).
 
 mod layout;
 mod link;
@@ -62,8 +62,8 @@ impl LocalSource {
         self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(|errno| error(path, errno))
     }
 
-    /// A path of `/proc` that leads to exactly what `path` names, links included. Reading attributes needs a path, since a
-    /// descriptor of a link, a pipe or an unreadable file grants nothing.
+    /// A path of `/proc` that leads to exactly what `path` names, links included. Reading attributes needs a path,
+    /// since a descriptor of a link, a pipe or an unreadable file grants nothing.
     fn by_descriptor<T>(&self, path: &Path, ask: impl FnOnce(&str) -> rustix::io::Result<T>) -> Result<T> {
         let fd = self.name(path)?;
         ask(&format!("/proc/self/fd/{}", fd.as_raw_fd())).map_err(|errno| error(path, errno))

@@ -1,12 +1,12 @@
 //! A prefix of a bucket, or of a web server, as a tree of names.
 //!
-//! An object store has keys, not folders. A key's parts between slashes are the names here, so a prefix that has keys is a
-//! folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the folder is
-//! shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`, `.`, `..`,
-//! control characters) are left out, with a line in the log.
+//! An object store has keys, not folders. A key's parts between slashes are the names here, so a prefix that has keys
+//! is a folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the
+//! folder is shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`,
+//! `.`, `..`, control characters) are left out, with a line in the log.
 //!
-//! Requests run on a few threads that all stores share (`object/runtime.rs`). The calls of [`Source`] wait for them, so they must
-//! not be made from a fetch's `done`, which runs on these very threads.
+//! Requests run on a few threads that all stores share (`object/runtime.rs`). The calls of [`Source`] wait for them, so
+//! they must not be made from a fetch's `done`, which runs on these very threads.
 
 mod fetch;
 mod gate;

@@ -53,8 +53,8 @@ pub enum Place<'a> {
     Store(&'a str),
 }
 
-/// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds no slash, so a folder whose
-/// own name holds `=` is written with a slash before that: `./a=b`.
+/// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds no slash, so a
+/// folder whose own name holds `=` is written with a slash before that: `./a=b`.
 pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
     let (name, place) = split_name(arg)?;
     if place.is_empty() {

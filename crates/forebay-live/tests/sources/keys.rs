@@ -14,8 +14,8 @@ use object_store::path::Path as Key;
 use object_store::{ListResult, ObjectMeta, Result};
 use proptest::prelude::*;
 
-/// Lists as S3 does: raw keys in order, grouped by the delimiter, so many a page; a page with a key that is no path fails whole, as
-/// the client makes it fail.
+/// Lists as S3 does: raw keys in order, grouped by the delimiter, so many a page; a page with a key that is no path
+/// fails whole, as the client makes it fail.
 struct Pages {
     keys: BTreeSet<String>,
     /// The most that this server gives, whatever it is asked for.

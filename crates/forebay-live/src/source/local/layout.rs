@@ -37,7 +37,8 @@ struct Fiemap {
 /// `FS_IOC_FIEMAP` = `_IOWR('f', 11, struct fiemap)`; the size counted is that of the head, 32 bytes.
 const FS_IOC_FIEMAP: u32 = 3 << 30 | 32 << 16 | (b'f' as u32) << 8 | 11;
 const LAST: u32 = 0x1;
-/// Extents without an address of their own: unknown, not yet allocated, encoded, inside a block with other data, not written.
+/// Extents without an address of their own: unknown, not yet allocated, encoded, inside a block with other data, not
+/// written.
 const NOWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x200 | 0x400 | 0x800;
 
 /// The runs of a file, neighbours merged. Empty where the file system does not tell.

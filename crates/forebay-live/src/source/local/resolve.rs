@@ -56,8 +56,8 @@ impl Root {
         Err(Errno::NOENT)
     }
 
-    /// Whether following the links in `path` would leave the source, as far as can be told now. A path that leads to nothing
-    /// stays inside; if its last name is a link, that one is judged when it is read.
+    /// Whether following the links in `path` would leave the source, as far as can be told now. A path that leads to
+    /// nothing stays inside; if its last name is a link, that one is judged when it is read.
     pub(super) fn escapes(&self, path: &Path) -> bool {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;

@@ -1,7 +1,7 @@
 //! One version of an object, read by ranges.
 //!
-//! Every request names the version it wants (`If-Match`), and every answer is compared with it, so bytes of another version are
-//! never taken. The body goes into the frames as it comes.
+//! Every request names the version it wants (`If-Match`), and every answer is compared with it, so bytes of another
+//! version are never taken. The body goes into the frames as it comes.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Names below a prefix.
 //!
-//! Stores that list page by page are asked page by page, so that only names are kept, never a whole listing, and so that a page with
-//! a key that no path can name does not hide the others: see [`Listing::around`].
+//! Stores that list page by page are asked page by page, so that only names are kept, never a whole listing, and so
+//! that a page with a key that no path can name does not hide the others: see [`Listing::around`].
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -81,8 +81,8 @@ impl Listing {
         }
     }
 
-    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller pages, until the key stands
-    /// alone, then behind it. The page itself tells no more than that key.
+    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller pages, until the
+    /// key stands alone, then behind it. The page itself tells no more than that key.
     fn around(&self, options: PaginatedListOptions, source: KeyError) -> Result<PaginatedListOptions> {
         match (options.max_keys, source) {
             (Some(keys @ 2..), _) => Ok(PaginatedListOptions { max_keys: Some(keys / 2), ..options }),

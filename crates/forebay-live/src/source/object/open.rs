@@ -1,7 +1,8 @@
 //! From a URI to a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`, `http(s)://host/path`.
 //!
-//! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`, `GOOGLE_APPLICATION_CREDENTIALS`,
-//! `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says otherwise.
+//! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`,
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says
+//! otherwise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ pub struct StoreOptions {
     pub virtual_hosted: Option<bool>,
     /// Whether to send no credentials.
     pub anonymous: bool,
-    /// More settings, by the names that the `object_store` crate gives them: `aws_access_key_id`, `google_service_account`, ….
+    /// More settings, by the names that the `object_store` crate gives them: `aws_access_key_id`,
+    /// `google_service_account`, ….
     pub settings: Vec<(String, String)>,
     /// Fetches under way at once.
     pub connections: usize,

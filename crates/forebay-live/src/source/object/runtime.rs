@@ -69,7 +69,8 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            // No task is left, and the last share may be dropped on a thread of the runtime, which must not wait for itself.
+            // No task is left, and the last share may be dropped on a thread of the runtime, which must not wait for
+            // itself.
             runtime.shutdown_background();
         }
     }
