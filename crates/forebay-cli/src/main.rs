@@ -3,7 +3,6 @@
 //! Exit codes: 0, it did what was asked; 1, it ran and failed; 2, what it was asked makes no sense, and nothing was done.
 
 mod bars;
-mod chart;
 mod command;
 mod config;
 mod daemon;
@@ -12,10 +11,10 @@ mod journal;
 mod options;
 mod output;
 mod period;
-mod presets;
 mod progress;
 mod reference;
 mod size;
+mod storage;
 mod table;
 
 use std::process::ExitCode;

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use forebay_core::Policy;
 
 use crate::config;
 use crate::failure::Failure;
 use crate::journal;
 use crate::period::Period;
-use crate::presets::{Policy, UnknownPolicy};
 use crate::size::Size;
 
 /// The heading of the options that every command has.
@@ -75,8 +75,8 @@ pub(crate) struct Mount {
     pub(crate) memory: Size,
 
     /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
-    #[arg(long, short, value_name = "NAME", default_value = "competitive", value_parser = policy)]
-    pub(crate) policy: String,
+    #[arg(long, short, value_name = "NAME", default_value = "competitive")]
+    pub(crate) policy: Policy,
 
     /// Where the object store answers, if not at its provider's usual address
     #[arg(long, value_name = "URL")]
@@ -215,11 +215,6 @@ fn in_environment(arg: Arg) -> Arg {
         }
         _ => arg.hide_env_values(true),
     }
-}
-
-/// A policy stays a name until the engine is made of it; here it only has to be one.
-fn policy(name: &str) -> Result<String, UnknownPolicy> {
-    name.parse::<Policy>().map(|_| name.to_owned())
 }
 
 #[cfg(test)]

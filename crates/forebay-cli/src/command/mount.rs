@@ -2,13 +2,22 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use forebay_core::DeviceId;
+use forebay_device::scheduler::Elevator;
+use forebay_fuse::MountOptions;
+use forebay_live::engine::{Config, Engine};
+use forebay_live::source::Source;
+use forebay_live::source::paced::PacedSource;
+use forebay_live::source::uri::open_source;
+use forebay_live::tree::{Branch, Tree};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::options::Mount;
-use crate::{daemon, output};
+use crate::{daemon, output, storage};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -47,17 +56,57 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
 struct Served {
     /// What it shows.
     what: String,
-    /// Takes it off; readers under way are served first. Called from another thread than `wait`.
+    /// Takes it off; called from another thread than `wait`.
     unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
-    /// Returns when it is off, by us or by somebody else.
+    /// Returns when it is off, by us or by somebody else, and readers under way have been served.
     wait: Box<dyn FnOnce() -> Result<(), Failure>>,
 }
 
-/// Opens the sources, starts the engine and mounts.
+/// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
-    log::debug!("a budget of {} bytes, names valid for {:?}", options.memory.bytes(), options.ttl.duration());
-    let what = sources.iter().map(|source| source.display().to_string()).collect::<Vec<_>>().join(" ");
-    Err(Failure::run(format!("this build has no engine to mount {what} at {} with", point.display())))
+    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let (mut branches, mut costs) = (Vec::new(), Vec::new());
+    for (device, arg) in (0..).map(DeviceId).zip(sources) {
+        let (name, source) = open_source(arg, &stores).map_err(Failure::input)?;
+        let source = match &options.pace {
+            Some(device) => paced(source, device)?,
+            None => source,
+        };
+        costs.push(storage::cost(arg, &source));
+        branches.push(Branch { name: name.map(Into::into), source, device });
+    }
+    let config = Config { memory: options.memory.bytes(), policy: options.policy, record: options.record.clone() };
+    let engine = Engine::start(config, costs).map_err(Failure::input)?;
+    let tree = Tree::new(engine, branches).map_err(Failure::input)?;
+    let what = tree.describe();
+    let mounted = forebay_fuse::mount(Arc::new(tree), point, how(options, &what)).map_err(Failure::input)?;
+    let unmounter = mounted.unmounter();
+    Ok(Served {
+        what,
+        unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
+        wait: Box::new(move || mounted.wait().map_err(Failure::run)),
+    })
+}
+
+/// A source at the pace of a modelled device, in real time.
+fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failure> {
+    let model = forebay_device::device(device).and_then(|device| device.build(1)).map_err(Failure::input)?;
+    let paced = PacedSource::new(source, model, Box::<Elevator>::default(), 1.0);
+    let paced = paced.map_err(|error| Failure::run(format!("cannot start the pace of {device}: {error}")))?;
+    Ok(Arc::new(paced))
+}
+
+fn how(options: &Mount, what: &str) -> MountOptions {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let ttl = options.ttl.duration();
+    MountOptions {
+        allow_other: options.allow_other,
+        threads: options.threads.map_or_else(processors, usize::from),
+        ttl,
+        negative_ttl: ttl,
+        fs_name: what.to_owned(),
+        ..MountOptions::default()
+    }
 }
 
 /// Serves until a signal comes or somebody unmounts it.

@@ -1,11 +1,11 @@
 //! `forebay policies`: every policy by name, a line each, with its paper.
 
+use forebay_core::presets::{Entry, entries};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Policies;
 use crate::output;
-use crate::presets::{Entry, entries};
 use crate::table::{Side, Table};
 
 /// A policy, as `--json` has it.

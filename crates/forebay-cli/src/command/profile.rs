@@ -1,26 +1,20 @@
 //! `forebay profile`: what a switch to another place and a transfer cost, and the depth that follows.
 
-use forebay_core::DeviceCost;
-use indicatif::ProgressBar;
+use std::path::Path;
+use std::time::Duration;
+
+use forebay_device::Profile;
+use forebay_live::profiler::{self, Store, Target, chart};
+use forebay_live::source::uri::{Place, open_source, parse};
 use serde::Serialize;
 
-use crate::chart::Chart;
 use crate::failure::Failure;
-use crate::options::Profile;
 use crate::size::about;
 use crate::table::{Side, Table};
-use crate::{output, progress};
+use crate::{options, output, progress, storage};
 
-/// Points at which a curve is drawn.
-const POINTS: u64 = 240;
-
-/// What was measured.
-struct Measured {
-    /// Which device.
-    device: String,
-    /// Its curves.
-    cost: DeviceCost,
-}
+/// How wide the picture is, in characters.
+const WIDTH: usize = 72;
 
 /// The result, as `--json` has it. Places and distances are in bytes.
 #[derive(Debug, Serialize)]
@@ -38,25 +32,35 @@ struct Record<'a> {
     zones: Vec<(u64, f64)>,
 }
 
-/// Measures and shows.
-pub(crate) fn run(options: &Profile) -> Result<(), Failure> {
-    let bar = progress::bar("measuring", u64::from(options.seconds));
-    let measured = measure(options, &bar);
+/// Measures, keeps and shows.
+pub(crate) fn run(options: &options::Profile) -> Result<(), Failure> {
+    let target = target(options)?;
+    let bar = progress::bar("measuring", 1000);
+    let budget = Duration::from_secs(options.seconds.into());
+    let profile = profiler::profile(&target, budget, &mut |share| bar.set_position((share * 1000.0) as u64));
     bar.finish_and_clear();
-    let measured = measured?;
-    if options.json { output::json(&record(&measured)) } else { output::print(&picture(&measured)) }
+    let profile = profile.map_err(Failure::input)?;
+    if let Some(Err(error)) = Store::user().map(|store| store.save(&profile)) {
+        log::warn!("the profile is not kept for later mounts: {error}");
+    }
+    if options.json { output::json(&record(&profile)) } else { output::print(&picture(&profile)) }
 }
 
-/// Measures the target for as long as the options say.
-fn measure(options: &Profile, _bar: &ProgressBar) -> Result<Measured, Failure> {
-    Err(Failure::run(format!("this build has no profiler to measure {} with", options.target.display())))
+/// What to measure: a path as it is, so that it may also be a file or a disk, anything else as a source.
+fn target(options: &options::Profile) -> Result<Target, Failure> {
+    if let (_, Place::Folder(path)) = parse(&options.target).map_err(Failure::input)? {
+        return Ok(Target::Path(Path::to_path_buf(path)));
+    }
+    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let (_, source) = open_source(&options.target, &stores).map_err(Failure::input)?;
+    Ok(Target::Source(source))
 }
 
-fn record(measured: &Measured) -> Record<'_> {
-    let cost = &measured.cost;
+fn record(profile: &Profile) -> Record<'_> {
+    let cost = profile.cost();
     let distance = cost.mean_distance();
     Record {
-        device: &measured.device,
+        device: &profile.device,
         capacity_bytes: cost.capacity,
         channels: cost.channels,
         switch_cost_us: cost.switch_cost(distance) as f64 / 1e3,
@@ -68,9 +72,9 @@ fn record(measured: &Measured) -> Record<'_> {
     }
 }
 
-/// The numbers that matter, then the curves of a device that has places.
-fn picture(measured: &Measured) -> String {
-    let record = record(measured);
+/// The numbers that matter, then the curves.
+fn picture(profile: &Profile) -> String {
+    let record = record(profile);
     let mut table = Table::new([(record.device, Side::Left), ("", Side::Right)]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     let (switch, place) = if record.capacity_bytes > 0 {
@@ -83,59 +87,52 @@ fn picture(measured: &Measured) -> String {
     row(place, format!("{:.1} MB/s", record.transfer_mb_s));
     row("requests at once", record.channels.to_string());
     row("competitive depth", about(record.depth_bytes));
-    let curves = if record.capacity_bytes > 0 { curves(&measured.cost) } else { String::new() };
-    format!("{table}{curves}")
-}
-
-/// Switch cost against distance, transfer rate against place.
-fn curves(cost: &DeviceCost) -> String {
-    let at = |i: u64| (u128::from(cost.capacity) * u128::from(i) / u128::from(POINTS)) as u64;
-    let curve = |of: &dyn Fn(u64) -> f64| -> Vec<(f64, f64)> {
-        (0..=POINTS).map(|i| (at(i) as f64 / 1e9, of(at(i)))).collect()
-    };
-    let chart = |across, up| Chart { across, up, width: 60, height: 8 };
-    let switch = chart("distance, GB", "switch, ms").draw(&curve(&|distance| cost.switch_cost(distance) as f64 / 1e6));
-    let transfer = chart("place, GB", "transfer, MB/s").draw(&curve(&|place| cost.transfer_rate(place) as f64 / 1e6));
-    format!("\n{switch}\n{transfer}")
+    format!("{table}\n{}", chart::picture(profile, WIDTH))
 }
 
 #[cfg(test)]
 mod tests {
+    use forebay_device::Kind;
+
     use super::*;
 
-    fn disk() -> Measured {
-        let cost = DeviceCost {
-            seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
-            half_revolution: 3_000_000,
-            zones: vec![(0, 51_300_000), (18_000_000_000, 40_000_000)],
+    fn disk() -> Profile {
+        Profile {
+            kind: Kind::Disk,
+            device: "disk".into(),
+            measured: 1,
             capacity: 36_000_000_000,
             channels: 1,
-        };
-        Measured { device: "disk".into(), cost }
+            first_byte: 10_530_000,
+            rate: 51_300_000,
+            half_revolution: 3_000_000,
+            seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
+            zones: vec![(0, 51_300_000), (18_000_000_000, 40_000_000)],
+        }
     }
 
     #[test]
     fn a_disk_has_its_depth_and_two_curves() {
         let text = picture(&disk());
-        for expected in ["10.53 ms", "51.3 MB/s", "527.5 KiB", "distance, GB", "place, GB", "16.0 ┤", "51.3 ┤"] {
+        for expected in ["10.53 ms", "51.3 MB/s", "527.5 KiB", "against distance", "against place"] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
     }
 
     #[test]
-    fn a_store_without_places_has_none() {
-        let store = Measured { device: "s3".into(), cost: DeviceCost::flat(20_000_000, 100_000_000, 8) };
+    fn a_store_without_places_has_one() {
+        let (kind, seek, zones) = (Kind::Flat, Vec::new(), Vec::new());
+        let store = Profile { kind, seek, zones, capacity: 0, first_byte: 20_000_000, rate: 100_000_000, ..disk() };
         let text = picture(&store);
-        assert!(
-            text.contains("time to the first byte") && text.contains("20.00 ms") && text.contains("1.9 MiB"),
-            "{text}"
-        );
-        assert!(!text.contains('┤'), "{text}");
+        for expected in ["time to the first byte", "20.00 ms", "1.9 MiB", "against its size"] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
     }
 
     #[test]
     fn json_is_in_the_units_that_its_names_say() {
-        let value = serde_json::to_value(record(&disk())).unwrap();
+        let profile = disk();
+        let value = serde_json::to_value(record(&profile)).unwrap();
         assert_eq!(value["depth_bytes"], 540_189);
         assert_eq!(value["switch_cost_us"], 10_530.0);
         assert_eq!(value["zones"][1], serde_json::json!([18_000_000_000u64, 40.0]));

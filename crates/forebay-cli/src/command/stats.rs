@@ -70,6 +70,7 @@ fn show(text: &str, json: bool) -> serde_json::Result<String> {
 struct Counts {
     hits: u64,
     misses: u64,
+    joined: u64,
     late: u64,
     used: u64,
     wasted: u64,
@@ -108,11 +109,13 @@ struct Device {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Stream {
-    file: String,
+    file: u64,
+    handler: u64,
     position: u64,
     depth_blocks: u64,
-    /// Blocks a second that its reader asks for.
-    rate: f64,
+    ahead_blocks: u64,
+    rate_bytes: u64,
+    idle_ms: u64,
 }
 
 impl Counters {
@@ -166,12 +169,26 @@ impl Counters {
     }
 
     fn stream_table(&self) -> String {
-        let columns =
-            [("stream", Side::Left), ("position", Side::Right), ("depth", Side::Right), ("blocks/s", Side::Right)];
-        let mut table = Table::new(columns);
+        let right = Side::Right;
+        let mut table = Table::new([
+            ("file", right),
+            ("reader", right),
+            ("position", right),
+            ("rate", right),
+            ("depth", right),
+            ("ahead", right),
+            ("idle", right),
+        ]);
         for stream in &self.streams {
-            let depth = plural(stream.depth_blocks, "block");
-            table.row([stream.file.clone(), count(stream.position), depth, format!("{:.1}", stream.rate)]);
+            table.row([
+                stream.file.to_string(),
+                stream.handler.to_string(),
+                about(stream.position),
+                format!("{}/s", about(stream.rate_bytes)),
+                plural(stream.depth_blocks, "block"),
+                plural(stream.ahead_blocks, "block"),
+                format!("{:.1} s", stream.idle_ms as f64 / 1e3),
+            ]);
         }
         if table.is_empty() { String::new() } else { table.to_string() }
     }
@@ -180,7 +197,7 @@ impl Counters {
 impl Counts {
     /// The totals, with the share that says most beside each.
     fn table(&self) -> Table {
-        let reads = self.hits + self.misses + self.late;
+        let reads = self.hits + self.misses + self.joined + self.late;
         let ahead = self.used + self.late + self.wasted;
         let mut table = Table::new([("", Side::Left), ("blocks", Side::Right), ("", Side::Right), ("", Side::Left)]);
         let mut row = |name: &str, number: u64, share: String, of: &str| {
@@ -188,6 +205,7 @@ impl Counts {
         };
         row("hits", self.hits, percent(self.hits, reads), "of what was read");
         row("misses", self.misses, percent(self.misses, reads), "of what was read");
+        row("joined", self.joined, percent(self.joined, reads), "of what was read: another reader was fetching it");
         row("late", self.late, percent(self.late, reads), "of what was read: asked for while it was on its way");
         row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
         row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
@@ -218,7 +236,8 @@ mod tests {
         "fetched_bytes": 1288490188, "prefetched_bytes": 1073741824, "errors": 3, "active_streams": 1,
         "devices": [{"name": "cold", "hits": 5, "depth_bytes": 540672, "switch_cost_us": 10530.0,
                      "transfer_mb_s": 51.3, "in_flight": 2}],
-        "streams": [{"file": "a\nb", "position": 1234567, "depth_blocks": 132, "rate": 400.25, "novelty": 1}]
+        "streams": [{"file": 7, "handler": 4321, "position": 1048576, "depth_blocks": 132, "ahead_blocks": 1,
+                     "rate_bytes": 5242880, "idle_ms": 1250, "novelty": 1}]
     }"#;
 
     #[test]
@@ -234,7 +253,7 @@ mod tests {
             "10.53 ms",
             "51.3 MB/s",
             "528.0 KiB",
-            "a\\nb    1,234,567  132 blocks     400.2",
+            "   7    4321   1.0 MiB  5.0 MiB/s  132 blocks  1 block  1.2 s",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
