@@ -4,7 +4,7 @@
 //! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing is checked, and the
 //! test says so.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -33,7 +33,7 @@ fn references(folder: &Path, name: &str) -> Vec<u32> {
     let file = fs::File::open(folder.join(format!("lirs/{name}.trace.gz"))).expect("a trace that an answer names");
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text).expect("a trace is text");
-    let mut numbers = HashMap::new();
+    let mut numbers = BTreeMap::new();
     let blocks = text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "*");
     blocks
         .map(|line| {
@@ -78,8 +78,8 @@ fn compare(answers: &str, read: impl Fn(&Path) -> String, oracles: &[Oracle]) {
         return;
     };
     let text = read(&folder);
-    let mut traces: HashMap<String, Vec<u32>> = HashMap::new();
-    let mut seen: HashMap<&str, (u32, f64)> = HashMap::new();
+    let mut traces: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, (u32, f64)> = BTreeMap::new();
     let mut wrong = Vec::new();
     for line in text.lines().skip(1) {
         let columns: Vec<_> = line.split('\t').collect();
