@@ -1,6 +1,18 @@
 //! `forebay demo`: a slow disk, modelled in real time, read by more and more handlers at once under three policies, beside
 //! what an offline optimum could do.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_device::device;
+use forebay_device::scheduler::Elevator;
+use forebay_live::engine::{Config, Engine};
+use forebay_live::handlers::{Load, Portion, optimum};
+use forebay_live::source::Source;
+use forebay_live::source::local::LocalSource;
+use forebay_live::source::paced::PacedSource;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +20,16 @@ use crate::failure::Failure;
 use crate::options::Demo;
 use crate::table::{Side, Table};
 use crate::{bars, output, progress};
+
+/// The disk of the papers (CP §2).
+const DISK: &str = "ibm-10k";
+const POLICIES: [&str; 3] = ["linux", "aggressive", "competitive"];
+const HANDLERS: [u32; 4] = [1, 4, 16, 64];
+const FILES: usize = 80;
+const FILE_BYTES: u64 = 4 << 20;
+/// A fifth of the data set, so that a file is gone long before its next turn.
+const MEMORY: u64 = 64 << 20;
+const SEED: u64 = 1;
 
 /// How long a bar is, in characters.
 const WIDTH: usize = 40;
@@ -35,8 +57,57 @@ pub(crate) fn run(options: &Demo) -> Result<(), Failure> {
 }
 
 /// Runs every policy with every number of handlers, within `seconds` in all.
-fn measure(_seconds: u16, _bar: &ProgressBar) -> Result<Vec<Record>, Failure> {
-    Err(Failure::run("this build has no engine to measure"))
+fn measure(seconds: u16, bar: &ProgressBar) -> Result<Vec<Record>, Failure> {
+    let folder = tempfile::Builder::new().prefix("forebay-demo-").tempdir();
+    let folder = folder.map_err(|error| Failure::run(format!("cannot make a temporary folder: {error}")))?;
+    let files = data_set(folder.path()).map_err(|error| {
+        Failure::run(format!("cannot write the data set into {}: {error}", folder.path().display()))
+    })?;
+    let runs = POLICIES.len() * HANDLERS.len();
+    let each = Duration::from_secs_f64(f64::from(seconds) / runs as f64);
+    bar.set_length(runs as u64);
+    let mut records = Vec::new();
+    for handlers in HANDLERS {
+        for policy in POLICIES {
+            bar.set_message(format!("{policy}, {handlers} handlers"));
+            let load = Load {
+                files: files.clone(),
+                handlers,
+                portion: Portion::Whole,
+                warm_up: each.mul_f64(0.2),
+                counted: each.mul_f64(0.75),
+                seed: SEED,
+            };
+            records.push(run_one(folder.path(), policy, &load)?);
+            bar.inc(1);
+        }
+    }
+    Ok(records)
+}
+
+/// One load under one policy, on a disk and in a cache of its own.
+fn run_one(folder: &Path, policy: &str, load: &Load) -> Result<Record, Failure> {
+    let disk = device(DISK).and_then(|disk| disk.build(SEED)).map_err(Failure::run)?;
+    let local: Arc<dyn Source> = Arc::new(LocalSource::new(folder).map_err(Failure::run)?);
+    let paced = PacedSource::new(local, disk, Box::new(Elevator::default()), 1.0).map_err(Failure::run)?;
+    let cost = paced.cost().unwrap_or_else(|| DeviceCost::flat(0, 0, 1));
+    let source: Arc<dyn Source> = Arc::new(paced);
+    let policy_of = |name: &str| name.parse().map_err(Failure::run);
+    let config = Config { memory: MEMORY, policy: policy_of(policy)?, record: None };
+    let engine = Engine::start(config, vec![cost.clone()]).map_err(Failure::run)?;
+    let throughput_mb_s = load.run(&engine, &source, DeviceId(0)).map_err(Failure::run)?;
+    let optimum_mb_s = optimum(&cost, load.mean_request(FILE_BYTES));
+    Ok(Record { policy: policy.to_owned(), handlers: load.handlers, throughput_mb_s, optimum_mb_s })
+}
+
+/// Files of 4 MB, as in CP §3.1, but fewer; they lie all over the modelled disk.
+fn data_set(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let content = vec![0x5a; FILE_BYTES as usize];
+    let names: Vec<PathBuf> = (0..FILES).map(|number| PathBuf::from(format!("clip-{number:03}"))).collect();
+    for name in &names {
+        std::fs::write(folder.join(name), &content)?;
+    }
+    Ok(names)
 }
 
 /// The records as bars, a group for each number of handlers; the mark is the optimum.
