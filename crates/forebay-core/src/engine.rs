@@ -194,6 +194,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.failed(at, io, valid, error, out);
                 self.admit_queued(at, out);
             }
+            EventKind::Close { file } => self.streams.rest(file),
             EventKind::Forget { file } => {
                 if let Some(entry) = self.files.get_mut(file) {
                     entry.forgotten = true;

@@ -72,6 +72,12 @@ pub enum EventKind {
         /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
         error: i32,
     },
+    /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active, since N_stream is about
+    /// the number of open files (CPEM §4.2).
+    Close {
+        /// The file.
+        file: FileId,
+    },
     /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
     /// freed and [`Action::Forgotten`] follows; after that its number may name another file.
     Forget {

@@ -73,6 +73,8 @@ pub struct Stream {
     pub feedback: Feedback,
     in_use: bool,
     cell_next: u32,
+    file_prev: u32,
+    file_next: u32,
 }
 
 impl Stream {
@@ -105,6 +107,8 @@ pub struct Streams {
     order: Frames,
     cells: Vec<u32>,
     cell_shift: u32,
+    /// The first stream of each file, by the file's number.
+    files: Vec<u32>,
 }
 
 impl Streams {
@@ -126,12 +130,15 @@ impl Streams {
             feedback: Feedback::default(),
             in_use: false,
             cell_next: NOWHERE,
+            file_prev: NOWHERE,
+            file_next: NOWHERE,
         };
         Streams {
             table: vec![blank; places as usize],
             order: Frames::new(2, places, 0),
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
             cell_shift: max_depth.max(LAG).next_power_of_two().trailing_zeros(),
+            files: Vec::new(),
         }
     }
 
@@ -179,6 +186,7 @@ impl Streams {
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
+            self.unlink_file(id.0);
         }
         self.table[id.index()] = Stream {
             file: extent.file,
@@ -195,8 +203,11 @@ impl Streams {
             feedback: Feedback::default(),
             in_use: true,
             cell_next: NOWHERE,
+            file_prev: NOWHERE,
+            file_next: NOWHERE,
         };
         self.link(id.0);
+        self.link_file(id.0);
         self.order.move_to_front(slot, IDLE);
         StreamId(id.0)
     }
@@ -224,19 +235,37 @@ impl Streams {
 
     /// Forgets the streams of a file.
     pub fn forget(&mut self, file: FileId) {
-        for id in 0..self.table.len() as u32 {
-            if self.table[id as usize].in_use && self.table[id as usize].file == file {
-                self.unlink(id);
-                self.table[id as usize].in_use = false;
-                let slot = self.slot(StreamId(id));
-                self.order.move_to_back(slot, IDLE);
-            }
+        while let Some(id) = self.first_of(file) {
+            self.unlink(id);
+            self.unlink_file(id);
+            self.table[id as usize].in_use = false;
+            let slot = self.slot(StreamId(id));
+            self.order.move_to_back(slot, IDLE);
+        }
+    }
+
+    /// Nobody has a file open: its streams are no longer active, unless they go on.
+    pub fn rest(&mut self, file: FileId) {
+        let mut at = self.first_of(file);
+        while let Some(id) = at {
+            self.retire(StreamId(id));
+            at = Some(self.table[id as usize].file_next).filter(|&id| id != NOWHERE);
+        }
+    }
+
+    /// A stream is no longer active, unless it goes on.
+    pub fn retire(&mut self, id: StreamId) {
+        let slot = self.slot(id);
+        if self.order.list(slot) == ACTIVE {
+            self.order.move_to_front(slot, IDLE);
         }
     }
 
     /// The bytes that the table takes.
     pub fn footprint(&self) -> usize {
-        self.table.len() * core::mem::size_of::<Stream>() + self.order.footprint() + self.cells.len() * 4
+        self.table.len() * core::mem::size_of::<Stream>()
+            + self.order.footprint()
+            + (self.cells.len() + self.files.capacity()) * 4
     }
 
     /// Streams silent for longer than [`ACTIVE_FOR`] no longer count as active.
@@ -295,6 +324,33 @@ impl Streams {
         let before = self.chain(bucket).find(|&other| self.table[other as usize].cell_next == id);
         if let Some(before) = before {
             self.table[before as usize].cell_next = after;
+        }
+    }
+
+    fn first_of(&self, file: FileId) -> Option<u32> {
+        self.files.get(file.index()).copied().filter(|&id| id != NOWHERE)
+    }
+
+    fn link_file(&mut self, id: u32) {
+        let file = self.table[id as usize].file.index();
+        if file >= self.files.len() {
+            self.files.resize(file + 1, NOWHERE);
+        }
+        let second = core::mem::replace(&mut self.files[file], id);
+        self.table[id as usize].file_next = second;
+        if let Some(second) = self.table.get_mut(second as usize) {
+            second.file_prev = id;
+        }
+    }
+
+    fn unlink_file(&mut self, id: u32) {
+        let Stream { file, file_prev, file_next, .. } = self.table[id as usize];
+        if let Some(next) = self.table.get_mut(file_next as usize) {
+            next.file_prev = file_prev;
+        }
+        match self.table.get_mut(file_prev as usize) {
+            Some(prev) => prev.file_next = file_next,
+            None => self.files[file.index()] = file_next,
         }
     }
 }

@@ -37,6 +37,9 @@ pub struct Description {
     pub cylinder_switch_ms: f64,
     /// Megabytes (10⁶) a second from the cache on board.
     pub bus_mb_s: f64,
+    /// Commands that it accepts at once: 1, or more with tagged queueing.
+    #[serde(default = "one")]
+    pub commands: u32,
     /// Where the platters stand, or half a revolution each time.
     #[serde(default)]
     pub rotation: Rotation,
@@ -49,6 +52,10 @@ pub struct Description {
     pub zones: Zones,
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// The longest time that a description may give, milliseconds.
 pub(crate) const LONGEST_MS: f64 = 1e6;
 
@@ -59,6 +66,7 @@ pub struct Disk {
     seek: SeekCurve,
     spindle: Spindle,
     switches: Switches,
+    commands: u32,
     overhead: f64,
     /// Nanoseconds a byte.
     bus: f64,
@@ -87,6 +95,7 @@ impl Disk {
             seek: d.seek.clone(),
             spindle: Spindle { revolution, rotation: d.rotation },
             switches,
+            commands: d.commands.max(1),
             overhead: d.overhead_ms * 1e6,
             bus: 1e3 / d.bus_mb_s,
             cache: Segments::new(d.cache),
@@ -170,6 +179,10 @@ impl Model for Disk {
 
     fn channels(&self) -> u32 {
         1
+    }
+
+    fn commands(&self) -> u32 {
+        self.commands
     }
 
     fn capacity(&self) -> u64 {

@@ -56,6 +56,10 @@ pub trait Model: Send {
     fn serve(&mut self, at: Instant, request: Request) -> Instant;
     /// How many requests it works on at once.
     fn channels(&self) -> u32;
+    /// How many requests it accepts at once: those it works on, and those whose order is settled.
+    fn commands(&self) -> u32 {
+        self.channels()
+    }
     /// Its size in bytes; zero if it has no places.
     fn capacity(&self) -> u64;
     /// What the policy core should believe of it.

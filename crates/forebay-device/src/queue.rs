@@ -2,6 +2,10 @@
 //!
 //! Work-conserving: a channel that falls free takes the next waiting request at that very moment, however late the driver
 //! collects the one that is complete. So the outcome depends on the moments of arrival alone.
+//!
+//! A device may hold more commands than it works on (tagged queueing). Those the scheduler has let go of: who arrives later
+//! comes after them, wherever he wants to read. That is what keeps a stream that asks for its next piece while the last one
+//! is being transferred from holding the arm for ever.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,6 +22,8 @@ pub struct DeviceQueue {
     /// (completion, order of start, id), earliest first.
     in_service: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     complete: VecDeque<(Instant, u64)>,
+    /// Commands that the device holds and doesn't work on yet, in order.
+    held: VecDeque<Waiting>,
     started: u64,
     now: Instant,
 }
@@ -30,6 +36,7 @@ impl DeviceQueue {
             scheduler,
             in_service: BinaryHeap::new(),
             complete: VecDeque::new(),
+            held: VecDeque::new(),
             started: 0,
             now: Instant(0),
         }
@@ -40,13 +47,21 @@ impl DeviceQueue {
         &*self.model
     }
 
-    /// Gives free channels their next requests at `at`.
+    /// Gives free channels their next requests at `at`, and the device the commands that it may hold beside.
     fn start(&mut self, at: Instant) {
-        while self.in_service.len() < self.model.channels() as usize {
-            let Some(Waiting { id, request, .. }) = self.scheduler.pop() else { return };
+        let channels = self.model.channels() as usize;
+        let spare = (self.model.commands() as usize).saturating_sub(channels);
+        while self.in_service.len() < channels {
+            let Some(Waiting { id, request, .. }) = self.held.pop_front().or_else(|| self.scheduler.pop()) else {
+                return;
+            };
             let end = self.model.serve(at, request).max(at);
             self.in_service.push(Reverse((end, self.started, id)));
             self.started += 1;
+        }
+        while self.held.len() < spare {
+            let Some(next) = self.scheduler.pop() else { return };
+            self.held.push_back(next);
         }
     }
 

@@ -188,14 +188,16 @@ impl Engine {
             return;
         }
         let object = entry.object.take();
+        let at = self.now();
+        state.handle(Event { at, kind: EventKind::Close { file } });
         if state.core.frames_of(file) == 0 {
-            state.forget(self.now(), file);
+            state.forget(at, file);
         } else {
             state.closed.push_back(file);
         }
         while state.closed.len() > self.budget.closed_files {
             let Some(oldest) = state.closed.pop_front() else { break };
-            state.forget(self.now(), oldest);
+            state.forget(at, oldest);
         }
         self.carry_out(state);
         drop(object);

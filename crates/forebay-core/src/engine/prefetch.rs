@@ -63,8 +63,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !self.streams.advance(id, at, read.extent, who) {
             return (id, Turn::Lags);
         }
-        if let Some(file) = self.files.get_mut(file) {
-            file.went_on();
+        if let Some(entry) = self.files.get_mut(file) {
+            entry.went_on();
+            if read.extent.end() >= entry.blocks {
+                // It has come to the end of its file.
+                self.streams.retire(id);
+            }
         }
         (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
     }
@@ -91,7 +95,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             initial_window,
             competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
             channels: device.cost.channels.max(1),
-            under_way: device.under_way,
             active: self.streams.active().max(1),
         };
         let plan = self.setup.prefetch.plan(&sight);

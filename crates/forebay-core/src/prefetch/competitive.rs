@@ -5,10 +5,9 @@
 //! sequential, the depth for each additional prefetching operation is doubled until it reaches the desired competitive
 //! prefetching depth."
 //!
-//! When to fetch is not in the paper; its bound allows one piece of waste (Eq. 3). So while others keep the device busy the
-//! next piece is fetched when the last is used up: fetching it earlier would not make the device faster, only add
-//! a piece to what may be wasted. While the device has nothing else to do the next piece comes early, when the reader enters the
-//! latest one, and costs nobody anything.
+//! The trigger is the kernel's, which CP left as it was: an access within the ahead window, the latest piece, issues the next
+//! one, also if the window is still on its way. So a reader that the device keeps waiting has two pieces queued side by side,
+//! and a visit of the arm transfers both.
 //!
 //! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth at the same switch
 //! cost (CP §4, "larger competitive prefetching depths"): the active streams share its channels, and each keeps as many
@@ -28,10 +27,9 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };
     }
-    let idle = sight.under_way < sight.channels;
     let remaining = sight.stream.remaining();
     let wanted = piece.saturating_mul(lanes);
-    if idle && (sight.in_ahead_window() || remaining + piece <= wanted) {
+    if sight.in_ahead_window() || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
         return Plan { piece, pieces: pieces.clamp(1, lanes) };
     }

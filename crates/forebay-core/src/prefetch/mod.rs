@@ -31,8 +31,6 @@ pub struct Sight<'a> {
     pub competitive_depth: u32,
     /// How many requests the device serves at once.
     pub channels: u32,
-    /// How many fetches are under way on the device.
-    pub under_way: u32,
     /// How many streams are active on all devices, at least 1.
     pub active: u32,
 }
