@@ -43,11 +43,12 @@ impl<I: Index> Directory<I> {
         self.index.get(&self.frames, key)
     }
 
-    /// Gives a block a free frame, in list `list`. The block must be absent; a free frame must be there.
+    /// Gives a block a free frame, in list `list`, to be filled: it is [`ABSENT`](flag::ABSENT) until that is cleared. The block must be absent; a free frame must be there.
     /// Returns `None`, and changes nothing, if none is.
     pub fn assign(&mut self, key: BlockKey, list: ListId) -> Option<Slot> {
         let slot = self.frames.front(FREE)?;
         self.frames.set_key(slot, key);
+        self.frames.set(slot, flag::ABSENT);
         self.index.insert(&self.frames, key, slot);
         self.frames.move_to_front(slot, list);
         Some(slot)
@@ -66,6 +67,7 @@ impl<I: Index> Directory<I> {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
         let key = self.frames.key(slot);
         self.frames.set_key(ghost, key);
+        self.frames.set(ghost, flag::ABSENT);
         self.frames.move_to_front(ghost, list);
         self.index.replace(&self.frames, key, ghost);
         self.blank(slot);

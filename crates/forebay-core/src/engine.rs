@@ -59,8 +59,9 @@ pub struct Setup {
     pub reclaim: Reclaim,
 }
 
-/// No piece is larger, in bytes: beyond this even the longest latency is paid for.
-pub const MAX_PIECE_BYTES: u32 = 16 << 20;
+/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
+/// latency is worth more has several connections, and several pieces under way.
+pub const MAX_PIECE_BYTES: u32 = 8 << 20;
 
 /// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a block it spans one more.
 const MAX_READ_BYTES: u32 = 1 << 20;
@@ -87,8 +88,9 @@ pub trait Core: Send {
     /// When the core wants a [`Tick`](EventKind::Tick), if at all.
     fn deadline(&self) -> Option<Instant>;
     /// A read within one block that is resident and tells nobody anything new: the same as `Read` answered by `Ready`,
-    /// without the ceremony. The frame is held until [`unpin`](Self::unpin). `None`: send a `Read`.
-    fn hit(&mut self, key: BlockKey) -> Option<FrameId>;
+    /// without the ceremony. `device` is that of the block's file. The frame is held until [`unpin`](Self::unpin), once for
+    /// each hit. `None`: send a `Read`.
+    fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId>;
     /// Ends a [`hit`](Self::hit): the same as `Done`. `true` if reads wait for frames: send a `Tick`.
     fn unpin(&mut self, frame: FrameId) -> bool;
     /// The frame that holds a block or is being filled with it.
@@ -125,6 +127,8 @@ pub struct Engine<R, I> {
     queue: VecDeque<ReadId>,
     /// Resident frames that some read holds.
     pinned: u32,
+    /// Whether the prefetch policy must see every reference.
+    every_reference: bool,
     /// Scratch: fetches of the read being admitted.
     runs: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
@@ -157,6 +161,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             history: EvictionHistory::new(frames),
             queue: VecDeque::new(),
             pinned: 0,
+            every_reference: setup.prefetch.every_reference(),
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -332,28 +337,23 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         None
     }
 
-    fn hit(&mut self, key: BlockKey) -> Option<FrameId> {
-        let slot = self.directory.find(key)?;
-        let frames = &self.directory.frames;
-        if frames.is_ghost(slot)
-            || frames.list(slot) == FETCHING
-            || frames.has(slot, flag::PREFETCHED | flag::EXPECTED)
-            || frames.pins(slot) == u16::MAX
-            || !self.queue.is_empty()
-            || self.setup.prefetch.every_reference()
-        {
+    fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
+        if self.every_reference || !self.queue.is_empty() {
             return None;
         }
-        self.pin(slot);
+        let slot = self.directory.find(key)?;
+        let first = self.directory.frames.hold(slot, flag::PREFETCHED | flag::EXPECTED)?;
+        self.pinned += u32::from(first);
         self.replacement.hit(&mut self.directory, slot);
-        let device = self.files.get(key.file())?.device;
-        self.devices[device.index()].counters.hits += 1;
+        if let Some(device) = self.devices.get_mut(device.index()) {
+            device.counters.hits += 1;
+        }
         Some(self.directory.frames.frame(slot))
     }
 
     fn unpin(&mut self, frame: FrameId) -> bool {
-        let slot = self.directory.frames.slot(frame);
-        self.unpin_slot(slot);
+        let last = self.directory.frames.let_go(self.directory.frames.slot(frame));
+        self.pinned -= u32::from(last);
         !self.queue.is_empty()
     }
 

@@ -35,6 +35,8 @@ pub mod flag {
     pub const PREFETCHED: u8 = 1;
     /// Its owner, a stream, expects to come by: the first reference tells the stream.
     pub const EXPECTED: u8 = 2;
+    /// It does not hold its block (yet): a fetch is filling it, or it is a ghost.
+    pub const ABSENT: u8 = 4;
 }
 
 /// One slot: a frame, a ghost or a list head. 24 bytes.
@@ -187,6 +189,26 @@ impl Frames {
         self.slots[slot as usize].pins = pins;
     }
 
+    /// Holds a frame for a reader, if it has its block and none of `flags`, and not too many hold it already. Says whether this is the
+    /// first to hold it.
+    #[inline]
+    pub(crate) fn hold(&mut self, slot: Slot, flags: u8) -> Option<bool> {
+        let frame = &mut self.slots[slot as usize];
+        if frame.bits & (flags | flag::ABSENT) != 0 || frame.pins == u16::MAX {
+            return None;
+        }
+        frame.pins += 1;
+        Some(frame.pins == 1)
+    }
+
+    /// Ends a [`hold`](Self::hold). Says whether nobody holds the frame any more.
+    #[inline]
+    pub(crate) fn let_go(&mut self, slot: Slot) -> bool {
+        let frame = &mut self.slots[slot as usize];
+        frame.pins = frame.pins.saturating_sub(1);
+        frame.pins == 0
+    }
+
     /// The list that the slot is in.
     pub fn list(&self, slot: Slot) -> ListId {
         ListId(self.slots[slot as usize].list)
@@ -243,13 +265,23 @@ impl Frames {
     }
 
     /// Moves a slot from wherever it is to the front of `list`.
+    #[inline(always)]
     pub fn move_to_front(&mut self, slot: Slot, list: ListId) {
         // A slice and not the vector: its address and length stay in registers while links are written.
         let slots = self.slots.as_mut_slice();
-        unlink(slots, slot);
         let head = Slot::from(list.0);
-        let newest = slots[head as usize].next;
-        link(slots, slot, head, newest, list);
+        let Frame { prev, next, list: old, .. } = slots[slot as usize];
+        if old != list.0 {
+            return relink(slots, slot, list);
+        }
+        // Within its list, as at every hit: lengths stay.
+        slots[prev as usize].next = next;
+        slots[next as usize].prev = prev;
+        let newest = core::mem::replace(&mut slots[head as usize].next, slot);
+        slots[newest as usize].prev = slot;
+        let frame = &mut slots[slot as usize];
+        frame.prev = head;
+        frame.next = newest;
     }
 
     /// Moves a slot from wherever it is to the back of `list`.
@@ -264,6 +296,14 @@ impl Frames {
     fn inside(&self, slot: Slot) -> Option<Slot> {
         (slot >= self.first).then_some(slot)
     }
+}
+
+#[inline(never)]
+fn relink(slots: &mut [Frame], slot: Slot, list: ListId) {
+    unlink(slots, slot);
+    let head = Slot::from(list.0);
+    let newest = slots[head as usize].next;
+    link(slots, slot, head, newest, list);
 }
 
 fn unlink(slots: &mut [Frame], slot: Slot) {

@@ -157,7 +157,7 @@ impl Engine {
             entry.object.get_or_insert_with(|| Arc::clone(&object));
         }
         drop(state);
-        OpenFile::new(Arc::clone(self), file, object.version().size)
+        OpenFile::new(Arc::clone(self), file, device, object.version().size)
     }
 
     /// Nanoseconds since the engine started.

@@ -147,6 +147,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
             let class = frames.count(slot);
             frames.set_count(slot, 0);
+            frames.clear(slot, flag::ABSENT);
             self.replacement.insert(&mut self.directory, slot, class);
         }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);

@@ -27,12 +27,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that to `runs`. Returns the
     /// stream, or `NONE` if the read tells nothing about any.
     pub(super) fn prefetch(&mut self, at: Instant, read: &Read, met: Met, out: &mut Actions) -> StreamId {
-        let tells = met.stream.is_some() || met.missed.is_some() || self.setup.prefetch.every_reference();
+        let tells = met.stream.is_some() || met.missed.is_some() || self.every_reference;
         if !tells || read.extent.is_empty() {
             return StreamId::NONE;
         }
         let (id, turn) = self.follow(at, read, met);
-        let Some(plan) = self.plan(id, read.extent.file, met.missed, turn) else { return id };
+        let Some(plan) = self.plan(id, read.extent, met.missed, turn) else { return id };
         let from = match met.missed {
             Some(missed) => missed,
             None => self.streams.get(id).map_or(0, |stream| stream.ahead),
@@ -74,13 +74,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
-    fn plan(&mut self, id: StreamId, file: FileId, missed: Option<u32>, turn: Turn) -> Option<Plan> {
+    fn plan(&mut self, id: StreamId, read: Extent, missed: Option<u32>, turn: Turn) -> Option<Plan> {
         // Readers that wait for frames come first.
         if !self.queue.is_empty() || turn == Turn::Lags {
             return None;
         }
         let block_bytes = self.setup.block_bytes;
-        let entry = self.files.get_mut(file)?;
+        let entry = self.files.get_mut(read.file)?;
         let fresh = turn == Turn::Begins;
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
@@ -89,6 +89,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let depth = device.cost.competitive_depth(device.seek_distance, place).min(u64::from(super::MAX_PIECE_BYTES));
         let sight = Sight {
             stream,
+            request: read.len,
             missed,
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),

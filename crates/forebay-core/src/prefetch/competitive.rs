@@ -20,8 +20,9 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
     if sight.fresh {
         return Plan::one(sight.initial_window);
     }
-    // Slow start: double until the competitive depth is reached.
-    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(sight.competitive_depth).max(1);
+    // Slow start: double until the competitive depth is reached. No piece is smaller than what the reader asks for at a time,
+    // else one read would wait for several fetches; on fast flash that can be more than the depth.
+    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(sight.competitive_depth).max(sight.request).max(1);
     let lanes = (sight.channels / sight.active).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.

@@ -19,6 +19,8 @@ use crate::stream::Stream;
 pub struct Sight<'a> {
     /// The stream; `next` is already behind the access.
     pub stream: &'a Stream,
+    /// How many blocks the access asks for.
+    pub request: u32,
     /// The first block of the access that must be fetched for the reader, if any must.
     pub missed: Option<u32>,
     /// Whether the stream begins with this access.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use forebay_core::{BlockKey, ContextId, Event, EventKind, Extent, FileId, HandlerId};
+use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId};
 
 use super::{Engine, Lease, PendingRead, Then};
 use crate::budget::BLOCK;
@@ -12,12 +12,13 @@ use crate::source::Result;
 pub struct OpenFile {
     engine: Arc<Engine>,
     file: FileId,
+    device: DeviceId,
     size: u64,
 }
 
 impl OpenFile {
-    pub(super) fn new(engine: Arc<Engine>, file: FileId, size: u64) -> OpenFile {
-        OpenFile { engine, file, size }
+    pub(super) fn new(engine: Arc<Engine>, file: FileId, device: DeviceId, size: u64) -> OpenFile {
+        OpenFile { engine, file, device, size }
     }
 
     /// Its length in bytes.
@@ -29,23 +30,33 @@ impl OpenFile {
     /// until they are there. `handler` says who reads (a thread id).
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
-        let buffer = &mut buffer[..len];
-        if let Some((key, skip)) = single_block(self.file, offset, len)
-            && let Some(frame) = self.engine.hit(key)
-        {
-            buffer.copy_from_slice(self.engine.held(frame, skip, len));
-            self.engine.unpin(frame);
-            return Ok(len);
-        }
+        let Some(frame) = self.hit(offset, len) else { return self.read_whole(handler, offset, &mut buffer[..len]) };
+        buffer[..len].copy_from_slice(self.engine.held(frame, offset as usize % BLOCK, len));
+        self.engine.unpin(frame);
+        Ok(len)
+    }
+
+    /// The frame of a range that lies within one block, if that block is resident and its reference tells nobody
+    /// anything new. To be let go of with `unpin`.
+    #[inline(always)]
+    fn hit(&self, offset: u64, len: usize) -> Option<FrameId> {
+        let within = len > 0 && offset as usize % BLOCK + len <= BLOCK;
+        let key = BlockKey::new(self.file, (offset / BLOCK as u64) as u32);
+        if within { self.engine.hit(key, self.device) } else { None }
+    }
+
+    /// Reads what is not a hit within one block: waits for one lease after another.
+    #[cold]
+    fn read_whole(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let mut done = 0;
-        while done < len {
-            let lease = self.lease(handler, offset + done as u64, len - done)?;
+        while done < buffer.len() {
+            let lease = self.lease(handler, offset + done as u64, buffer.len() - done)?;
             for slice in lease.slices() {
                 buffer[done..done + slice.len()].copy_from_slice(slice);
                 done += slice.len();
             }
         }
-        Ok(len)
+        Ok(done)
     }
 
     /// Waits for what [`read_then`](Self::read_then) brings.
@@ -72,14 +83,13 @@ impl OpenFile {
         if len == 0 {
             return then(Ok(Lease::empty(Arc::clone(&self.engine))));
         }
-        if let Some((key, skip)) = single_block(self.file, offset, len)
-            && let Some(frame) = self.engine.hit(key)
-        {
-            return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, skip, len)));
+        if let Some(frame) = self.hit(offset, len) {
+            return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
         self.engine.read(self.file, HandlerId(handler), offset, len, Box::new(then));
     }
 
+    #[inline(always)]
     fn clip(&self, offset: u64, len: usize) -> usize {
         usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).min(len)
     }
@@ -89,12 +99,6 @@ impl Drop for OpenFile {
     fn drop(&mut self) {
         self.engine.close(self.file);
     }
-}
-
-/// The block that all of a range lies in, and where in it the range begins; `None` if there are several.
-fn single_block(file: FileId, offset: u64, len: usize) -> Option<(BlockKey, usize)> {
-    let skip = offset as usize % BLOCK;
-    (len > 0 && skip + len <= BLOCK).then(|| (BlockKey::new(file, (offset / BLOCK as u64) as u32), skip))
 }
 
 impl Engine {

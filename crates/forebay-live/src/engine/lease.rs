@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_core::{BlockKey, Event, EventKind, Extent, FrameId, ReadId};
+use forebay_core::{BlockKey, DeviceId, Event, EventKind, Extent, FrameId, ReadId};
 
 use super::{Engine, State};
 use crate::budget::BLOCK;
@@ -104,11 +104,12 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 
 impl Engine {
     /// A read within one block, if that block is resident and its reference tells the core nothing new.
-    pub(super) fn hit(&self, key: BlockKey) -> Option<FrameId> {
+    #[inline(always)]
+    pub(super) fn hit(&self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
         if self.recording {
             return None;
         }
-        self.state.lock().core.hit(key)
+        self.state.lock().core.hit(key, device)
     }
 
     /// A read is done; its number may name another from now on.
@@ -120,14 +121,22 @@ impl Engine {
         self.carry_out(state);
     }
 
+    /// Ends a hit.
+    #[inline(always)]
     pub(super) fn unpin(self: &Arc<Self>, frame: FrameId) {
         let waited_for = self.state.lock().core.unpin(frame);
         if waited_for {
-            self.tell(EventKind::Tick);
+            self.admit_queued();
         }
     }
 
+    #[cold]
+    fn admit_queued(self: &Arc<Self>) {
+        self.tell(EventKind::Tick);
+    }
+
     /// The bytes of a frame that a hit holds.
+    #[inline(always)]
     pub(super) fn held(&self, frame: FrameId, skip: usize, len: usize) -> &[u8] {
         debug_assert!(skip + len <= BLOCK);
         // SAFETY: `hit` made the core hold the frame, until `unpin`; callers stop using the bytes before that.

@@ -1,0 +1,106 @@
+//! A hit in the library, 4 KiB, in instructions without the copy: look up, book, hold, let go. Counted by callgrind as the
+//! difference of two runs, so that start-up doesn't count, less a loop that only copies, beside a look-up in `quick_cache` counted the same way.
+
+use std::hint::black_box;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_live::engine::{Config, Engine};
+use forebay_live::source::{Fetch, Object, Version};
+
+use crate::report::Row;
+
+/// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
+const BLOCKS: u64 = 4096;
+
+/// Counts both and compares.
+pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
+    let (few, many) = if smoke { (1_000, 2_000) } else { (100_000, 300_000) };
+    let each = |what: &str| -> anyhow::Result<f64> {
+        let (a, b) = (counted(what, few)?, counted(what, many)?);
+        Ok((b as f64 - a as f64) / (many - few) as f64)
+    };
+    let frame = each("nothing")?;
+    let (ours, theirs) = (each("forebay")? - each("copy")?, each("quick-cache")? - frame);
+    Ok(vec![Row {
+        bench: "hit",
+        what: "instructions a 4 KiB hit".into(),
+        against: "quick_cache (ratio in detail)".into(),
+        ratio: ours,
+        wanted: Some(150.0),
+        detail: format!("quick_cache {theirs:.0}, {:.2} times", ours / theirs),
+    }])
+}
+
+/// Runs one loop in a process of its own under callgrind; all its instructions.
+fn counted(what: &str, hits: u64) -> anyhow::Result<u64> {
+    let me = std::env::current_exe()?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(me)
+        .args(["--count", what, "--hits", &hits.to_string()])
+        .output()
+        .context("valgrind counts the instructions and is not there")?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let collected = text.lines().find_map(|line| line.split("Collected :").nth(1));
+    match collected.and_then(|number| number.trim().parse().ok()) {
+        Some(instructions) => Ok(instructions),
+        None => bail!("callgrind counted nothing: {text}"),
+    }
+}
+
+/// The loop itself.
+pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
+    let block = |i: u64| i.wrapping_mul(0x9e37_79b9) % BLOCKS;
+    match what {
+        "forebay" => {
+            let config = Config { memory: 64 << 20, policy: "competitive".parse()?, record: None };
+            let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
+            let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
+            let mut buffer = vec![0; 4096];
+            // Twice: the first time a block is fetched, the second time some are referenced for the first time.
+            for i in (0..BLOCKS).chain(0..BLOCKS) {
+                file.read(1, i * 4096, &mut buffer)?;
+            }
+            for i in 0..hits {
+                black_box(file.read(1, block(i) * 4096, &mut buffer)?);
+            }
+        }
+        "copy" => {
+            let (from, mut to) = (vec![1u8; 4096], vec![0u8; 4096]);
+            for i in 0..hits {
+                black_box(block(i));
+                black_box(to.as_mut_slice()).copy_from_slice(black_box(&from));
+            }
+        }
+        "quick-cache" => {
+            let cache = quick_cache::sync::Cache::<u64, Arc<()>>::new(2 * BLOCKS as usize);
+            (0..BLOCKS).for_each(|i| cache.insert(i, Arc::new(())));
+            for i in 0..hits {
+                let _ = black_box(cache.get(&block(i)));
+            }
+        }
+        "nothing" => {
+            for i in 0..hits {
+                black_box(block(i));
+            }
+        }
+        other => bail!("there is no loop named {other}"),
+    }
+    Ok(())
+}
+
+/// A file of zeros that is there at once.
+struct Zeros(Version);
+
+impl Object for Zeros {
+    fn version(&self) -> &Version {
+        &self.0
+    }
+
+    fn fetch(&self, fetch: Fetch) {
+        fetch.finish(Ok(()));
+    }
+}

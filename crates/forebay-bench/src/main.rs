@@ -1,0 +1,60 @@
+//! Measures Forebay, each figure as a ratio of two things in one run, since machines are shared and noisy; medians of
+//! several, alternating. What each figure means and how to read it is in BENCHMARKING.md.
+//!
+//! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
+
+mod handlers;
+mod hit;
+mod local_stream;
+mod mount_hits;
+mod object_stream;
+mod report;
+
+use clap::Parser;
+
+use report::Row;
+
+/// Measurements of Forebay as ratios within one run
+#[derive(Parser)]
+struct Options {
+    /// What to measure; everything if nothing is named
+    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream"])]
+    names: Vec<String>,
+    /// So small that it shows only that everything runs
+    #[arg(long)]
+    smoke: bool,
+    /// Print JSON: an array of records bench, what, against, ratio, wanted, detail
+    #[arg(long)]
+    json: bool,
+    /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
+    #[arg(long, hide = true)]
+    count: Option<String>,
+    /// How many hits that loop has
+    #[arg(long, hide = true, default_value_t = 0)]
+    hits: u64,
+}
+
+type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
+
+const BENCHES: [(&str, Bench); 5] = [
+    ("hit", hit::run),
+    ("mount-hits", mount_hits::run),
+    ("local-stream", local_stream::run),
+    ("handlers", handlers::run),
+    ("object-stream", object_stream::run),
+];
+
+fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    if let Some(what) = &options.count {
+        return hit::count(what, options.hits);
+    }
+    let mut rows = Vec::new();
+    for (name, bench) in BENCHES {
+        if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
+            eprintln!("measuring {name} …");
+            rows.extend(bench(options.smoke)?);
+        }
+    }
+    report::print(&rows, options.json)
+}

@@ -1,0 +1,161 @@
+//! Hits of 4 KiB through the mount, in sequence and at random, against a null FUSE server: the same `fuser`, the same options, no
+//! cache, every read answered from one buffer.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_fuse::MountOptions;
+use forebay_live::engine::{Config, Engine};
+use forebay_live::source::local::LocalSource;
+use forebay_live::tree::{Branch, Tree};
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,
+};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::report::{Row, median};
+
+const SIZE: u64 = 64 << 20;
+const READ: usize = 4096;
+const THREADS: usize = 2;
+
+pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
+    let (rounds, reads) = if smoke { (1, 200) } else { (9, 40_000) };
+    let (source, point, null_point) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
+    std::fs::write(source.path().join("file"), vec![0x5a; SIZE as usize])?;
+    let config = Config { memory: 4 * SIZE, policy: "competitive".parse()?, record: None };
+    let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1_000_000_000, 4)])?;
+    let branch = Branch { name: None, source: Arc::new(LocalSource::new(source.path())?), device: DeviceId(0) };
+    let tree = Arc::new(Tree::new(engine, vec![branch])?);
+    let options = MountOptions { threads: THREADS, ..MountOptions::default() };
+    let mounted = forebay_fuse::mount(tree, point.path(), options)?;
+    let null = null(null_point.path())?;
+    let (ours, nothing) = (File::open(point.path().join("file"))?, File::open(null_point.path().join("file"))?);
+    // Twice: the first time everything is fetched, the second time it is referenced for the first time.
+    for _ in 0..2 {
+        sequential(&ours, SIZE / READ as u64)?;
+    }
+    let mut rows = Vec::new();
+    for (what, wanted, pass) in [
+        ("sequential 4 KiB hits, mount", 0.90, sequential as fn(&File, u64) -> std::io::Result<Duration>),
+        ("random 4 KiB hits, mount", 0.85, random),
+    ] {
+        let (mut ratios, mut speeds) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let (null, forebay) = (pass(&nothing, reads)?, pass(&ours, reads)?);
+            ratios.push(null.as_secs_f64() / forebay.as_secs_f64());
+            speeds.push(reads as f64 / forebay.as_secs_f64() / 1e3);
+        }
+        rows.push(Row {
+            bench: "mount-hits",
+            what: what.into(),
+            against: "a null FUSE server".into(),
+            ratio: median(ratios),
+            wanted: Some(wanted),
+            detail: format!("{:.0} thousand reads a second", median(speeds)),
+        });
+    }
+    drop((ours, nothing));
+    mounted.unmount()?;
+    null.umount_and_join()?;
+    Ok(rows)
+}
+
+fn sequential(file: &File, reads: u64) -> std::io::Result<Duration> {
+    time(file, (0..reads).map(|i| i * READ as u64 % SIZE))
+}
+
+fn random(file: &File, reads: u64) -> std::io::Result<Duration> {
+    let mut random = SmallRng::seed_from_u64(1);
+    time(file, (0..reads).map(move |_| random.random_range(0..SIZE / READ as u64) * READ as u64))
+}
+
+fn time(file: &File, offsets: impl Iterator<Item = u64>) -> std::io::Result<Duration> {
+    let mut buffer = [0; READ];
+    let began = Instant::now();
+    for offset in offsets {
+        file.read_exact_at(&mut buffer, offset)?;
+    }
+    Ok(began.elapsed())
+}
+
+/// Mounts a null server.
+fn null(point: &Path) -> anyhow::Result<fuser::BackgroundSession> {
+    let mut config = fuser::Config::default();
+    config.mount_options = vec![MountOption::RO, MountOption::FSName("null".into())];
+    config.n_threads = Some(THREADS);
+    config.clone_fd = true;
+    Ok(fuser::spawn_mount(Null(vec![0; 1 << 20]), point, &config)?)
+}
+
+/// One file of zeros.
+struct Null(Vec<u8>);
+
+fn attributes(inode: INodeNo) -> FileAttr {
+    let (kind, perm, size) =
+        if inode == INodeNo::ROOT { (FileType::Directory, 0o755, 0) } else { (FileType::RegularFile, 0o444, SIZE) };
+    let at = UNIX_EPOCH;
+    FileAttr {
+        ino: inode,
+        size,
+        blocks: size / 512,
+        atime: at,
+        mtime: at,
+        ctime: at,
+        crtime: at,
+        kind,
+        perm,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 128 << 10,
+        flags: 0,
+    }
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+impl Filesystem for Null {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO | InitFlags::FUSE_PARALLEL_DIROPS);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, _parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match name == "file" {
+            true => reply.entry(&LONG, &attributes(INodeNo(2)), Generation(0)),
+            false => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _request: &Request, inode: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&LONG, &attributes(inode));
+    }
+
+    fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH);
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let len = u64::from(size).min(SIZE.saturating_sub(offset)) as usize;
+        reply.data(&self.0[..len.min(self.0.len())]);
+    }
+}
