@@ -55,6 +55,8 @@ pub struct Stream {
     pub handler: HandlerId,
     /// The context of the last read.
     pub context: ContextId,
+    /// The first block that was read.
+    pub first: u32,
     /// The block after the furthest one that was read.
     pub next: u32,
     /// The block after the furthest one that was fetched or prefetched.
@@ -120,6 +122,7 @@ impl Streams {
             device: DeviceId(0),
             handler: HandlerId(0),
             context: ContextId(0),
+            first: 0,
             next: 0,
             ahead: 0,
             piece: 0,
@@ -193,6 +196,7 @@ impl Streams {
             device,
             handler: who.0,
             context: who.1,
+            first: extent.start,
             next: extent.end(),
             ahead: extent.end(),
             piece: 0,

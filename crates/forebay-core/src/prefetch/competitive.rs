@@ -11,7 +11,7 @@
 //!
 //! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth at the same switch
 //! cost (CP §4, "larger competitive prefetching depths"): the active streams share its channels, and each keeps as many
-//! pieces under way as it has channels.
+//! pieces under way as it has channels. Slow start goes on over these: never more ahead than was read already.
 
 use super::{Plan, Sight};
 use crate::files::INITIAL_WINDOW;
@@ -20,10 +20,13 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
     if sight.fresh {
         return Plan::one(sight.initial_window);
     }
-    // Slow start: double until the competitive depth is reached. No piece is smaller than what the reader asks for at a time,
-    // else one read would wait for several fetches; on fast flash that can be more than the depth.
-    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(sight.competitive_depth).max(sight.request).max(1);
-    let lanes = (sight.channels / sight.active).max(1);
+    // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
+    // flash that can be more than the depth.
+    let depth = sight.competitive_depth.max(sight.request).max(1);
+    // Slow start: double until the competitive depth is reached.
+    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
+    let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let lanes = (sight.channels / sight.active).min(consumed / depth).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };
