@@ -63,17 +63,17 @@ pub enum EventKind {
         /// The fetch.
         io: IoId,
     },
-    /// A fetch brought its first `valid` blocks; the next one cannot be read.
+    /// A fetch brought its first `valid` blocks; the next one cannot be read, or was called off ([`Action::CallOff`]).
     Failed {
         /// The fetch.
         io: IoId,
         /// How many blocks from the start of its extent did arrive.
         valid: u32,
-        /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
+        /// The driver's word for what went wrong (an errno), handed on to the readers concerned; or [`CALLED_OFF`].
         error: i32,
     },
     /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active, since N_stream is about
-    /// the number of open files (CPEM §4.2).
+    /// the number of open files (CPEM §4.2). What is under way for it and no reader waits for is called off.
     Close {
         /// The file.
         file: FileId,
@@ -110,6 +110,9 @@ pub enum Cause {
     Prefetch,
 }
 
+/// The error of a fetch that failed because it was called off (ECANCELED).
+pub const CALLED_OFF: i32 = 125;
+
 /// What the driver is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -126,6 +129,13 @@ pub enum Action {
         demand: Extent,
         /// On which device.
         device: DeviceId,
+    },
+    /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a visit (C_waste, CP Eq. 3).
+    /// A wish. The driver answers the fetch as ever, with `Arrived` or `Failed`; one that it did call off failed with
+    /// [`CALLED_OFF`] and costs nobody anything. Readers that have joined it meanwhile have it fetched anew.
+    CallOff {
+        /// The fetch.
+        io: IoId,
     },
     /// Everything that the read wants is in frames, which stay until its `Done`.
     Ready {
