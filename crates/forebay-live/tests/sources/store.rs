@@ -12,7 +12,7 @@ use crate::{fetch, read_all};
 use forebay_live::arena::Segments;
 use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::uri::open_source;
-use forebay_live::source::{Error, Fetch, Kind, Source};
+use forebay_live::source::{Error, Fetch, FetchId, Kind, Source};
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::need;
 use forebay_testkit::s3::S3;
@@ -100,7 +100,14 @@ fn random_ranges_many_at_once_read_as_they_are() {
             assert!(buffer.to_vec()[..want.len()] == want[..]);
             send.send(()).unwrap();
         });
-        object.fetch(Fetch { offset: offset as u64, buffer: Segments::own(len), len, urgent: i % 3 == 0, done });
+        object.fetch(Fetch {
+            id: FetchId::unique(),
+            offset: offset as u64,
+            buffer: Segments::own(len),
+            len,
+            urgent: i % 3 == 0,
+            done,
+        });
     }
     drop((send, object, source));
     assert_eq!(receive.iter().count(), 100, "fetches outlive their source");
