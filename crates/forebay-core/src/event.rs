@@ -50,7 +50,7 @@ pub enum EventKind {
         file: FileId,
         /// From which byte; beyond the end of the file there is nothing, and the read is ready at once.
         offset: u64,
-        /// How many bytes. At most [`Engine::max_read`](crate::Engine::max_read) blocks; the driver splits longer reads.
+        /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver splits longer reads.
         len: u32,
     },
     /// The reader has copied what a `Ready` offered; its frames may be evicted again.
@@ -94,7 +94,7 @@ pub enum EventKind {
         /// The handler.
         handler: HandlerId,
     },
-    /// The moment that [`Engine::deadline`](crate::Engine::deadline) asked for has come.
+    /// The moment that [`Core::deadline`](crate::Core::deadline) asked for has come.
     Tick,
 }
 
@@ -117,7 +117,7 @@ pub const CALLED_OFF: i32 = 125;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
-    /// Bring these blocks into their frames ([`Engine::frame`](crate::Engine::frame)), then say `Arrived` or `Failed`.
+    /// Bring these blocks into their frames ([`Core::frame`](crate::Core::frame)), then say `Arrived` or `Failed`.
     Fetch {
         /// The fetch.
         io: IoId,

@@ -211,7 +211,7 @@ impl Counts {
         row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
         row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
         row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of what was fetched ahead: given up too early");
-        let spared = "of what was fetched ahead: its file was closed before the device began with it";
+        let spared = "of what was fetched ahead: spared when its file was closed";
         row("called off", self.called_off, percent(self.called_off, ahead), spared);
         row("errors", self.errors, String::new(), "");
         let bytes = format!("{}, {} of it ahead", about(self.fetched_bytes), about(self.prefetched_bytes));
