@@ -2,7 +2,7 @@
 
 use core::ops::AddAssign;
 
-/// Counts of blocks. Every prefetched block ends as used, late or wasted.
+/// Counts of blocks. Every prefetched block ends as used, late, wasted or called off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
@@ -22,11 +22,13 @@ pub struct Counters {
     pub wasted: u64,
     /// Wasted blocks that were wanted after all, soon after.
     pub thrashed: u64,
+    /// Prefetched blocks that the device was spared, since nobody needed them any more.
+    pub called_off: u64,
     /// Blocks that arrived.
     pub fetched: u64,
-    /// Fetches that were asked for.
+    /// Fetches that were asked for, called off or not.
     pub fetches: u64,
-    /// Fetches that failed.
+    /// Fetches that failed, and not because they were called off.
     pub failures: u64,
 }
 
@@ -47,6 +49,7 @@ impl AddAssign for Counters {
         self.late += other.late;
         self.wasted += other.wasted;
         self.thrashed += other.thrashed;
+        self.called_off += other.called_off;
         self.fetched += other.fetched;
         self.fetches += other.fetches;
         self.failures += other.failures;

@@ -199,7 +199,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.failed(at, io, valid, error, out);
                 self.admit_queued(at, out);
             }
-            EventKind::Close { file } => self.streams.rest(file),
+            EventKind::Close { file } => {
+                self.streams.rest(file);
+                self.call_off(file, out);
+            }
             EventKind::Forget { file } => {
                 if let Some(entry) = self.files.get_mut(file) {
                     entry.forgotten = true;

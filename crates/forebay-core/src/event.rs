@@ -50,7 +50,7 @@ pub enum EventKind {
         file: FileId,
         /// From which byte; beyond the end of the file there is nothing, and the read is ready at once.
         offset: u64,
-        /// How many bytes. At most [`Engine::max_read`](crate::Engine::max_read) blocks; the driver splits longer reads.
+        /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver splits longer reads.
         len: u32,
     },
     /// The reader has copied what a `Ready` offered; its frames may be evicted again.
@@ -63,17 +63,17 @@ pub enum EventKind {
         /// The fetch.
         io: IoId,
     },
-    /// A fetch brought its first `valid` blocks; the next one cannot be read.
+    /// A fetch brought its first `valid` blocks; the next one cannot be read, or was called off ([`Action::CallOff`]).
     Failed {
         /// The fetch.
         io: IoId,
         /// How many blocks from the start of its extent did arrive.
         valid: u32,
-        /// The driver's word for what went wrong (an errno), handed on to the readers concerned.
+        /// The driver's word for what went wrong (an errno), handed on to the readers concerned; or [`CALLED_OFF`].
         error: i32,
     },
     /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active, since N_stream is about
-    /// the number of open files (CPEM §4.2).
+    /// the number of open files (CPEM §4.2). What is under way for it and no reader waits for is called off.
     Close {
         /// The file.
         file: FileId,
@@ -94,7 +94,7 @@ pub enum EventKind {
         /// The handler.
         handler: HandlerId,
     },
-    /// The moment that [`Engine::deadline`](crate::Engine::deadline) asked for has come.
+    /// The moment that [`Core::deadline`](crate::Core::deadline) asked for has come.
     Tick,
 }
 
@@ -110,11 +110,14 @@ pub enum Cause {
     Prefetch,
 }
 
+/// The error of a fetch that failed because it was called off (ECANCELED).
+pub const CALLED_OFF: i32 = 125;
+
 /// What the driver is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
-    /// Bring these blocks into their frames ([`Engine::frame`](crate::Engine::frame)), then say `Arrived` or `Failed`.
+    /// Bring these blocks into their frames ([`Core::frame`](crate::Core::frame)), then say `Arrived` or `Failed`.
     Fetch {
         /// The fetch.
         io: IoId,
@@ -126,6 +129,13 @@ pub enum Action {
         demand: Extent,
         /// On which device.
         device: DeviceId,
+    },
+    /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a visit (C_waste, CP Eq. 3).
+    /// A wish. The driver answers the fetch as ever, with `Arrived` or `Failed`; one that it did call off failed with
+    /// [`CALLED_OFF`] and costs nobody anything. Readers that have joined it meanwhile have it fetched anew.
+    CallOff {
+        /// The fetch.
+        io: IoId,
     },
     /// Everything that the read wants is in frames, which stay until its `Done`.
     Ready {

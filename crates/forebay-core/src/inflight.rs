@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::types::{ContextId, DeviceId, Extent, HandlerId, Instant, IoId, ReadId, StreamId};
+use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, IoId, ReadId, StreamId};
 
 /// A fetch under way.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Fetch {
     pub device: DeviceId,
     /// When it was issued.
     pub issued: Instant,
+    /// Whether the driver was asked to call it off.
+    pub called_off: bool,
     waiters: u32,
 }
 
@@ -86,12 +88,24 @@ pub struct InFlight {
 impl InFlight {
     /// A fetch is issued.
     pub fn issue(&mut self, at: Instant, extent: Extent, demand: Extent, stream: StreamId, device: DeviceId) -> IoId {
-        IoId(self.fetches.add(Fetch { extent, demand, stream, device, issued: at, waiters: END }))
+        IoId(self.fetches.add(Fetch { extent, demand, stream, device, issued: at, called_off: false, waiters: END }))
     }
 
     /// A fetch that is under way.
     pub fn fetch(&self, io: IoId) -> Option<&Fetch> {
         self.fetches.entries.get(io.index())?.as_ref()
+    }
+
+    /// Marks the fetches of `file` that no read waits for as called off and tells `each` of those that were not yet, in
+    /// the order of their numbers. Walks over all fetches under way.
+    pub fn call_off(&mut self, file: FileId, mut each: impl FnMut(IoId)) {
+        for (number, entry) in self.fetches.entries.iter_mut().enumerate() {
+            let idle = |fetch: &&mut Fetch| fetch.extent.file == file && fetch.waiters == END && !fetch.called_off;
+            if let Some(fetch) = entry.as_mut().filter(idle) {
+                fetch.called_off = true;
+                each(IoId(number as u32));
+            }
+        }
     }
 
     /// A fetch is over. The reads that waited for it go to `waiters`, the latest first.

@@ -28,6 +28,6 @@ mod types;
 pub use counters::Counters;
 pub use device::DeviceCost;
 pub use engine::{Core, Engine, Setup};
-pub use event::{Action, Actions, Cause, Event, EventKind};
+pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
 pub use presets::{Policy, UnknownPolicy};
 pub use types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId};

@@ -7,8 +7,8 @@ use forebay_core::device::DeviceCost;
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
-    Policy, ReadId, Setup,
+    Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
+    Instant, IoId, Policy, ReadId, Setup,
 };
 use proptest::prelude::*;
 
@@ -21,6 +21,8 @@ enum Step {
     Complete { which: u8 },
     Fail { which: u8, valid: u8 },
     Finish { which: u8 },
+    Close { file: u8 },
+    CallOff { which: u8 },
     Forget { file: u8 },
 }
 
@@ -31,6 +33,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => any::<u8>().prop_map(|which| Step::Complete { which }),
         1 => (any::<u8>(), 0..20u8).prop_map(|(which, valid)| Step::Fail { which, valid }),
         6 => any::<u8>().prop_map(|which| Step::Finish { which }),
+        1 => (0..3u8).prop_map(|file| Step::Close { file }),
+        2 => any::<u8>().prop_map(|which| Step::CallOff { which }),
         1 => (0..3u8).prop_map(|file| Step::Forget { file }),
     ];
     proptest::collection::vec(step, 1..250)
@@ -43,6 +47,9 @@ struct Driver {
     events: Vec<Event>,
     actions: Actions,
     under_way: BTreeMap<u32, Extent>,
+    /// Those of them that nobody needs. They are called off later, or never.
+    unneeded: BTreeMap<u32, Extent>,
+    failures: u64,
     resident: BTreeSet<BlockKey>,
     waiting: BTreeMap<u32, Extent>,
     ready: BTreeMap<u32, Extent>,
@@ -80,6 +87,8 @@ impl Driver {
             events: Vec::new(),
             actions: Vec::new(),
             under_way: BTreeMap::new(),
+            unneeded: BTreeMap::new(),
+            failures: 0,
             resident: BTreeSet::new(),
             waiting: BTreeMap::new(),
             ready: BTreeMap::new(),
@@ -135,6 +144,14 @@ impl Driver {
                 }
                 assert!(self.under_way.insert(io.0, extent).is_none(), "a fetch number in use");
             }
+            Action::CallOff { io } => {
+                let extent = *self.under_way.get(&io.0).expect("what is called off is under way");
+                assert!(self.unneeded.insert(io.0, extent).is_none(), "called off twice");
+                assert!(
+                    matches!(self.events.last(), Some(Event { kind: EventKind::Close { file }, .. }) if *file == extent.file),
+                    "called off, though the file is open"
+                );
+            }
             Action::Ready { read } => {
                 let extent = self.waiting.remove(&read.0).expect("ready, though nobody asked");
                 for key in extent.keys() {
@@ -144,7 +161,8 @@ impl Driver {
                 }
                 self.ready.insert(read.0, extent);
             }
-            Action::Error { read, .. } => {
+            Action::Error { read, error } => {
+                assert_ne!(error, CALLED_OFF, "a reader pays for what was called off");
                 self.waiting.remove(&read.0).expect("an error, though nobody asked");
                 self.free_reads.push(read.0);
             }
@@ -197,14 +215,15 @@ impl Driver {
             }
             Step::Complete { which } => {
                 if let Some(io) = nth(&self.under_way, which) {
-                    let extent = self.under_way.remove(&io).unwrap();
+                    let extent = self.over(io);
                     self.resident.extend(extent.keys());
                     self.tell(EventKind::Arrived { io: IoId(io) });
                 }
             }
             Step::Fail { which, valid } => {
                 if let Some(io) = nth(&self.under_way, which) {
-                    let extent = self.under_way.remove(&io).unwrap();
+                    let extent = self.over(io);
+                    self.failures += 1;
                     let valid = u32::from(valid).min(extent.len - 1);
                     self.resident.extend(extent.keys().take(valid as usize));
                     self.tell(EventKind::Failed { io: IoId(io), valid, error: 5 });
@@ -217,6 +236,17 @@ impl Driver {
                     self.tell(EventKind::Done { read: ReadId(read) });
                 }
             }
+            Step::Close { file } => {
+                if let Some(file) = self.files[usize::from(file)] {
+                    self.tell(EventKind::Close { file: FileId(file) });
+                }
+            }
+            Step::CallOff { which } => {
+                if let Some(io) = nth(&self.unneeded, which) {
+                    self.over(io);
+                    self.tell(EventKind::Failed { io: IoId(io), valid: 0, error: CALLED_OFF });
+                }
+            }
             Step::Forget { file } => {
                 if let Some(file) = self.files[usize::from(file)].take() {
                     self.tell(EventKind::Forget { file: FileId(file) });
@@ -224,6 +254,11 @@ impl Driver {
                 self.open(usize::from(file));
             }
         }
+    }
+
+    fn over(&mut self, io: u32) -> Extent {
+        self.unneeded.remove(&io);
+        self.under_way.remove(&io).expect("it is under way")
     }
 
     /// Completes everything: every read must come to its end.
@@ -263,7 +298,9 @@ proptest! {
         }
         driver.drain();
         let counters = driver.core.counters();
-        prop_assert!(counters.used + counters.late + counters.wasted <= counters.prefetched);
+        let ended = counters.used + counters.late + counters.wasted + counters.called_off;
+        prop_assert!(ended <= counters.prefetched);
+        prop_assert_eq!(counters.failures, driver.failures, "what was called off has not failed");
         // The same events give the same actions, to the bit.
         let mut again = Driver::new(&policy, frames);
         again.actions.clear();

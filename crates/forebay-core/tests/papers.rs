@@ -301,7 +301,7 @@ fn a_lone_stream_uses_every_channel() {
     assert!(stream.remaining() > 3 * 244, "{} blocks ahead", stream.remaining());
 }
 
-/// Every prefetched block ends as used, late or wasted; a wasted one that is wanted after all has thrashed.
+/// Every prefetched block ends as used, late or wasted (none is called off here); a wasted one that is wanted after all has thrashed.
 #[test]
 fn feedback_adds_up() {
     let mut bench = bench("competitive", ibm());

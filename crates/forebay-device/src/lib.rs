@@ -74,6 +74,9 @@ pub trait Queue: Send {
     fn next_completion(&self) -> Option<Instant>;
     /// Removes the request that is complete at or before `at`, earliest first.
     fn complete(&mut self, at: Instant) -> Option<u64>;
+    /// Takes request `id` back at `at`: it never completes. `false`, and nothing changes, if the device works on it by then
+    /// or has done so, or has never heard of it.
+    fn cancel(&mut self, at: Instant, id: u64) -> bool;
 }
 
 /// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`: after a hundred days a

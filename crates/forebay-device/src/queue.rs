@@ -95,6 +95,17 @@ impl Queue for DeviceQueue {
         self.advance(at);
         self.complete.pop_front().map(|(_, id)| id)
     }
+
+    fn cancel(&mut self, at: Instant, id: u64) -> bool {
+        self.advance(at);
+        let held = self.held.iter().position(|waiting| waiting.id == id).and_then(|place| self.held.remove(place));
+        let cancelled = held.is_some() || self.scheduler.remove(id);
+        if held.is_some() {
+            // The device can hold another command.
+            self.start(self.now);
+        }
+        cancelled
+    }
 }
 
 #[cfg(test)]
@@ -104,8 +115,8 @@ mod tests {
     use forebay_core::DeviceCost;
     use proptest::prelude::*;
 
-    /// Takes a nanosecond a byte, on `channels` channels.
-    struct Plain(u32);
+    /// Takes a nanosecond a byte, on so many channels; accepts so many commands.
+    struct Plain(u32, u32);
 
     impl Model for Plain {
         fn serve(&mut self, at: Instant, request: Request) -> Instant {
@@ -113,6 +124,9 @@ mod tests {
         }
         fn channels(&self) -> u32 {
             self.0
+        }
+        fn commands(&self) -> u32 {
+            self.1
         }
         fn capacity(&self) -> u64 {
             0
@@ -123,7 +137,7 @@ mod tests {
     }
 
     fn queue(channels: u32) -> DeviceQueue {
-        DeviceQueue::new(Box::new(Plain(channels)), Box::<Noop>::default())
+        DeviceQueue::new(Box::new(Plain(channels, channels)), Box::<Noop>::default())
     }
 
     fn collect(queue: &mut DeviceQueue) -> Vec<(u64, u64)> {
@@ -157,6 +171,75 @@ mod tests {
             got.sort_by_key(|&(_, id)| id);
             prop_assert_eq!(got, expected);
         }
+    }
+
+    proptest! {
+        /// As if those that were cancelled in time had never come; those that were not are served.
+        #[test]
+        fn who_is_cancelled_while_waiting_was_never_there(
+            channels in 1u32..4,
+            requests in proptest::collection::vec((0u64..50, 1u64..100, proptest::option::of(0u64..200)), 1..60),
+        ) {
+            let moments: Vec<u64> = requests.iter().scan(0, |at, r| { *at += r.0; Some(*at) }).collect();
+            // What happens at each moment: (moment, whether it is a cancellation, id).
+            let mut steps: Vec<(u64, bool, usize)> = (0..requests.len()).map(|id| (moments[id], false, id)).collect();
+            steps.extend((0..requests.len()).filter_map(|id| Some((moments[id] + requests[id].2?, true, id))));
+            steps.sort();
+            let mut queue = queue(channels);
+            let mut gone = vec![false; requests.len()];
+            for &(at, cancel, id) in &steps {
+                if cancel {
+                    gone[id] = queue.cancel(Instant(at), id as u64);
+                } else {
+                    queue.submit(Instant(at), id as u64, Request { start: 0, len: requests[id].1 });
+                }
+            }
+            let got = collect(&mut queue);
+            // A naive twin: servers that fall free look for the first in line who is still there.
+            let mut free = vec![0u64; channels as usize];
+            let mut expected = Vec::new();
+            for (id, &(_, len, cancelled)) in requests.iter().enumerate() {
+                let server = free.iter_mut().min().unwrap();
+                let begins = moments[id].max(*server);
+                let in_time = cancelled.is_some_and(|after| moments[id] + after < begins);
+                prop_assert_eq!(gone[id], in_time, "request {} begins at {}", id, begins);
+                if !in_time {
+                    *server = begins + len;
+                    expected.push((*server, id as u64));
+                }
+            }
+            expected.sort();
+            let mut got = got;
+            got.sort();
+            prop_assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn only_who_waits_can_be_cancelled() {
+        let mut queue = queue(1);
+        for id in 0..3 {
+            queue.submit(Instant(0), id, Request { start: 0, len: 10 });
+        }
+        assert!(!queue.cancel(Instant(5), 0), "it is in service");
+        assert!(!queue.cancel(Instant(10), 0), "it is complete");
+        assert!(!queue.cancel(Instant(10), 1), "its turn came at this very moment");
+        assert!(queue.cancel(Instant(10), 2) && !queue.cancel(Instant(10), 2), "once");
+        assert!(!queue.cancel(Instant(10), 7), "nobody knows it");
+        assert_eq!(collect(&mut queue), [(10, 0), (20, 1)]);
+    }
+
+    /// The order of held commands is settled; when one goes, the scheduler settles the next.
+    #[test]
+    fn a_held_command_makes_room_for_another() {
+        let mut queue = DeviceQueue::new(Box::new(Plain(1, 2)), Box::<crate::scheduler::Elevator>::default());
+        for (id, start) in [0, 50, 40].into_iter().enumerate() {
+            queue.submit(Instant(0), id as u64, Request { start, len: 10 });
+        }
+        assert!(queue.cancel(Instant(1), 1), "the device holds it, but has not begun");
+        // 2 is held now: who comes ahead of it comes too late.
+        queue.submit(Instant(2), 3, Request { start: 30, len: 10 });
+        assert_eq!(collect(&mut queue), [(10, 0), (20, 2), (30, 3)]);
     }
 
     #[test]

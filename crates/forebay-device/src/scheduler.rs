@@ -24,6 +24,8 @@ pub trait Scheduler: Send {
     fn push(&mut self, waiting: Waiting);
     /// The next one, to be served at once.
     fn pop(&mut self) -> Option<Waiting>;
+    /// Takes one back that waits. `false` if there is none of that name. It may look at all that wait: this is rare.
+    fn remove(&mut self, id: u64) -> bool;
     /// How many wait.
     fn len(&self) -> usize;
     /// Whether none waits.
@@ -43,6 +45,11 @@ impl Scheduler for Noop {
 
     fn pop(&mut self) -> Option<Waiting> {
         self.0.pop_front()
+    }
+
+    fn remove(&mut self, id: u64) -> bool {
+        let place = self.0.iter().position(|waiting| waiting.id == id);
+        place.and_then(|place| self.0.remove(place)).is_some()
     }
 
     fn len(&self) -> usize {
@@ -78,6 +85,11 @@ impl Scheduler for Elevator {
             self.stand = Some((key.0, self.arrivals));
         }
         self.waiting.remove(&key)
+    }
+
+    fn remove(&mut self, id: u64) -> bool {
+        let key = self.waiting.iter().find(|(_, waiting)| waiting.id == id).map(|(&key, _)| key);
+        key.and_then(|key| self.waiting.remove(&key)).is_some()
     }
 
     fn len(&self) -> usize {
@@ -146,6 +158,21 @@ mod tests {
                 prop_assert!(round <= came + 1);
                 prop_assert_eq!(elevator.len(), queue.len());
             }
+        }
+    }
+
+    #[test]
+    fn who_is_removed_is_not_served_and_the_others_keep_their_order() {
+        let schedulers: [Box<dyn Scheduler>; 2] = [Box::<Noop>::default(), Box::<Elevator>::default()];
+        for mut scheduler in schedulers {
+            for (id, start) in [40, 10, 50, 40, 60].into_iter().enumerate() {
+                scheduler.push(waiting(id as u64, start));
+            }
+            assert!(scheduler.remove(1) && scheduler.remove(2));
+            assert!(!scheduler.remove(1) && !scheduler.remove(9));
+            assert_eq!(scheduler.len(), 3);
+            let order: Vec<u64> = std::iter::from_fn(|| scheduler.pop().map(|waiting| waiting.id)).collect();
+            assert_eq!(order, [0, 3, 4]);
         }
     }
 

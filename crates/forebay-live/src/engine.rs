@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The lock is held while the core decides, never while bytes are copied or storage is waited for. What the core
-//! decided is carried out afterwards ([`dispatch`]), on the thread that brought the event. A reader's frames are held by its
+//! decided is carried out afterwards (`engine/dispatch.rs`), on the thread that brought the event. A reader's frames are held by its
 //! [`Lease`]; the arena's memory is touched by whoever the core says, and by nobody else.
 
 mod dispatch;
@@ -20,7 +20,9 @@ use std::sync::Arc;
 use std::time::Instant as RealInstant;
 
 use forebay_core::index::Hashed;
-use forebay_core::{Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, Instant, Policy, ReadId};
+use forebay_core::{
+    Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, Instant, IoId, Policy, ReadId,
+};
 use parking_lot::Mutex;
 
 use crate::arena::Arena;
@@ -29,6 +31,7 @@ use crate::flight::FlightRecorder;
 use crate::retry::Timer;
 use crate::source::{Error, Object, Result, Version};
 
+use dispatch::CallOff;
 pub use file::OpenFile;
 pub use lease::Lease;
 
@@ -102,6 +105,8 @@ struct State {
     known: HashMap<Identity, FileId>,
     /// Files that nobody has open, in the order of closing; some may be open again.
     closed: VecDeque<FileId>,
+    /// Fetches that sources were asked for, or are about to be, and that are not over.
+    under_way: HashMap<IoId, CallOff>,
     flight: Option<FlightRecorder>,
 }
 
@@ -131,6 +136,7 @@ impl Engine {
             free_files: Vec::new(),
             known: HashMap::new(),
             closed: VecDeque::new(),
+            under_way: HashMap::new(),
             flight,
         };
         Ok(Arc::new(Engine {
@@ -207,6 +213,10 @@ impl Engine {
 impl State {
     fn handle(&mut self, event: Event) {
         let from = self.actions.len();
+        if let EventKind::Arrived { io } | EventKind::Failed { io, .. } = event.kind {
+            // Not the object's last owner: whoever brings the event still has the errand.
+            self.under_way.remove(&io);
+        }
         self.core.handle(&[event], &mut self.actions);
         if let Some(flight) = &self.flight {
             flight.record(event, &self.actions[from..]);

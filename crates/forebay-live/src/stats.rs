@@ -52,13 +52,15 @@ pub struct Counts {
     pub wasted: u64,
     /// Wasted blocks wanted after all.
     pub thrashed: u64,
+    /// Prefetched blocks that the device was spared, since their file was closed.
+    pub called_off: u64,
     /// Bytes that arrived.
     pub fetched_bytes: u64,
     /// Bytes asked for before a reader did.
     pub prefetched_bytes: u64,
     /// Fetches asked for.
     pub fetches: u64,
-    /// Fetches that failed.
+    /// Fetches that failed, and not because they were called off.
     pub errors: u64,
 }
 
@@ -124,6 +126,7 @@ impl From<Counters> for Counts {
             late: counters.late,
             wasted: counters.wasted,
             thrashed: counters.thrashed,
+            called_off: counters.called_off,
             fetched_bytes: counters.fetched * block,
             prefetched_bytes: counters.prefetched * block,
             fetches: counters.fetches,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::flight;
-use forebay_live::source::{Error, Fetch, Object, Version};
+use forebay_live::source::{Error, Fetch, FetchId, Object, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -72,6 +72,144 @@ impl Object for Pattern {
             self.late.lock().unwrap().push(fetch);
         }
         waiting.into_iter().rev().for_each(|fetch| self.answer(fetch));
+    }
+
+    fn call_off(&self, fetch: FetchId) {
+        let mut late = self.late.lock().unwrap();
+        let Some(place) = late.iter().position(|other| other.id == fetch) else { return };
+        let fetch = late.swap_remove(place);
+        drop(late);
+        fetch.finish(Err(Error::CalledOff));
+    }
+}
+
+/// Bytes as in [`Pattern`], but what nobody waits for stays queued until it is called off or let go.
+struct Slow {
+    version: Version,
+    queued: Mutex<Vec<Fetch>>,
+    obeys: bool,
+}
+
+impl Slow {
+    fn new(size: u64, obeys: bool) -> Arc<Slow> {
+        let version = Version { inode: 1, size, ..Version::default() };
+        Arc::new(Slow { version, queued: Mutex::new(Vec::new()), obeys })
+    }
+
+    fn answer(mut fetch: Fetch) {
+        let bytes: Vec<u8> = (fetch.offset..fetch.offset + fetch.len as u64).map(byte).collect();
+        fetch.buffer.write(0, &bytes);
+        fetch.finish(Ok(()));
+    }
+
+    fn let_go(&self) {
+        let queued = std::mem::take(&mut *self.queued.lock().unwrap());
+        queued.into_iter().for_each(Slow::answer);
+    }
+}
+
+impl Object for Slow {
+    fn version(&self) -> &Version {
+        &self.version
+    }
+
+    fn fetch(&self, fetch: Fetch) {
+        if fetch.urgent { Slow::answer(fetch) } else { self.queued.lock().unwrap().push(fetch) }
+    }
+
+    fn call_off(&self, fetch: FetchId) {
+        let mut queued = self.queued.lock().unwrap();
+        let place = queued.iter().position(|other| other.id == fetch).expect("it is queued here");
+        if self.obeys {
+            let fetch = queued.swap_remove(place);
+            drop(queued);
+            fetch.finish(Err(Error::CalledOff));
+        }
+    }
+}
+
+/// Opens, reads the first two blocks, and checks them. The second read looks ahead, and nobody waits for what it brings.
+fn read_beginning(engine: &Arc<Engine>, slow: &Arc<Slow>) -> forebay_live::engine::OpenFile {
+    let file = engine.open(Arc::clone(slow) as Arc<dyn Object>, DeviceId(0));
+    let mut buffer = vec![0; 4096];
+    for offset in [0, 4096] {
+        assert_eq!(file.read(1, offset, &mut buffer).unwrap(), buffer.len());
+        assert!(buffer.iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64)));
+    }
+    file
+}
+
+#[test]
+fn the_last_close_calls_off_what_is_queued() {
+    let engine = engine("linux", 20 << 20, None);
+    let slow = Slow::new(4_000_000, true);
+    let file = read_beginning(&engine, &slow);
+    let other = engine.open(Arc::clone(&slow) as Arc<dyn Object>, DeviceId(0));
+    let queued: usize = slow.queued.lock().unwrap().iter().map(|fetch| fetch.len).sum();
+    assert!(queued > 0, "nothing was prefetched: the test shows nothing");
+    let before = engine.stats(&[]);
+    drop(file);
+    assert_eq!(engine.stats(&[]).counts.called_off, 0, "it is still open");
+    drop(other);
+    let after = engine.stats(&[]);
+    assert_eq!(after.counts.called_off * after.block_bytes, queued as u64);
+    assert_eq!(after.frames_free - before.frames_free, after.counts.called_off);
+    assert_eq!((after.counts.errors, after.devices[0].in_flight), (0, 0));
+    assert!(slow.queued.lock().unwrap().is_empty());
+    // Nothing is wrong with the file.
+    drop(read_beginning(&engine, &slow));
+}
+
+#[test]
+fn a_store_need_not_obey() {
+    let engine = engine("linux", 20 << 20, None);
+    let slow = Slow::new(4_000_000, false);
+    drop(read_beginning(&engine, &slow));
+    assert!(engine.stats(&[]).devices[0].in_flight > 0);
+    slow.let_go();
+    let stats = engine.stats(&[]);
+    assert_eq!((stats.devices[0].in_flight, stats.counts.called_off, stats.counts.errors), (0, 0, 0));
+}
+
+/// Handlers that read a little of a file and close it, while answers come from other threads and late: bytes are right, and
+/// the flight can be replayed.
+#[test]
+fn calling_off_races_with_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, policy) in ["linux", "aggressive", "competitive"].iter().enumerate() {
+        let path = folder.path().join(policy);
+        let engine = engine(policy, 20 << 20, Some(path.clone()));
+        let patterns: Vec<_> =
+            (0..6).map(|i| pattern(4_000_000, 200 + seed as u64 * 10 + i, Faults::default())).collect();
+        let drain = drain(patterns.clone());
+        std::thread::scope(|scope| {
+            for thread in 0..6u32 {
+                let (engine, patterns) = (&engine, &patterns);
+                scope.spawn(move || {
+                    let mut random = SmallRng::seed_from_u64(u64::from(thread));
+                    let mut buffer = vec![0; 65_536];
+                    for _ in 0..60 {
+                        let pattern = &patterns[random.random_range(0..patterns.len())];
+                        let file = engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
+                        let from = random.random_range(0..50u64) * 65_536;
+                        for offset in (from..from + random.random_range(1..6) * 65_536).step_by(65_536) {
+                            let n = file.read(thread, offset, &mut buffer).unwrap();
+                            assert!(buffer[..n].iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64)));
+                        }
+                    }
+                });
+            }
+        });
+        while engine.stats(&[]).devices[0].in_flight > 0 {
+            std::thread::yield_now();
+        }
+        drop(drain);
+        let counts = engine.stats(&[]).counts;
+        assert_eq!(counts.errors, 0, "{counts:?}");
+        drop(engine);
+        let asked = std::fs::read_to_string(&path).unwrap().matches("{\"CallOff\":").count();
+        assert!(asked > 0, "{policy}: nothing was called off: the test shows nothing");
+        assert_eq!(flight::replay(&path).unwrap().differs_at, None);
     }
 }
 

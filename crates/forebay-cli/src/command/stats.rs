@@ -75,6 +75,7 @@ struct Counts {
     used: u64,
     wasted: u64,
     thrashed: u64,
+    called_off: u64,
     fetched_bytes: u64,
     prefetched_bytes: u64,
     errors: u64,
@@ -198,7 +199,7 @@ impl Counts {
     /// The totals, with the share that says most beside each.
     fn table(&self) -> Table {
         let reads = self.hits + self.misses + self.joined + self.late;
-        let ahead = self.used + self.late + self.wasted;
+        let ahead = self.used + self.late + self.wasted + self.called_off;
         let mut table = Table::new([("", Side::Left), ("blocks", Side::Right), ("", Side::Right), ("", Side::Left)]);
         let mut row = |name: &str, number: u64, share: String, of: &str| {
             table.row([name.to_owned(), count(number), share, of.to_owned()]);
@@ -210,6 +211,8 @@ impl Counts {
         row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
         row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
         row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of what was fetched ahead: given up too early");
+        let spared = "of what was fetched ahead: spared when its file was closed";
+        row("called off", self.called_off, percent(self.called_off, ahead), spared);
         row("errors", self.errors, String::new(), "");
         let bytes = format!("{}, {} of it ahead", about(self.fetched_bytes), about(self.prefetched_bytes));
         table.row(["fetched".to_owned(), String::new(), String::new(), bytes]);
@@ -232,7 +235,7 @@ mod tests {
 
     const SAMPLE: &str = r#"{
         "policy": "competitive", "memory_bytes": 536870912, "frames": 8000, "frames_free": 2000,
-        "hits": 90000, "misses": 9000, "late": 1000, "used": 7000, "wasted": 2000, "thrashed": 50,
+        "hits": 90000, "misses": 9000, "late": 1000, "used": 7000, "wasted": 2000, "thrashed": 50, "called_off": 2500,
         "fetched_bytes": 1288490188, "prefetched_bytes": 1073741824, "errors": 3, "active_streams": 1,
         "devices": [{"name": "cold", "hits": 5, "depth_bytes": 540672, "switch_cost_us": 10530.0,
                      "transfer_mb_s": 51.3, "in_flight": 2}],
@@ -245,10 +248,11 @@ mod tests {
         let text = show(SAMPLE, false).unwrap();
         for expected in [
             "competitive, 512.0 MiB of memory, 75.0 % of its frames in use, 1 stream active",
-            "hits      90,000  90.0 %",
-            "late       1,000   1.0 %",
-            "used       7,000  70.0 %",
-            "thrashed      50   0.5 %",
+            "hits        90,000  90.0 %",
+            "late         1,000   1.0 %",
+            "used         7,000  56.0 %",
+            "thrashed        50   0.4 %",
+            "called off   2,500  20.0 %",
             "1.2 GiB, 1.0 GiB of it ahead",
             "10.53 ms",
             "51.3 MB/s",
@@ -262,7 +266,7 @@ mod tests {
     #[test]
     fn what_is_missing_counts_as_nothing() {
         let text = show("{}", false).unwrap();
-        assert!(text.contains("hits           0  –"), "{text}");
+        assert!(text.contains("hits             0  –"), "{text}");
         assert!(!text.contains("device") && !text.contains("position"), "{text}");
         assert!(show("[]", false).is_err() && show("", true).is_err());
     }

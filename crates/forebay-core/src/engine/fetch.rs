@@ -1,15 +1,15 @@
-//! Fetches: issued, arrived, failed.
+//! Fetches: issued, called off, arrived, failed.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
-use crate::event::{Action, Actions, Cause};
+use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::frames::flag;
 use crate::index::Index;
 use crate::inflight::Fetch;
 use crate::replacement::Replacement;
-use crate::types::{BlockKey, DeviceId, Extent, Instant, IoId, ReadId, StreamId};
+use crate::types::{BlockKey, Extent, FileId, Instant, IoId, ReadId, StreamId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Issues a fetch for each of `runs`; the read waits for those that have a part of its demand.
@@ -61,12 +61,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(io)
     }
 
+    /// Asks for what is under way for `file` and nobody waits for not to be brought after all.
+    pub(super) fn call_off(&mut self, file: FileId, out: &mut Actions) {
+        if self.files.get(file).is_some_and(|file| file.fetches > 0) {
+            self.inflight.call_off(file, |io| out.push(Action::CallOff { io }));
+        }
+    }
+
     /// A fetch brought everything.
     pub(super) fn arrived(&mut self, io: IoId, out: &mut Actions) {
         let mut woken = mem::take(&mut self.woken);
         woken.clear();
         if let Some(fetch) = self.inflight.over(io, &mut woken) {
             self.leave_device(&fetch);
+            self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
             self.wake(&woken, out);
             self.forget_if_idle(fetch.extent.file, out);
@@ -81,20 +89,43 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let mut waiters = Vec::new();
         let Some(fetch) = self.inflight.over(io, &mut waiters) else { return };
         self.leave_device(&fetch);
-        let counters = &mut self.devices[fetch.device.index()].counters;
-        counters.failures += 1;
+        let called_off = fetch.called_off && error == CALLED_OFF;
+        if !called_off {
+            self.move_head(&fetch);
+            self.devices[fetch.device.index()].counters.failures += 1;
+        }
         let Extent { file, start, .. } = fetch.extent;
         let bad = start + valid.min(fetch.extent.len);
         self.settle(&fetch, Extent::between(file, start, bad));
         if bad < fetch.demand.end() {
             self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters);
         }
-        self.fetch_anew(at, &fetch, Extent::between(file, bad, fetch.extent.end()), &waiters, out);
-        if let Some(stream) = self.streams.get_mut(fetch.stream) {
-            // Back to slow start.
-            stream.piece = 0;
+        let rest = Extent::between(file, bad, fetch.extent.end());
+        if called_off {
+            self.spare(&fetch, rest);
+        }
+        self.fetch_anew(at, &fetch, rest, &waiters, out);
+        if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|stream| stream.file == file) {
+            if called_off {
+                // Should it go on after all, it misses here, and has lost nothing.
+                stream.ahead = stream.ahead.min(bad).max(stream.next);
+            } else {
+                // Back to slow start.
+                stream.piece = 0;
+            }
         }
         self.forget_if_idle(file, out);
+    }
+
+    /// Books the blocks of `rest` that nobody has asked for meanwhile as called off: they are not wasted.
+    fn spare(&mut self, fetch: &Fetch, rest: Extent) {
+        for key in rest.keys() {
+            let Some(slot) = self.resident(key) else { continue };
+            if self.directory.frames.has(slot, flag::PREFETCHED) {
+                self.directory.frames.clear(slot, flag::PREFETCHED);
+                self.devices[fetch.device.index()].counters.called_off += 1;
+            }
+        }
     }
 
     /// The reads among `waiters` that want a block of `bad` have failed: they let go of their frames.
@@ -171,15 +202,21 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A fetch is over: its device and file have one fewer, and the device's head has moved (CP §2, D_seek). The order of
-    /// completions is the order of service, which a scheduler may have chosen.
+    /// A fetch is over: its device and file have one fewer.
     fn leave_device(&mut self, fetch: &Fetch) {
-        let block = self.setup.block_bytes;
-        let device: DeviceId = fetch.device;
-        let device = &mut self.devices[device.index()];
+        let device = &mut self.devices[fetch.device.index()];
         device.under_way = device.under_way.saturating_sub(1);
-        let Some(file) = self.files.get_mut(fetch.extent.file) else { return };
-        file.fetches -= 1;
+        if let Some(file) = self.files.get_mut(fetch.extent.file) {
+            file.fetches -= 1;
+        }
+    }
+
+    /// The device has served a fetch, and its head has moved (CP §2, D_seek). The order of completions is the order of
+    /// service, which a scheduler may have chosen.
+    fn move_head(&mut self, fetch: &Fetch) {
+        let block = self.setup.block_bytes;
+        let device = &mut self.devices[fetch.device.index()];
+        let Some(file) = self.files.get(fetch.extent.file) else { return };
         let Some(place) = file.place(fetch.extent.start, block) else { return };
         if let Some(distance) = device.head.map(|head| head.abs_diff(place)).filter(|&distance| distance > 0) {
             let old = device.seek_distance;

@@ -15,12 +15,16 @@ use super::{Engine, Lease, State, Then, lease};
 use crate::arena::Segments;
 use crate::budget::BLOCK;
 use crate::retry::{ATTEMPTS, back_off};
-use crate::source::{Error, Fetch, Object, Result};
+use crate::source::{Error, Fetch, FetchId, Object, Result};
+
+/// What it takes to call a fetch off. Its file is closed by then and has forgotten its object.
+pub(super) type CallOff = (FetchId, Arc<dyn Object>);
 
 /// A fetch on its way, from the core's action to its `Arrived` or `Failed`.
 #[derive(Clone)]
 struct Errand {
     io: IoId,
+    id: FetchId,
     /// What the core wants.
     extent: Extent,
     /// The frames of its blocks.
@@ -35,6 +39,7 @@ struct Errand {
 
 enum Work {
     Fetch(Errand),
+    CallOff(CallOff),
     Finish(Then, Result<Lease>),
     /// The outcome of a fetch that a source answered while we were inside.
     Outcome(Errand, Result<()>),
@@ -72,8 +77,9 @@ impl Engine {
             Action::Fetch { io, extent, demand, .. } => {
                 let frames: Option<Arc<[FrameId]>> = extent.keys().map(|key| state.core.frame(key)).collect();
                 if let (Ok(object), Some(frames)) = (state.object(extent.file), frames) {
-                    let (demanded, asked) = (demand.len, 0..extent.len);
-                    work.push(Work::Fetch(Errand { io, extent, frames, demanded, asked, attempt: 0, object }));
+                    let (id, demanded, asked) = (FetchId::unique(), demand.len, 0..extent.len);
+                    state.under_way.insert(io, (id, Arc::clone(&object)));
+                    work.push(Work::Fetch(Errand { io, id, extent, frames, demanded, asked, attempt: 0, object }));
                 } else {
                     // Closed meanwhile: only a prefetch can meet this.
                     let kind = EventKind::Failed { io, valid: 0, error: libc::ESTALE };
@@ -81,6 +87,7 @@ impl Engine {
                     state.handle(Event { at, kind });
                 }
             }
+            Action::CallOff { io } => work.extend(state.under_way.get(&io).cloned().map(Work::CallOff)),
             Action::Ready { read } => {
                 let Some(pending) = state.reads[read.index()].take() else { return };
                 let result = match lease::runs(state, pending.extent) {
@@ -116,6 +123,8 @@ impl Engine {
         while let Some((engine, work)) = QUEUE.with_borrow_mut(|queue| queue.as_mut().and_then(VecDeque::pop_front)) {
             match work {
                 Work::Fetch(errand) => engine.fetch(errand),
+                // If another thread has still to ask the source, this comes too early and is lost: the fetch runs.
+                Work::CallOff((fetch, object)) => object.call_off(fetch),
                 Work::Finish(then, result) => then(result),
                 Work::Outcome(errand, outcome) => engine.fetched(errand, outcome),
             }
@@ -134,12 +143,12 @@ impl Engine {
         let len = buffer.len().min(usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX));
         let engine = Arc::clone(self);
         let object = Arc::clone(&errand.object);
-        let urgent = errand.demanded > 0;
+        let (id, urgent) = (errand.id, errand.demanded > 0);
         let done = Box::new(move |buffer: Segments, outcome| {
             drop(buffer);
             engine.work(vec![Work::Outcome(errand, outcome)]);
         });
-        object.fetch(Fetch { offset, buffer, len, urgent, done });
+        object.fetch(Fetch { id, offset, buffer, len, urgent, done });
     }
 
     /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked again, for the

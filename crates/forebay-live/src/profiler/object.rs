@@ -10,7 +10,7 @@ use forebay_device::Profile;
 use super::measure::{self, Plan};
 use super::{Probe, ProfileError};
 use crate::arena::Segments;
-use crate::source::{Error, Fetch, Kind, Object, Result as SourceResult, Source};
+use crate::source::{Error, Fetch, FetchId, Kind, Object, Result as SourceResult, Source};
 
 /// Files whose size is asked for, at most: over a network each is a request.
 const LOOKS: usize = 64;
@@ -63,7 +63,7 @@ impl SourceProbe {
             // Nobody listens any more if another read failed.
             let _ = sender.send(outcome.map(|()| begin.elapsed().as_nanos() as u64));
         });
-        object.fetch(Fetch { offset, buffer, len, urgent: true, done });
+        object.fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent: true, done });
     }
 }
 

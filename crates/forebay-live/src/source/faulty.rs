@@ -32,7 +32,7 @@ use std::time::Duration;
 use forebay_core::DeviceCost;
 use parking_lot::Mutex;
 
-use super::{Attributes, Entry, Error, Fetch, Object, Result, Run, Source, Space, Version};
+use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
 use delay::Timer;
 
 /// Which faults to make, and how often. Probabilities are between 0 and 1.
@@ -290,17 +290,26 @@ impl Object for FaultyObject {
             }
         }
     }
+
+    /// What is being delayed goes on.
+    fn call_off(&self, fetch: FetchId) {
+        self.inner.call_off(fetch);
+    }
 }
 
 /// A fetch that reads only `part` bytes, tells `error`, and spoils the rest of its buffer, so that nobody relies on it.
 fn shortened(fetch: Fetch, part: usize, error: Error) -> Fetch {
-    let Fetch { offset, buffer, len, urgent, done } = fetch;
-    let spoil = move |mut buffer: crate::arena::Segments, _| {
+    let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+    let spoil = move |mut buffer: crate::arena::Segments, outcome| {
+        let error = match outcome {
+            Err(Error::CalledOff) => Error::CalledOff,
+            _ => error,
+        };
         let rest = buffer.len() - part;
         buffer.write(part, &vec![0xA5; rest]);
         done(buffer, Err(error));
     };
-    Fetch { offset, buffer, len: len.min(part), urgent, done: Box::new(spoil) }
+    Fetch { id, offset, buffer, len: len.min(part), urgent, done: Box::new(spoil) }
 }
 
 #[cfg(test)]

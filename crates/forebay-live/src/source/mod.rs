@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use forebay_core::DeviceCost;
@@ -43,6 +44,9 @@ pub enum Error {
         /// The errno that says why.
         errno: i32,
     },
+    /// Nobody needed it any more ([`Object::call_off`]).
+    #[error("called off")]
+    CalledOff,
     /// The storage failed; trying again may help.
     #[error("{name}: {reason}")]
     Storage {
@@ -61,6 +65,7 @@ impl Error {
             Error::Denied(_) => libc::EACCES,
             Error::Stale(_) => libc::ESTALE,
             Error::Refused { errno, .. } => *errno,
+            Error::CalledOff => libc::ECANCELED,
             Error::Storage { .. } => libc::EIO,
         }
     }
@@ -204,10 +209,29 @@ pub trait Object: Send + Sync + 'static {
     }
     /// Starts to read. `fetch.done` is called exactly once, from any thread, possibly before this returns.
     fn fetch(&self, fetch: Fetch);
+    /// Nobody needs the fetch of that name any more: if the storage has not begun with it, it is to be finished with
+    /// [`Error::CalledOff`], from any thread, possibly before this returns. Otherwise, and if there is none of that name
+    /// (any more), nothing happens. What has no queue has nothing to do.
+    fn call_off(&self, _fetch: FetchId) {}
+}
+
+/// The name of a fetch: no other one of this process has it, so that engines can share a store. When a failed fetch is
+/// repeated it keeps its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FetchId(u64);
+
+impl FetchId {
+    /// A name that no fetch has yet.
+    pub fn unique() -> FetchId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        FetchId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// A read under way: `buffer.len()` bytes of the object from `offset`, which is a multiple of the block size.
 pub struct Fetch {
+    /// What it is called off by.
+    pub id: FetchId,
     /// The first byte.
     pub offset: u64,
     /// Where the bytes go. Its length is the number of bytes wanted rounded up to whole blocks; the end of the object may come

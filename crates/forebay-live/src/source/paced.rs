@@ -24,7 +24,7 @@ use forebay_device::scheduler::Scheduler;
 use forebay_device::{DeviceQueue, Model, Queue, Request};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::{Attributes, Entry, Fetch, Object, Result, Run, Source, Space, Version};
+use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
 use crate::arena::Segments;
 
 /// The last stretch before a completion is spun through: threads wake up tens of microseconds late.
@@ -50,7 +50,7 @@ impl PacedSource {
         let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
         let (capacity, cost) = (model.capacity(), faster(model.cost(), speed));
         let queue = DeviceQueue::new(model, scheduler);
-        let state = State { queue, waiting: HashMap::new(), next: 0, closing: false };
+        let state = State { queue, waiting: HashMap::new(), closing: false };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
@@ -141,10 +141,17 @@ impl Object for PacedObject {
     fn fetch(&self, fetch: Fetch) {
         let shared = Arc::clone(&self.pacer.0);
         let start = self.place.saturating_add(fetch.offset);
-        let id = shared.submit(Request { start, len: fetch.len as u64 });
-        let Fetch { offset, buffer, len, urgent, done } = fetch;
-        let arrived = move |buffer, outcome| shared.arrived(id, Delivery { done, buffer, outcome });
-        self.inner.fetch(Fetch { offset, buffer, len, urgent, done: Box::new(arrived) });
+        shared.submit(fetch.id.0, Request { start, len: fetch.len as u64 });
+        let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+        let arrived = move |buffer, outcome| shared.arrived(id.0, Delivery { done, buffer, outcome });
+        self.inner.fetch(Fetch { id, offset, buffer, len, urgent, done: Box::new(arrived) });
+    }
+
+    /// If the modelled device has not begun with it. Its bytes may be here by then: they don't count.
+    fn call_off(&self, fetch: FetchId) {
+        if self.pacer.0.call_off(fetch.0) {
+            self.inner.call_off(fetch);
+        }
     }
 }
 
@@ -167,8 +174,8 @@ struct Shared {
 
 struct State {
     queue: DeviceQueue,
+    /// By the number of the fetch's name.
     waiting: HashMap<u64, Waiting>,
-    next: u64,
     closing: bool,
 }
 
@@ -180,6 +187,8 @@ enum Waiting {
     Bytes,
     /// Its bytes have come.
     Time(Delivery),
+    /// It was called off; whoever brings its bytes still has its buffer.
+    CalledOff,
 }
 
 /// An outcome, and whom to tell.
@@ -200,7 +209,8 @@ impl State {
     fn due(&mut self, id: u64) -> Option<Delivery> {
         match self.waiting.remove(&id)? {
             Waiting::Time(delivery) => Some(delivery),
-            Waiting::Both | Waiting::Bytes => {
+            // (What was called off has no time to come.)
+            Waiting::Both | Waiting::Bytes | Waiting::CalledOff => {
                 self.waiting.insert(id, Waiting::Bytes);
                 None
             }
@@ -209,28 +219,43 @@ impl State {
 }
 
 impl Shared {
-    fn submit(&self, request: Request) -> u64 {
+    fn submit(&self, id: u64, request: Request) {
         let mut state = self.state.lock();
-        let id = state.next;
-        state.next += 1;
         state.waiting.insert(id, Waiting::Both);
         let before = state.queue.next_completion();
         state.queue.submit(self.clock.now(), id, request);
         if state.queue.next_completion() != before {
             self.wake.notify_one();
         }
-        id
     }
 
-    fn arrived(&self, id: u64, delivery: Delivery) {
+    fn arrived(&self, id: u64, mut delivery: Delivery) {
         let mut state = self.state.lock();
-        if let Some(Waiting::Both) = state.waiting.get(&id) {
-            state.waiting.insert(id, Waiting::Time(delivery));
-            return;
+        match state.waiting.remove(&id) {
+            Some(Waiting::Both) => {
+                state.waiting.insert(id, Waiting::Time(delivery));
+                return;
+            }
+            Some(Waiting::CalledOff) => delivery.outcome = Err(Error::CalledOff),
+            Some(Waiting::Bytes | Waiting::Time(_)) | None => {}
         }
-        state.waiting.remove(&id);
         drop(state);
         delivery.deliver();
+    }
+
+    /// Takes a fetch back from the device. `false`, and nothing happens, if it has begun with it.
+    fn call_off(&self, id: u64) -> bool {
+        let mut state = self.state.lock();
+        if !state.queue.cancel(self.clock.now(), id) {
+            return false;
+        }
+        let waiting = state.waiting.insert(id, Waiting::CalledOff);
+        if let Some(Waiting::Time(delivery)) = waiting {
+            state.waiting.remove(&id);
+            drop(state);
+            Delivery { outcome: Err(Error::CalledOff), ..delivery }.deliver();
+        }
+        true
     }
 
     /// The pacer thread.
@@ -288,151 +313,4 @@ impl Clock {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc::{Receiver, channel};
-
-    use forebay_device::device;
-    use forebay_device::scheduler::{Elevator, Noop};
-
-    use super::*;
-    use crate::source::memory::{MemorySource, pattern};
-
-    /// Long enough for any machine; a test that waits so long has failed.
-    const LONG: Duration = Duration::from_secs(60);
-
-    fn paced(inner: MemorySource, name: &str, speed: f64) -> PacedSource {
-        let model = device(name).unwrap().build(1).unwrap();
-        PacedSource::new(Arc::new(inner), model, Box::<Elevator>::default(), speed).unwrap()
-    }
-
-    fn fetch(object: &dyn Object, offset: u64, len: usize) -> Receiver<(Vec<u8>, Result<()>)> {
-        let (sender, receiver) = channel();
-        let done = Box::new(move |buffer: Segments, outcome| {
-            let _ = sender.send((buffer.to_vec()[..len].to_vec(), outcome));
-        });
-        object.fetch(Fetch { offset, buffer: Segments::own(len), len, urgent: true, done });
-        receiver
-    }
-
-    #[test]
-    fn every_fetch_brings_its_bytes_once() {
-        let names = ["a", "b/c", "d"];
-        let source = paced(MemorySource::of(&names, 1 << 20), "ibm-10k", 1000.0);
-        let objects = names.map(|name| source.open(Path::new(name)).unwrap());
-        let mut random = Random::new(3);
-        let pending: Vec<_> = (0..300)
-            .map(|i| {
-                let (object, offset) = (&objects[i % 3], random.below(200) * 4096);
-                (names[i % 3], offset, fetch(&**object, offset, 4096 * (1 + i % 8)))
-            })
-            .collect();
-        for (i, (name, offset, receiver)) in pending.into_iter().enumerate() {
-            let (bytes, outcome) = receiver.recv_timeout(LONG).unwrap();
-            outcome.unwrap();
-            assert_eq!(bytes, pattern(name, offset, 4096 * (1 + i % 8)));
-            assert!(receiver.recv_timeout(LONG).is_err(), "done is called once and dropped");
-        }
-    }
-
-    #[test]
-    fn nothing_comes_before_its_time() {
-        let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);
-        let object = source.open(Path::new("a")).unwrap();
-        let start = Moment::now();
-        for block in [200, 100, 0] {
-            let (_, outcome) = fetch(&*object, block * 4096, 4096).recv_timeout(LONG).unwrap();
-            outcome.unwrap();
-        }
-        // At least the arm's way to the file (a tenth of the disk away, or this test needs another name) and some turning.
-        let model = source.cost().unwrap();
-        let place = object.layout()[0].at_byte;
-        assert!(place > model.capacity / 10, "{place}");
-        assert!(start.elapsed() > Duration::from_millis(4), "{:?}", start.elapsed());
-    }
-
-    #[test]
-    fn errors_come_through() {
-        let inner = MemorySource::of(&["a"], 8192).failing();
-        let source = paced(inner, "ssd", 1.0);
-        let (_, outcome) = fetch(&*source.open(Path::new("a")).unwrap(), 0, 4096).recv_timeout(LONG).unwrap();
-        assert!(outcome.unwrap_err().is_transient());
-        assert!(source.open(Path::new("b")).is_err());
-    }
-
-    /// At a millionth of its pace nothing would come for hours.
-    #[test]
-    fn dropping_the_source_delivers_what_is_under_way() {
-        let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1e-6);
-        let object = source.open(Path::new("a")).unwrap();
-        let pending: Vec<_> = (0..20).map(|i| fetch(&*object, i * 4096, 4096)).collect();
-        assert!(pending[0].recv_timeout(Duration::from_millis(20)).is_err(), "it is not due");
-        drop((source, object));
-        for receiver in pending {
-            receiver.recv_timeout(LONG).unwrap().1.unwrap();
-        }
-    }
-
-    #[test]
-    fn bytes_that_come_late_are_delivered_when_they_come() {
-        let (inner, held) = MemorySource::of(&["a"], 8192).holding();
-        let source = paced(inner, "ssd", 1e6);
-        let object = source.open(Path::new("a")).unwrap();
-        let receivers = [fetch(&*object, 0, 4096), fetch(&*object, 4096, 4096)];
-        assert!(receivers[0].recv_timeout(Duration::from_millis(20)).is_err());
-        held.lock().pop().unwrap()();
-        receivers[1].recv_timeout(LONG).unwrap().1.unwrap();
-        // The last one comes after the source is gone.
-        drop((source, object));
-        assert!(receivers[0].recv_timeout(Duration::from_millis(20)).is_err());
-        held.lock().pop().unwrap()();
-        receivers[0].recv_timeout(LONG).unwrap().1.unwrap();
-    }
-
-    #[test]
-    fn places_are_spread_and_stay() {
-        let names: Vec<String> = (0..200).map(|i| format!("dir/{i}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let layouts = |source: &PacedSource| -> Vec<u64> {
-            let at = |name: &&str| source.open(Path::new(name)).unwrap().layout()[0].at_byte;
-            names.iter().map(at).collect()
-        };
-        let source = paced(MemorySource::of(&names, 4096), "ibm-10k", 1.0);
-        let places = layouts(&source);
-        assert_eq!(places, layouts(&paced(MemorySource::of(&names, 4096), "ibm-10k", 1.0)));
-        let capacity = source.cost().unwrap().capacity;
-        for quarter in 0..4 {
-            let inside = places.iter().filter(|&&p| p >= capacity / 4 * quarter && p < capacity / 4 * (quarter + 1));
-            assert!((25..80).contains(&inside.count()), "{places:?}");
-        }
-        let store = paced(MemorySource::of(&["a"], 4096), "object-store", 1.0);
-        assert_eq!(store.open(Path::new("a")).unwrap().layout(), []);
-    }
-
-    #[test]
-    fn haste_leaves_the_competitive_depth_as_it_is() {
-        let at = |speed| paced(MemorySource::of(&["a"], 4096), "ibm-10k", speed).cost().unwrap();
-        let (one, ten) = (at(1.0), at(10.0));
-        let distance = one.mean_distance();
-        assert!(one.switch_cost(distance).abs_diff(ten.switch_cost(distance) * 10) < 20);
-        assert!(one.competitive_depth(distance, 0).abs_diff(ten.competitive_depth(distance, 0)) < 100);
-    }
-
-    /// Completions keep the order of the model's queue, whatever the inner source does.
-    #[test]
-    fn the_order_is_the_models() {
-        let model = device("ibm-10k").unwrap().build(1).unwrap();
-        let inner = Arc::new(MemorySource::of(&["a"], 1 << 20));
-        let source = PacedSource::new(inner, model, Box::<Noop>::default(), 500.0).unwrap();
-        let object = source.open(Path::new("a")).unwrap();
-        let (sender, receiver) = channel();
-        for i in 0..100u64 {
-            let sender = sender.clone();
-            let done = Box::new(move |_, _| sender.send(i).unwrap());
-            let fetch =
-                Fetch { offset: (i * 37 % 200) * 4096, buffer: Segments::own(4096), len: 4096, urgent: false, done };
-            object.fetch(fetch);
-        }
-        let order: Vec<u64> = (0..100).map(|_| receiver.recv_timeout(LONG).unwrap()).collect();
-        assert!(order.is_sorted(), "{order:?}");
-    }
-}
+mod tests;

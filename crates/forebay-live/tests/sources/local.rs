@@ -12,7 +12,7 @@ use crate::{fetch, read_all};
 use forebay_live::arena::{Arena, Segments};
 use forebay_live::io::{Pool, Read, Reader, Ring};
 use forebay_live::source::local::LocalSource;
-use forebay_live::source::{Error, Fetch, Kind, Source};
+use forebay_live::source::{Error, Fetch, FetchId, Kind, Source};
 use forebay_testkit::trees::{ATTRIBUTE, OddTree, SPARSE, content};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -80,7 +80,7 @@ fn scattered_frames_are_filled_in_order() {
         assert_eq!(buffer.parts().len(), 3000);
         let (send, receive) = channel();
         let done = Box::new(move |buffer: Segments, outcome| send.send((buffer.to_vec(), outcome)).unwrap());
-        object.fetch(Fetch { offset: 0, buffer, len: bytes.len(), urgent: true, done });
+        object.fetch(Fetch { id: FetchId::unique(), offset: 0, buffer, len: bytes.len(), urgent: true, done });
         let (got, outcome) = receive.recv().unwrap();
         outcome.unwrap();
         assert!(got[..bytes.len()] == bytes[..]);
@@ -299,7 +299,14 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
             let (object, send) = (Arc::clone(&object), send.clone());
             std::thread::spawn(move || {
                 let done = Box::new(move |buffer: Segments, outcome| send.send((buffer.to_vec(), outcome)).unwrap());
-                object.fetch(Fetch { offset: 0, buffer: Segments::own(300_000), len: 300_000, urgent: false, done });
+                object.fetch(Fetch {
+                    id: FetchId::unique(),
+                    offset: 0,
+                    buffer: Segments::own(300_000),
+                    len: 300_000,
+                    urgent: false,
+                    done,
+                });
             });
         }
         drop(send);
@@ -310,7 +317,14 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
             assert!(got[..300_000] == bytes[..], "{} direct={direct}", reader.name());
         }
         let done = Box::new(|_: Segments, _| panic!("on purpose: a receiver that panics"));
-        object.fetch(Fetch { offset: 0, buffer: Segments::own(4096), len: 4096, urgent: true, done });
+        object.fetch(Fetch {
+            id: FetchId::unique(),
+            offset: 0,
+            buffer: Segments::own(4096),
+            len: 4096,
+            urgent: true,
+            done,
+        });
         assert!(fetch(&*object, 0, 300_000).unwrap() == bytes);
     }
 }

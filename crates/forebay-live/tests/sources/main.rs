@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 
 use forebay_live::arena::Segments;
-use forebay_live::source::{Fetch, Object, Result, Source};
+use forebay_live::source::{Fetch, FetchId, Object, Result, Source};
 
 /// `len` bytes from `offset`, which is a multiple of the block size.
 pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {
@@ -18,7 +18,7 @@ pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<
     let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
         let _ = send.send(outcome.map(|()| buffer.to_vec()));
     });
-    object.fetch(Fetch { offset, buffer: Segments::own(len), len, urgent: true, done });
+    object.fetch(Fetch { id: FetchId::unique(), offset, buffer: Segments::own(len), len, urgent: true, done });
     let mut bytes = receive.recv().expect("every fetch is finished")?;
     bytes.truncate(len);
     Ok(bytes)

@@ -12,7 +12,7 @@ use crate::{fetch, read_all};
 use forebay_live::arena::Segments;
 use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::uri::open_source;
-use forebay_live::source::{Error, Fetch, Kind, Source};
+use forebay_live::source::{Error, Fetch, FetchId, Kind, Source};
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::need;
 use forebay_testkit::s3::S3;
@@ -100,10 +100,53 @@ fn random_ranges_many_at_once_read_as_they_are() {
             assert!(buffer.to_vec()[..want.len()] == want[..]);
             send.send(()).unwrap();
         });
-        object.fetch(Fetch { offset: offset as u64, buffer: Segments::own(len), len, urgent: i % 3 == 0, done });
+        object.fetch(Fetch {
+            id: FetchId::unique(),
+            offset: offset as u64,
+            buffer: Segments::own(len),
+            len,
+            urgent: i % 3 == 0,
+            done,
+        });
     }
     drop((send, object, source));
     assert_eq!(receive.iter().count(), 100, "fetches outlive their source");
+}
+
+/// The first has the only connection, and keeps it until it is let go.
+#[test]
+fn what_waits_for_a_connection_can_be_called_off() {
+    let store = Arc::new(InMemory::new());
+    let bytes = content(9, 400_000);
+    crate::block_on(store.put(&Key::from("object"), bytes.clone().into())).unwrap();
+    let source = StoreSource::new("memory", store, None, Key::ROOT, 1).unwrap();
+    let object = source.open(Path::new("object")).unwrap();
+    let names = [0; 7].map(|_| FetchId::unique());
+    let (send, receive) = channel();
+    let (let_go, gone) = channel::<()>();
+    let mut gone = Some(gone);
+    for (i, &id) in names.iter().enumerate() {
+        let (send, gone, want) = (send.clone(), gone.take(), bytes[i * 40_960..][..40_960].to_vec());
+        let done = Box::new(move |buffer: Segments, outcome: forebay_live::source::Result<()>| {
+            assert!(outcome.is_err() || buffer.to_vec()[..want.len()] == want[..]);
+            send.send((i, outcome)).unwrap();
+            let _ = gone.map(|gone| gone.recv());
+        });
+        let (offset, buffer) = (i as u64 * 40_960, Segments::own(40_960));
+        object.fetch(Fetch { id, offset, buffer, len: 40_960, urgent: i == 4, done });
+    }
+    drop(send);
+    let (first, outcome) = receive.recv().unwrap();
+    assert!(first == 0 && outcome.is_ok());
+    for i in [0, 2, 4, 5, 2] {
+        object.call_off(names[i]);
+    }
+    object.call_off(FetchId::unique());
+    let ended: Vec<_> = receive.try_iter().map(|(i, outcome)| (i, matches!(outcome, Err(Error::CalledOff)))).collect();
+    assert_eq!(ended, [(2, true), (4, true), (5, true)]);
+    drop(let_go);
+    let rest: Vec<_> = receive.iter().map(|(i, outcome)| (i, outcome.is_ok())).collect();
+    assert_eq!(rest, [(1, true), (3, true), (6, true)]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::gate::Gate;
 use super::runtime::Shared;
 use super::{refusal, version};
 use crate::arena::Segments;
-use crate::source::{Error, Fetch, Object, Result, Version};
+use crate::source::{Error, Fetch, FetchId, Object, Result, Version};
 
 /// One version of an object.
 pub(super) struct StoreObject {
@@ -50,11 +50,13 @@ impl Object for StoreObject {
 
     fn fetch(&self, fetch: Fetch) {
         let (request, runtime) = (Arc::clone(&self.request), self.runtime.clone());
-        let urgent = fetch.urgent;
+        let (id, urgent) = (fetch.id, fetch.urgent);
         let pending = Pending { fetch: Some(fetch), name: request.name.clone() };
         self.gate.enter(
+            id,
             urgent,
             Box::new(move |turn| {
+                let Some(turn) = turn else { return pending.finish(Err(Error::CalledOff)) };
                 let task = async move {
                     request.answer(pending).await;
                     drop(turn);
@@ -62,6 +64,10 @@ impl Object for StoreObject {
                 runtime.start(task);
             }),
         );
+    }
+
+    fn call_off(&self, fetch: FetchId) {
+        self.gate.call_off(fetch);
     }
 }
 

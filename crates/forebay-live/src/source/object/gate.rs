@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Something that may begin, and holds its [`Turn`] until it is over.
-type Start = Box<dyn FnOnce(Turn) + Send>;
+use crate::source::FetchId;
+
+/// Something that may begin, and holds its [`Turn`] until it is over; without one it was called off.
+type Start = Box<dyn FnOnce(Option<Turn>) + Send>;
+
+/// Who waits, in order.
+type Line = VecDeque<(FetchId, Start)>;
 
 /// A bound, and who waits for it.
 pub(super) struct Gate {
@@ -15,8 +20,8 @@ pub(super) struct Gate {
 
 struct State {
     free: usize,
-    urgent: VecDeque<Start>,
-    rest: VecDeque<Start>,
+    urgent: Line,
+    rest: Line,
 }
 
 /// Leave to be under way; dropping it lets the next one in.
@@ -25,21 +30,35 @@ pub(super) struct Turn(Arc<Gate>);
 impl Gate {
     /// A gate for `width` at once, at least one.
     pub(super) fn new(width: usize) -> Arc<Gate> {
-        let state = State { free: width.max(1), urgent: VecDeque::new(), rest: VecDeque::new() };
+        let state = State { free: width.max(1), urgent: Line::new(), rest: Line::new() };
         Arc::new(Gate { state: Mutex::new(state) })
     }
 
     /// Calls `start` as soon as there is room: now, or from the thread that makes room.
-    pub(super) fn enter(self: &Arc<Self>, urgent: bool, start: Start) {
+    pub(super) fn enter(self: &Arc<Self>, id: FetchId, urgent: bool, start: Start) {
         {
             let mut state = self.state.lock();
             if state.free == 0 {
                 let queue = if urgent { &mut state.urgent } else { &mut state.rest };
-                return queue.push_back(start);
+                return queue.push_back((id, start));
             }
             state.free -= 1;
         }
-        start(Turn(Arc::clone(self)));
+        start(Some(Turn(Arc::clone(self))));
+    }
+
+    /// Calls off who still waits.
+    pub(super) fn call_off(&self, id: FetchId) {
+        let mut state = self.state.lock();
+        let State { urgent, rest, .. } = &mut *state;
+        let found = [rest, urgent].into_iter().find_map(|line| {
+            let place = line.iter().position(|(other, _)| *other == id)?;
+            line.remove(place)
+        });
+        drop(state);
+        if let Some((_, start)) = found {
+            start(None);
+        }
     }
 }
 
@@ -47,12 +66,12 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         let next = state.urgent.pop_front().or_else(|| state.rest.pop_front());
-        let Some(next) = next else {
+        let Some((_, next)) = next else {
             state.free += 1;
             return;
         };
         drop(state);
-        next(Turn(Arc::clone(&self.0)));
+        next(Some(Turn(Arc::clone(&self.0))));
     }
 }
 
@@ -67,6 +86,7 @@ mod tests {
         for (name, urgent) in [(0, false), (1, false), (2, false), (3, true), (4, false), (5, true)] {
             let (turns, order) = (Arc::clone(&turns), Arc::clone(&order));
             gate.enter(
+                FetchId::unique(),
                 urgent,
                 Box::new(move |turn| {
                     order.lock().push(name);
@@ -81,5 +101,30 @@ mod tests {
         }
         assert_eq!(*order.lock(), [0, 1, 3, 5, 2, 4]);
         assert_eq!(gate.state.lock().free, 2);
+    }
+
+    #[test]
+    fn only_who_waits_is_called_off_and_the_others_come_in() {
+        let gate = Gate::new(1);
+        let names = [0; 4].map(|_| FetchId::unique());
+        let (turns, calls) = (Arc::new(Mutex::new(VecDeque::new())), Arc::new(Mutex::new(Vec::new())));
+        for (i, name) in names.into_iter().enumerate() {
+            let (turns, calls) = (Arc::clone(&turns), Arc::clone(&calls));
+            let start = move |turn: Option<Turn>| {
+                calls.lock().push((i, turn.is_some()));
+                turns.lock().extend(turn);
+            };
+            gate.enter(name, i == 2, Box::new(start));
+        }
+        for name in [names[0], names[1], names[2], names[1], FetchId::unique()] {
+            gate.call_off(name);
+        }
+        assert_eq!(*calls.lock(), [(0, true), (1, false), (2, false)]);
+        let first = turns.lock().pop_front();
+        drop(first);
+        assert_eq!(calls.lock().last(), Some(&(3, true)));
+        let last = turns.lock().pop_front();
+        drop(last);
+        assert_eq!(gate.state.lock().free, 1);
     }
 }
