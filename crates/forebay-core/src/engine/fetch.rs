@@ -149,6 +149,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if self.directory.frames.pins(slot) > 0 {
                 Self::append(&mut runs, key);
             } else {
+                // Until now its owner was the fetch.
+                self.directory.frames.set_owner(slot, old.stream);
                 self.directory.release(slot);
                 self.book_release(slot, out);
             }
