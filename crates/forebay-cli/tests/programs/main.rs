@@ -1,6 +1,7 @@
 //! Unmodified programs on real mounts of the real command: what they read is what is in the source, whatever happens to
 //! the source, to memory or to the process.
 
+mod bytes;
 mod memory;
 
 use std::ffi::OsStr;

@@ -143,7 +143,11 @@ fn within_the_budget(what: &str, source: &[&str], files: usize) {
     let watch = Watch::start(mount.running.id());
     read_all(mount.path(), files);
     let most = watch.end();
-    println!("{what}: {:.1} MiB idle, {:.1} MiB with {files} streams", idle as f64 / MIB as f64, most as f64 / MIB as f64);
+    println!(
+        "{what}: {:.1} MiB idle, {:.1} MiB with {files} streams",
+        idle as f64 / MIB as f64,
+        most as f64 / MIB as f64
+    );
     assert!(most <= BUDGET + SLACK, "{what}: {} KiB resident", most >> 10);
     assert!(most > BUDGET / 2, "{what}: the budget is there to be used");
 }
