@@ -3,6 +3,7 @@
 
 mod bytes;
 mod memory;
+mod tools;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
