@@ -1,6 +1,6 @@
 //! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use forebay_fuse::MountOptions;
 use forebay_live::engine::{Config, Engine};
 use forebay_live::source::Source;
 use forebay_live::source::paced::PacedSource;
-use forebay_live::source::uri::open_source;
+use forebay_live::source::uri::{self, Place, open_source};
 use forebay_live::tree::{Branch, Tree};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -75,6 +75,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         costs.push(storage::cost(arg, &source));
         branches.push(Branch { name: name.map(Into::into), source, device });
     }
+    sources.iter().try_for_each(|arg| outside(arg, point))?;
     let config = Config { memory: options.memory.bytes(), policy: options.policy, record: options.record.clone() };
     let engine = Engine::start(config, costs).map_err(Failure::input)?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
@@ -86,6 +87,21 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || mounted.wait().map_err(Failure::run)),
     })
+}
+
+/// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.
+/// Compares paths without links: a folder that is mounted at two places is not known again.
+fn outside(arg: &OsStr, point: &Path) -> Result<(), Failure> {
+    let Ok((_, Place::Folder(folder))) = uri::parse(arg) else { return Ok(()) };
+    match (folder.canonicalize(), point.canonicalize()) {
+        (Ok(folder), Ok(point)) if point != folder && point.starts_with(&folder) => Err(Failure::input(format!(
+            "{}: lies inside the source {}, which would contain itself; mount on a folder outside it",
+            point.display(),
+            folder.display()
+        ))),
+        // What is missing is said by who needs it.
+        _ => Ok(()),
+    }
 }
 
 /// A source at the pace of a modelled device, in real time.

@@ -2,7 +2,11 @@
 //! the source, to memory or to the process.
 
 mod bytes;
+mod changes;
+mod life;
 mod memory;
+mod refusals;
+mod several;
 mod tools;
 
 use std::ffi::OsStr;

@@ -1,0 +1,145 @@
+//! Files that change under a mount while many programs read them: who reads one whole has read one version.
+//!
+//! Every eight bytes say the version and the offset, so a mixture shows. Each version is written by one call, a moment
+//! after the last: on file systems of disks reads past the page cache don't see half of a call. The files lie in
+//! the build's folder, since `/tmp` may be in memory, where they do.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use forebay_testkit::mounts;
+use forebay_testkit::need;
+use forebay_testkit::s3::{BUCKET, S3};
+use rustix::io::Errno;
+
+use crate::{Mount, eventually, text};
+
+/// Words in a file.
+const WORDS: u64 = 40_000;
+
+/// How many versions follow the first.
+const VERSIONS: u64 = 25;
+
+/// Longer than a tick of any kernel's clock, by which versions are told apart.
+const MOMENT: Duration = Duration::from_millis(25);
+
+fn content(version: u64, words: u64) -> Vec<u8> {
+    (0..words).flat_map(|word| (version << 32 | word).to_le_bytes()).collect()
+}
+
+/// The version that all words of a file agree on, or `None` if the file is empty.
+fn version(bytes: &[u8]) -> Option<u64> {
+    assert_eq!(bytes.len() % 8, 0, "half a word");
+    let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    let first = words.clone().next()? >> 32;
+    for (at, word) in words.enumerate() {
+        assert_eq!((word >> 32, word & 0xFFFF_FFFF), (first, at as u64), "word {at} of a file of version {first}");
+    }
+    Some(first)
+}
+
+/// Many readers read the file again and again while `change` makes each version of it. A reader may be told that the
+/// version it reads is gone, or that there is no file; nothing else. Returns how often somebody had a whole version.
+fn read_while(file: &Path, mut change: impl FnMut(u64)) -> usize {
+    let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                let mut newest = 0;
+                while !over.load(Ordering::SeqCst) {
+                    match fs::read(file) {
+                        Ok(bytes) => {
+                            let version = version(&bytes).unwrap_or(newest);
+                            assert!(version >= newest, "version {version} after {newest}");
+                            newest = version;
+                            good.fetch_add(1, Ordering::SeqCst);
+                        }
+                        Err(error) => {
+                            let allowed = [Errno::NOENT, Errno::STALE].map(Errno::raw_os_error);
+                            assert!(error.raw_os_error().is_some_and(|errno| allowed.contains(&errno)), "{error}");
+                        }
+                    }
+                }
+            });
+        }
+        for version in 1..=VERSIONS {
+            std::thread::sleep(MOMENT);
+            change(version);
+        }
+        std::thread::sleep(MOMENT);
+        over.store(true, Ordering::SeqCst);
+    });
+    good.into_inner()
+}
+
+/// Changes a local file in some way, version by version.
+fn local(change: impl Fn(&Path, u64) -> io::Result<()>) {
+    if !mounts::possible() {
+        return;
+    }
+    let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let file = source.path().join("file");
+    fs::write(&file, content(0, WORDS)).expect("written");
+    let mount = Mount::start(&[text(source.path()), "--memory", "24MiB"]);
+    let here = mount.path().join("file");
+    let good = read_while(&here, |version| change(&file, version).expect("changed"));
+    assert!(good > 0, "nobody ever read anything");
+    // Once it is left alone, the last version is what there is.
+    eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+}
+
+#[test]
+fn rewritten_in_place() {
+    local(|file, version| File::options().write(true).open(file)?.write_all_at(&content(version, WORDS), 0));
+}
+
+#[test]
+fn replaced_by_renaming() {
+    local(|file, version| {
+        let new = file.with_extension("new");
+        fs::write(&new, content(version, WORDS))?;
+        fs::rename(new, file)
+    });
+}
+
+#[test]
+fn truncated_and_extended() {
+    local(|file, version| {
+        let handle = File::options().write(true).open(file)?;
+        handle.set_len(0)?;
+        std::thread::sleep(MOMENT);
+        handle.write_all_at(&content(version, WORDS - version * 1000), 0)?;
+        std::thread::sleep(MOMENT);
+        // A part of a version is a version of its own length.
+        handle.set_len(8 * (WORDS / 3 + version))
+    });
+}
+
+#[test]
+fn deleted_and_made_again() {
+    local(|file, version| {
+        fs::remove_file(file)?;
+        std::thread::sleep(MOMENT);
+        fs::write(file, content(version, WORDS + version))
+    });
+}
+
+#[test]
+fn replaced_in_an_object_store() {
+    if !mounts::possible() {
+        return;
+    }
+    let server = S3::start(&need!("versitygw")).expect("a server");
+    server.put("file", &content(0, WORDS)).expect("stored");
+    let bucket = format!("s3://{BUCKET}");
+    let mount =
+        Mount::start(&[&bucket, "--endpoint", &server.endpoint(), "--region", "us-east-1", "--memory", "32MiB"]);
+    let here = mount.path().join("file");
+    let good = read_while(&here, |version| server.put("file", &content(version, WORDS + version)).expect("stored"));
+    assert!(good > 0, "nobody ever read anything");
+    eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+}
