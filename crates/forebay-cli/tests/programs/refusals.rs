@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::mounts::{self, MountPoint, is_mounted};
@@ -96,12 +97,18 @@ fn an_unreadable_source() {
     if !mounts::possible() {
         return;
     }
-    if !rustix::process::geteuid().is_root() {
-        // As another user than root it is enough to have no permission oneself.
-        let (source, point) = (tempfile::tempdir().expect("a folder"), MountPoint::new().expect("a mount point"));
-        let locked = source.path().join("locked");
-        fs::create_dir(&locked).expect("a folder");
-        fs::set_permissions(&locked, fs::Permissions::from_mode(0)).expect("ours");
-        refused(forebay(&["mount", text(&locked), text(point.path())]), &point, &[text(&locked), "denied"]);
+    let (open, point) = (tempfile::tempdir().expect("a folder"), MountPoint::new().expect("a mount point"));
+    let (locked, program) = (open.path().join("locked"), open.path().join("forebay"));
+    fs::create_dir(&locked).expect("a folder");
+    fs::copy(env!("CARGO_BIN_EXE_forebay"), &program).expect("copied");
+    for (path, mode) in [(open.path(), 0o755), (&locked, 0o000)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
+    let mut command = Command::new(program);
+    command.args(["mount", text(&locked), text(point.path())]).env("FOREBAY_CONFIG", "/dev/null").stdin(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        // Root may read everything, nobody may not.
+        command.uid(65_534).gid(65_534).env_remove("HOME").env_remove("XDG_CACHE_HOME");
+    }
+    refused(command, &point, &[text(&locked), "denied"]);
 }
