@@ -7,8 +7,10 @@ use std::sync::Arc;
 use forebay_core::DeviceId;
 use forebay_device::scheduler::Elevator;
 use forebay_fuse::MountOptions;
-use forebay_live::engine::{Config, Engine};
+use forebay_live::budget::TooLittleMemory;
+use forebay_live::engine::{Config, Engine, StartError};
 use forebay_live::source::Source;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::paced::PacedSource;
 use forebay_live::source::uri::{self, Place, open_source};
 use forebay_live::tree::{Branch, Tree};
@@ -64,7 +66,9 @@ struct Served {
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
+    let (connections, reserved) = storage::connections(sources, options.memory.bytes());
     let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let stores = StoreOptions { connections, ..stores };
     let (mut branches, mut costs) = (Vec::new(), Vec::new());
     for (device, arg) in (0..).map(DeviceId).zip(sources) {
         let (name, source) = open_source(arg, &stores).map_err(Failure::input)?;
@@ -76,8 +80,10 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         branches.push(Branch { name: name.map(Into::into), source, device });
     }
     sources.iter().try_for_each(|arg| outside(arg, point))?;
-    let config = Config { memory: options.memory.bytes(), policy: options.policy, record: options.record.clone() };
-    let engine = Engine::start(config, costs).map_err(Failure::input)?;
+    // The engine gets what connections leave.
+    let memory = options.memory.bytes().saturating_sub(reserved);
+    let config = Config { memory, policy: options.policy, record: options.record.clone() };
+    let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     let what = tree.describe();
     let mounted = forebay_fuse::mount(Arc::new(tree), point, how(options, &what)).map_err(Failure::input)?;
@@ -87,6 +93,16 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || mounted.wait().map_err(Failure::run)),
     })
+}
+
+/// Why the engine did not start, in terms of the whole budget `given`, of which it got all but `reserved` bytes.
+fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
+    match error {
+        StartError::TooLittleMemory(TooLittleMemory { needed, .. }) => {
+            Failure::input(TooLittleMemory { given, needed: needed + reserved })
+        }
+        error => Failure::input(error),
+    }
 }
 
 /// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.

@@ -25,6 +25,12 @@ fn refused(mut command: Command, point: &MountPoint, expected: &[&str]) {
     assert!(!is_mounted(point.path()), "{command:?}");
 }
 
+/// How many MiB are needed, by the refusal of too few.
+fn needed(line: &str) -> u64 {
+    let needed = line.split("at least ").nth(1).and_then(|rest| rest.split(" MiB").next());
+    needed.and_then(|mib| mib.parse().ok()).unwrap_or_else(|| panic!("it does not say how much: {line}"))
+}
+
 #[test]
 fn mount_points_and_memory() {
     if !mounts::possible() {
@@ -53,8 +59,7 @@ fn mount_points_and_memory() {
     let output = mount(&[folder, here, "--memory", "1MiB"]).output().expect("it starts");
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}");
-    let needed = line.split("at least ").nth(1).and_then(|rest| rest.split(" MiB").next()).expect("it says how much");
-    let needed: u64 = needed.parse().expect("a number");
+    let needed = needed(&line);
     refused(mount(&[folder, here, "--memory", &format!("{}MiB", needed - 1)]), &point, &["too little memory"]);
     let enough = Mount::start(&[folder, "--memory", &format!("{needed}MiB")]);
     assert_eq!(fs::read(enough.path().join("file")).expect("readable"), b"content");
@@ -89,6 +94,15 @@ fn object_stores() {
     refused(mount("s3://no-such-bucket", &endpoint, &[]), &point, &["s3://no-such-bucket"]);
     let prefix = format!("{bucket}/no/such/prefix");
     refused(mount(&prefix, &endpoint, &[]), &point, &[&prefix]);
+    // What is enough for a store is said too, and is.
+    let store = ["mount", &bucket, here, "--endpoint", &endpoint, "--region", "us-east-1", "--memory"];
+    let output = forebay(&[&store[..], &["5MiB"]].concat()).output().expect("it starts");
+    let needed = needed(&String::from_utf8_lossy(&output.stderr));
+    refused(forebay(&[&store[..], &[&format!("{}MiB", needed - 1)]].concat()), &point, &["too little memory"]);
+    let memory = format!("{needed}MiB");
+    let enough = [&bucket, "--endpoint", &endpoint, "--region", "us-east-1", "--memory", &memory];
+    let enough = Mount::start(&enough);
+    assert_eq!(fs::read(enough.path().join("prefix/key")).expect("readable"), b"value");
     refused(mount("s4://bucket", &endpoint, &[]), &point, &["s4", "s3://", "gs://", "file://"]);
 }
 
