@@ -5,7 +5,7 @@
 //! the build's folder, since `/tmp` may be in memory, where they do.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,13 +16,17 @@ use forebay_testkit::need;
 use forebay_testkit::s3::{BUCKET, S3};
 use rustix::io::Errno;
 
-use crate::{Mount, eventually, text};
+use crate::{Mount, SetWhenDropped, eventually, text};
 
 /// Words in a file.
 const WORDS: u64 = 40_000;
 
 /// How many versions follow the first.
 const VERSIONS: u64 = 25;
+
+/// A policy, and how many of the twelve readers take longer than a version lives. Without looking ahead, and with no quick
+/// reader to bring the rest, each piece of a slow one is asked of the storage when its version may be gone.
+const READERS: [(&str, usize); 2] = [("competitive", 6), ("none+lru", 12)];
 
 /// Longer than a tick of any kernel's clock, by which versions are told apart.
 const MOMENT: Duration = Duration::from_millis(25);
@@ -42,16 +46,29 @@ fn version(bytes: &[u8]) -> Option<u64> {
     Some(first)
 }
 
+/// Reads a file over more than the life of a version.
+fn read_slowly(file: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes, mut piece) = (File::open(file)?, Vec::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(bytes),
+            got => bytes.extend_from_slice(&piece[..got]),
+        }
+        std::thread::sleep(MOMENT / 3);
+    }
+}
+
 /// Many readers read the file again and again while `change` makes each version of it. A reader may be told that the
-/// version it reads is gone, or that there is no file; nothing else. Returns how often somebody had a whole version.
-fn read_while(file: &Path, mut change: impl FnMut(u64)) -> usize {
+/// version it reads is gone, or that there is no file; nothing else.
+fn read_while(file: &Path, slow: usize, mut change: impl FnMut(u64)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| {
+        for reader in 0..12 {
+            let (over, good) = (&over, &good);
+            scope.spawn(move || {
                 let mut newest = 0;
                 while !over.load(Ordering::SeqCst) {
-                    match fs::read(file) {
+                    match if reader < slow { read_slowly(file) } else { fs::read(file) } {
                         Ok(bytes) => {
                             let version = version(&bytes).unwrap_or(newest);
                             assert!(version >= newest, "version {version} after {newest}");
@@ -66,14 +83,15 @@ fn read_while(file: &Path, mut change: impl FnMut(u64)) -> usize {
                 }
             });
         }
+        let _stop = SetWhenDropped(&over);
         for version in 1..=VERSIONS {
             std::thread::sleep(MOMENT);
             change(version);
         }
-        std::thread::sleep(MOMENT);
-        over.store(true, Ordering::SeqCst);
+        // Now that it is left alone there is time to read it.
+        let before = good.load(Ordering::SeqCst);
+        eventually("readers of the last version", || good.load(Ordering::SeqCst) > before + 24);
     });
-    good.into_inner()
 }
 
 /// Changes a local file in some way, version by version.
@@ -81,15 +99,16 @@ fn local(change: impl Fn(&Path, u64) -> io::Result<()>) {
     if !mounts::possible() {
         return;
     }
-    let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let file = source.path().join("file");
-    fs::write(&file, content(0, WORDS)).expect("written");
-    let mount = Mount::start(&[text(source.path()), "--memory", "24MiB"]);
-    let here = mount.path().join("file");
-    let good = read_while(&here, |version| change(&file, version).expect("changed"));
-    assert!(good > 0, "nobody ever read anything");
-    // Once it is left alone, the last version is what there is.
-    eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+    for (policy, slow) in READERS {
+        let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let file = source.path().join("file");
+        fs::write(&file, content(0, WORDS)).expect("written");
+        let mount = Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy]);
+        let here = mount.path().join("file");
+        read_while(&here, slow, |version| change(&file, version).expect("changed"));
+        // Once it is left alone, the last version is what there is.
+        eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+    }
 }
 
 #[test]
@@ -134,12 +153,14 @@ fn replaced_in_an_object_store() {
         return;
     }
     let server = S3::start(&need!("versitygw")).expect("a server");
-    server.put("file", &content(0, WORDS)).expect("stored");
-    let bucket = format!("s3://{BUCKET}");
-    let mount =
-        Mount::start(&[&bucket, "--endpoint", &server.endpoint(), "--region", "us-east-1", "--memory", "32MiB"]);
-    let here = mount.path().join("file");
-    let good = read_while(&here, |version| server.put("file", &content(version, WORDS + version)).expect("stored"));
-    assert!(good > 0, "nobody ever read anything");
-    eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+    let (bucket, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
+    for (policy, slow) in READERS {
+        server.put("file", &content(0, WORDS)).expect("stored");
+        let store = [&bucket, "--endpoint", &endpoint, "--region", "us-east-1"];
+        let mount = Mount::start(&[&store[..], &["--memory", "32MiB", "--policy", policy]].concat());
+        let here = mount.path().join("file");
+        let change = |version| server.put("file", &content(version, WORDS)).expect("stored");
+        read_while(&here, slow, change);
+        eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
+    }
 }

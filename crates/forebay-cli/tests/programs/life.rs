@@ -17,7 +17,7 @@ use forebay_testkit::trees::content;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::{Mount, eventually, forebay, text};
+use crate::{Mount, SetWhenDropped, eventually, forebay, text};
 
 /// A folder of some files with known content.
 fn source(files: u64, len: usize) -> TempDir {
@@ -38,13 +38,6 @@ fn is_gone(error: &io::Error) -> bool {
 /// with wrong bytes. Meanwhile `then` happens; afterwards they stop.
 fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsize)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
-    // A panic of `then` must stop the readers too.
-    struct Stop<'a>(&'a AtomicBool);
-    impl Drop for Stop<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::SeqCst);
-        }
-    }
     std::thread::scope(|scope| {
         for reader in 0..16 {
             let (over, good) = (&over, &good);
@@ -63,7 +56,7 @@ fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsiz
                 }
             });
         }
-        let _stop = Stop(&over);
+        let _stop = SetWhenDropped(&over);
         then(&good);
     });
 }

@@ -13,6 +13,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use forebay_testkit::mounts::MountPoint;
@@ -80,6 +81,15 @@ fn run(program: impl AsRef<OsStr>, args: &[&str], at: &Path) -> Vec<u8> {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{:?} {args:?}: {said}", program.as_ref());
     output.stdout
+}
+
+/// Tells threads to stop, also when a panic ends what they accompany.
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Waits for what must come, at any speed; the limit is for what never does.
