@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The lock is held while the core decides, never while bytes are copied or storage is waited for. What the core
-//! decided is carried out afterwards ([`dispatch`]), on the thread that brought the event. A reader's frames are held by its
+//! decided is carried out afterwards (`engine/dispatch.rs`), on the thread that brought the event. A reader's frames are held by its
 //! [`Lease`]; the arena's memory is touched by whoever the core says, and by nobody else.
 
 mod dispatch;
