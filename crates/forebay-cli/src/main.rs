@@ -7,6 +7,7 @@ mod command;
 mod config;
 mod daemon;
 mod failure;
+mod heap;
 mod journal;
 mod options;
 mod output;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use failure::Failure;
 
 fn main() -> ExitCode {
+    heap::give_back();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

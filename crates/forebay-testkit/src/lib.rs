@@ -4,6 +4,7 @@
 
 pub mod delay;
 pub mod mounts;
+pub mod nginx;
 pub mod process;
 pub mod s3;
 pub mod tools;

@@ -5,6 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, kill_process};
+
+pub use rustix::process::Signal;
 
 /// A running program; killed when dropped, and by the kernel when the test process dies.
 #[derive(Debug)]
@@ -32,12 +37,17 @@ impl Running {
         }
         let (started, wait) = channel();
         let (orders, receive) = channel();
-        let thread = std::thread::Builder::new().name("test-program".into()).spawn(move || match command.spawn() {
-            Ok(child) => {
-                let _ = started.send(Ok(child.id()));
-                stay(child, &receive);
+        let thread = std::thread::Builder::new().name("test-program".into()).spawn(move || {
+            let spawned = command.spawn();
+            // Closes our copies of what the program got as its output: whoever reads the other end sees it end.
+            drop(command);
+            match spawned {
+                Ok(child) => {
+                    let _ = started.send(Ok(child.id()));
+                    stay(child, &receive);
+                }
+                Err(error) => drop(started.send(Err(error))),
             }
-            Err(error) => drop(started.send(Err(error))),
         })?;
         let id = wait.recv().map_err(io::Error::other)??;
         Ok(Running { orders, thread: Some(thread), id })
@@ -53,6 +63,25 @@ impl Running {
         let (answer, wait) = channel();
         self.orders.send(Order::Ask(answer)).map_err(io::Error::other)?;
         wait.recv().map_err(io::Error::other)?
+    }
+
+    /// Waits for its end. The limit of a minute is for a program that hangs: then it is an error.
+    pub fn wait(&self) -> io::Result<ExitStatus> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = self.ended()? {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the program does not end"))
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let id = i32::try_from(self.id).ok().and_then(Pid::from_raw);
+        let id = id.ok_or_else(|| io::Error::other("no process has this id"))?;
+        Ok(kill_process(id, signal)?)
     }
 }
 

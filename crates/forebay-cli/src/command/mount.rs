@@ -1,16 +1,18 @@
 //! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_core::DeviceId;
 use forebay_device::scheduler::Elevator;
 use forebay_fuse::MountOptions;
-use forebay_live::engine::{Config, Engine};
+use forebay_live::budget::TooLittleMemory;
+use forebay_live::engine::{Config, Engine, StartError};
 use forebay_live::source::Source;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::paced::PacedSource;
-use forebay_live::source::uri::open_source;
+use forebay_live::source::uri::{self, Place, open_source};
 use forebay_live::tree::{Branch, Tree};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -64,7 +66,9 @@ struct Served {
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
+    let (connections, reserved) = storage::connections(sources, options.memory.bytes());
     let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let stores = StoreOptions { connections, ..stores };
     let (mut branches, mut costs) = (Vec::new(), Vec::new());
     for (device, arg) in (0..).map(DeviceId).zip(sources) {
         let (name, source) = open_source(arg, &stores).map_err(Failure::input)?;
@@ -75,8 +79,11 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         costs.push(storage::cost(arg, &source));
         branches.push(Branch { name: name.map(Into::into), source, device });
     }
-    let config = Config { memory: options.memory.bytes(), policy: options.policy, record: options.record.clone() };
-    let engine = Engine::start(config, costs).map_err(Failure::input)?;
+    sources.iter().try_for_each(|arg| outside(arg, point))?;
+    // The engine gets what connections leave.
+    let memory = options.memory.bytes().saturating_sub(reserved);
+    let config = Config { memory, policy: options.policy, record: options.record.clone() };
+    let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     let what = tree.describe();
     let mounted = forebay_fuse::mount(Arc::new(tree), point, how(options, &what)).map_err(Failure::input)?;
@@ -86,6 +93,31 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || mounted.wait().map_err(Failure::run)),
     })
+}
+
+/// Why the engine did not start, in terms of the whole budget `given`, of which it got all but `reserved` bytes.
+fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
+    match error {
+        StartError::TooLittleMemory(TooLittleMemory { needed, .. }) => {
+            Failure::input(TooLittleMemory { given, needed: needed + reserved })
+        }
+        error => Failure::input(error),
+    }
+}
+
+/// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.
+/// Compares paths without links: a folder that is mounted at two places is not known again.
+fn outside(arg: &OsStr, point: &Path) -> Result<(), Failure> {
+    let Ok((_, Place::Folder(folder))) = uri::parse(arg) else { return Ok(()) };
+    match (folder.canonicalize(), point.canonicalize()) {
+        (Ok(folder), Ok(point)) if point != folder && point.starts_with(&folder) => Err(Failure::input(format!(
+            "{}: lies inside the source {}, which would contain itself; mount on a folder outside it",
+            point.display(),
+            folder.display()
+        ))),
+        // What is missing is said by who needs it.
+        _ => Ok(()),
+    }
 }
 
 /// A source at the pace of a modelled device, in real time.

@@ -1,6 +1,7 @@
 //! Real mounts over a folder, compared with that folder.
 
 mod bytes;
+mod faults;
 mod folder;
 mod life;
 mod names;

@@ -57,6 +57,12 @@ impl LocalSource {
         Ok(LocalSource { folder, aliases, root: Root::new(fd), reader, direct })
     }
 
+    /// Whether we may list the folder; opening it does not ask.
+    pub fn check(&self) -> Result<()> {
+        let listed = self.root.open(Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY);
+        listed.map(drop).map_err(|errno| error(&self.folder, errno))
+    }
+
     /// A descriptor that names the path but grants nothing.
     fn name(&self, path: &Path) -> Result<OwnedFd> {
         self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(|errno| error(path, errno))

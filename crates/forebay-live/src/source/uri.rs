@@ -104,7 +104,11 @@ fn split_scheme(place: &OsStr) -> Option<(&str, &[u8])> {
 pub fn open_source(arg: &OsStr, options: &StoreOptions) -> Result<(Option<String>, Arc<dyn Source>), OpenError> {
     let (name, place) = parse(arg)?;
     let source: Arc<dyn Source> = match place {
-        Place::Folder(folder) => Arc::new(LocalSource::new(folder)?),
+        Place::Folder(folder) => {
+            let source = LocalSource::new(folder)?;
+            source.check()?;
+            Arc::new(source)
+        }
         Place::Store(uri) => {
             let store = StoreSource::open_uri(uri, options)?;
             store.check()?;

@@ -1,0 +1,177 @@
+//! One budget, whatever the number of streams, measured from outside.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use forebay_testkit::mounts;
+use forebay_testkit::need;
+use forebay_testkit::s3::{BUCKET, S3};
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::Mount;
+
+const MIB: u64 = 1 << 20;
+
+/// What the mounts get, and what they may have resident beyond that.
+const BUDGET: u64 = 64 * MIB;
+const SLACK: u64 = 16 * MIB;
+
+/// The loads: how many threads read the files in turn, each its share, and bytes that they ask for at a time.
+const LOADS: [(usize, usize); 2] = [(64, 64 << 10), (200, 1 << 20)];
+
+/// A file of the test: sparse but for a mark every so many bytes, which says whose it is and where.
+const MARK_EVERY: u64 = 128 << 10;
+
+fn name(file: usize) -> String {
+    format!("stream-{file}")
+}
+
+/// Between 1 and 1.5 MiB, and no multiple of a block.
+fn len(file: usize) -> u64 {
+    MIB + (file as u64 * 7919) % (MIB / 2)
+}
+
+fn mark(file: usize, offset: u64) -> [u8; 8] {
+    ((file as u64 + 1) << 32 | offset).to_be_bytes()
+}
+
+/// Where the marks of a file are.
+fn marks(file: usize) -> impl Iterator<Item = u64> {
+    (0..len(file) - 8).step_by(MARK_EVERY as usize)
+}
+
+fn write(file: usize, folder: &Path) -> io::Result<()> {
+    let to = File::create_new(folder.join(name(file)))?;
+    to.set_len(len(file))?;
+    marks(file).try_for_each(|at| to.write_all_at(&mark(file, at), at))
+}
+
+/// What the file has at an offset, for comparison with what was read there.
+fn expect(file: usize, offset: u64, read: usize, got: &[u8]) {
+    let end = len(file).min(offset + read as u64);
+    let mut expected = vec![0; (end - offset) as usize];
+    for at in marks(file).filter(|at| (offset..end).contains(at)) {
+        let mark_here = &mut expected[(at - offset) as usize..][..8];
+        mark_here.copy_from_slice(&mark(file, at));
+    }
+    assert!(got == expected, "file {file} at {offset}: {} bytes", got.len());
+}
+
+/// Opens all files, then reads all of them to their ends, a piece of each in turn.
+fn read_all(folder: &Path, files: usize, threads: usize, read: usize) {
+    let opened = Barrier::new(threads);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let opened = &opened;
+            scope.spawn(move || {
+                let open = |file| (file, File::open(folder.join(name(file))).unwrap_or_else(|e| panic!("{file}: {e}")));
+                let mine: Vec<_> = (thread..files).step_by(threads).map(open).collect();
+                opened.wait();
+                let mut buffer = vec![0; read];
+                for offset in (0..MIB + MIB / 2).step_by(read) {
+                    for (file, handle) in mine.iter().filter(|(file, _)| offset < len(*file)) {
+                        let got = handle.read_at(&mut buffer, offset).unwrap_or_else(|e| panic!("{file}: {e}"));
+                        expect(*file, offset, read, &buffer[..got]);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Resident bytes of a process: anonymous, of files, shared.
+fn resident(id: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let kib = |line: &str| line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+    status.lines().find(|line| line.starts_with("VmRSS:")).and_then(kib).map(|kib| kib << 10)
+}
+
+/// The most that a process had resident while it was watched. (The kernel's own high-water mark counts from the
+/// process's start, when the program is not yet ours.)
+struct Watch {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<u64>,
+}
+
+impl Watch {
+    fn start(id: u32) -> Watch {
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            let mut most = 0;
+            while !seen.load(Ordering::SeqCst) {
+                most = most.max(resident(id).unwrap_or(0));
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            most
+        });
+        Watch { over, thread }
+    }
+
+    fn end(self) -> u64 {
+        self.over.store(true, Ordering::SeqCst);
+        self.thread.join().expect("it only looks")
+    }
+}
+
+/// Lets this process have as many open files as it may.
+fn many_files() -> bool {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).expect("up to the maximum is allowed");
+    limit.maximum.is_none_or(|most| most > 4096)
+}
+
+/// The files through a mount with the small budget.
+fn within_the_budget(what: &str, source: &[&str], files: usize) {
+    // The mount is started with few descriptors, as a shell would.
+    let mut args = source.to_vec();
+    args.extend(["--memory", "64MiB"]);
+    let mount = Mount::start(&args);
+    if !many_files() {
+        return forebay_testkit::tools::skip("the right to 4096 open files (ulimit -Hn)");
+    }
+    let idle = resident(mount.running.id()).expect("it runs");
+    for (threads, read) in LOADS {
+        let watch = Watch::start(mount.running.id());
+        read_all(mount.path(), files, threads, read);
+        let most = watch.end();
+        let [idle, most_mib] = [idle, most].map(|bytes| bytes as f64 / MIB as f64);
+        println!("{what}: {idle:.1} MiB idle, {most_mib:.1} MiB with {files} streams in reads of {read}");
+        assert!(most <= BUDGET + SLACK, "{what}: {} KiB resident", most >> 10);
+        assert!(most > BUDGET / 2, "{what}: the budget is there to be used");
+    }
+}
+
+#[test]
+fn two_thousand_streams_of_local_files() {
+    if !mounts::possible() {
+        return;
+    }
+    let source = tempfile::tempdir().expect("a folder");
+    let files = 2000;
+    (0..files).try_for_each(|file| write(file, source.path())).expect("written");
+    within_the_budget("local", &[crate::text(source.path())], files);
+}
+
+#[test]
+fn hundreds_of_streams_of_objects() {
+    if !mounts::possible() {
+        return;
+    }
+    let server = S3::start(&need!("versitygw")).expect("a server");
+    let (scratch, files) = (tempfile::tempdir().expect("a folder"), 300);
+    for file in 0..files {
+        write(file, scratch.path()).expect("written");
+        let bytes = std::fs::read(scratch.path().join(name(file))).expect("readable");
+        server.put(&name(file), &bytes).expect("stored");
+    }
+    let bucket = format!("s3://{BUCKET}");
+    within_the_budget("s3", &[&bucket, "--endpoint", &server.endpoint(), "--region", "us-east-1"], files);
+}

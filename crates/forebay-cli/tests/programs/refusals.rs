@@ -1,0 +1,128 @@
+//! Bad input: one line that says what is wrong, exit code 2, nothing mounted.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use forebay_testkit::delay::DelayProxy;
+use forebay_testkit::mounts::{self, MountPoint, is_mounted};
+use forebay_testkit::need;
+use forebay_testkit::s3::{BUCKET, S3};
+
+use crate::{Mount, forebay, text};
+
+/// It must have refused, in a line that holds all of `expected`.
+fn refused(mut command: Command, point: &MountPoint, expected: &[&str]) {
+    let output = command.output().expect("it starts");
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{command:?}: {line}");
+    assert!(line.starts_with("error: ") && line.matches('\n').count() == 1, "{command:?}: {line}");
+    assert!(output.stdout.is_empty(), "{command:?}");
+    for part in expected {
+        assert!(line.contains(part), "{command:?}: {part:?} is not in {line}");
+    }
+    assert!(!is_mounted(point.path()), "{command:?}");
+}
+
+/// How many MiB are needed, by the refusal of too few.
+fn needed(line: &str) -> u64 {
+    let needed = line.split("at least ").nth(1).and_then(|rest| rest.split(" MiB").next());
+    needed.and_then(|mib| mib.parse().ok()).unwrap_or_else(|| panic!("it does not say how much: {line}"))
+}
+
+#[test]
+fn mount_points_and_memory() {
+    if !mounts::possible() {
+        return;
+    }
+    let (source, point) = (tempfile::tempdir().expect("a folder"), MountPoint::new().expect("a mount point"));
+    let (folder, here) = (text(source.path()), text(point.path()));
+    let inside = source.path().join("inside/deeper");
+    fs::create_dir_all(&inside).expect("a folder");
+    let file = source.path().join("file");
+    fs::write(&file, "content").expect("written");
+    let outer = text(source.path().parent().expect("a temporary folder has one"));
+
+    let mount = |args: &[&str]| forebay(&[&["mount"], args].concat());
+    refused(mount(&[folder, text(&inside)]), &point, &[text(&inside), "inside the source", "outside"]);
+    refused(mount(&["a=/proc/self", &format!("b=file://{folder}"), text(&inside)]), &point, &["inside the source"]);
+    refused(mount(&[outer, here]), &point, &[here, "inside the source"]);
+    let elsewhere = tempfile::NamedTempFile::new().expect("a file");
+    refused(mount(&[folder, text(elsewhere.path())]), &point, &[text(elsewhere.path()), "not a folder"]);
+    refused(mount(&[text(&file), here]), &point, &[text(&file)]);
+    refused(mount(&[folder, text(source.path())]), &point, &["not empty"]);
+    let point_below = source.path().join("none/at/all");
+    refused(mount(&[folder, text(&point_below)]), &point, &[text(&point_below), "no such folder"]);
+
+    // The answer of too little memory names what is enough, and that is enough.
+    let output = mount(&[folder, here, "--memory", "1MiB"]).output().expect("it starts");
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    let needed = needed(&line);
+    refused(mount(&[folder, here, "--memory", &format!("{}MiB", needed - 1)]), &point, &["too little memory"]);
+    let enough = Mount::start(&[folder, "--memory", &format!("{needed}MiB")]);
+    assert_eq!(fs::read(enough.path().join("file")).expect("readable"), b"content");
+
+    // A mount over a mount; the first is none the worse.
+    let output = mount(&[folder, text(enough.path())]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("already a mount point"));
+    assert_eq!(fs::read(enough.path().join("file")).expect("readable"), b"content");
+}
+
+#[test]
+fn object_stores() {
+    if !mounts::possible() {
+        return;
+    }
+    let server = S3::start(&need!("versitygw")).expect("a server");
+    server.put("prefix/key", b"value").expect("stored");
+    let point = MountPoint::new().expect("a mount point");
+    let gone = DelayProxy::start(server.address(), std::time::Duration::ZERO).expect("a proxy");
+    gone.set_down(true);
+    let here = text(point.path());
+    let mount = |uri: &str, endpoint: &str, variables: &[(&str, &str)]| {
+        let mut command = forebay(&["mount", uri, here, "--endpoint", endpoint, "--region", "us-east-1"]);
+        command.envs(variables.iter().copied());
+        command
+    };
+    let (bucket, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
+    refused(mount(&bucket, &endpoint, &[("AWS_SECRET_ACCESS_KEY", "wrong")]), &point, &[&bucket]);
+    refused(mount(&bucket, &endpoint, &[("AWS_ACCESS_KEY_ID", "nobody")]), &point, &[&bucket]);
+    refused(mount(&bucket, &gone.endpoint(), &[]), &point, &[&bucket, &gone.endpoint()]);
+    refused(mount("s3://no-such-bucket", &endpoint, &[]), &point, &["s3://no-such-bucket"]);
+    let prefix = format!("{bucket}/no/such/prefix");
+    refused(mount(&prefix, &endpoint, &[]), &point, &[&prefix]);
+    // What is enough for a store is said too, and is.
+    let store = ["mount", &bucket, here, "--endpoint", &endpoint, "--region", "us-east-1", "--memory"];
+    let output = forebay(&[&store[..], &["5MiB"]].concat()).output().expect("it starts");
+    let needed = needed(&String::from_utf8_lossy(&output.stderr));
+    refused(forebay(&[&store[..], &[&format!("{}MiB", needed - 1)]].concat()), &point, &["too little memory"]);
+    let memory = format!("{needed}MiB");
+    let enough = [&bucket, "--endpoint", &endpoint, "--region", "us-east-1", "--memory", &memory];
+    let enough = Mount::start(&enough);
+    assert_eq!(fs::read(enough.path().join("prefix/key")).expect("readable"), b"value");
+    refused(mount("s4://bucket", &endpoint, &[]), &point, &["s4", "s3://", "gs://", "file://"]);
+}
+
+#[test]
+fn an_unreadable_source() {
+    if !mounts::possible() {
+        return;
+    }
+    let (open, point) = (tempfile::tempdir().expect("a folder"), MountPoint::new().expect("a mount point"));
+    let (locked, program) = (open.path().join("locked"), open.path().join("forebay"));
+    fs::create_dir(&locked).expect("a folder");
+    fs::copy(env!("CARGO_BIN_EXE_forebay"), &program).expect("copied");
+    for (path, mode) in [(open.path(), 0o755), (&locked, 0o000)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+    }
+    let mut command = Command::new(program);
+    command.args(["mount", text(&locked), text(point.path())]).env("FOREBAY_CONFIG", "/dev/null").stdin(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        // Root may read everything, nobody may not.
+        command.uid(65_534).gid(65_534).env_remove("HOME").env_remove("XDG_CACHE_HOME");
+    }
+    refused(command, &point, &[text(&locked), "denied"]);
+}
