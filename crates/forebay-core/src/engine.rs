@@ -87,11 +87,16 @@ pub trait Core: Send {
     fn handle(&mut self, events: &[Event], out: &mut Actions);
     /// When the core wants a [`Tick`](EventKind::Tick), if at all.
     fn deadline(&self) -> Option<Instant>;
-    /// A read within one block that is resident and tells nobody anything new: the same as `Read` answered by `Ready`,
-    /// without the ceremony. `device` is that of the block's file. The frame is held until [`unpin`](Self::unpin), once for
-    /// each hit. `None`: send a `Read`.
+    /// A read within one block that is resident and tells nobody anything new: the same as `Read`, `Ready` and `Done` at one
+    /// moment, without the ceremony. `device` is that of the block's file. `None`: send a `Read`. Whoever copies from the
+    /// frame afterwards either pins it, or makes sure that it is not filled anew before the copy is done.
     fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId>;
-    /// Ends a [`hit`](Self::hit): the same as `Done`. `true` if reads wait for frames: send a `Tick`.
+    /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be an event.
+    fn no_short_cut(&mut self);
+    /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin). `false` if too many hold
+    /// it already.
+    fn pin(&mut self, frame: FrameId) -> bool;
+    /// Ends a [`pin`](Self::pin). `true` if reads wait for frames: send a `Tick`.
     fn unpin(&mut self, frame: FrameId) -> bool;
     /// The frame that holds a block or is being filled with it.
     fn frame(&self, key: BlockKey) -> Option<FrameId>;
@@ -129,6 +134,8 @@ pub struct Engine<R, I> {
     pinned: u32,
     /// Whether the prefetch policy must see every reference.
     every_reference: bool,
+    /// Whether hits may bypass the events.
+    short_cut: bool,
     /// Scratch: fetches of the read being admitted.
     runs: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
@@ -162,6 +169,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
+            short_cut: !setup.prefetch.every_reference(),
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -341,17 +349,28 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
-        if self.every_reference || !self.queue.is_empty() {
+        if !self.short_cut {
             return None;
         }
         let slot = self.directory.find(key)?;
-        let first = self.directory.frames.hold(slot, flag::PREFETCHED | flag::EXPECTED)?;
-        self.pinned += u32::from(first);
+        if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
+            return None;
+        }
         self.replacement.hit(&mut self.directory, slot);
         if let Some(device) = self.devices.get_mut(device.index()) {
             device.counters.hits += 1;
         }
         Some(self.directory.frames.frame(slot))
+    }
+
+    fn no_short_cut(&mut self) {
+        self.short_cut = false;
+    }
+
+    fn pin(&mut self, frame: FrameId) -> bool {
+        let first = self.directory.frames.hold(self.directory.frames.slot(frame));
+        self.pinned += u32::from(first == Some(true));
+        first.is_some()
     }
 
     fn unpin(&mut self, frame: FrameId) -> bool {

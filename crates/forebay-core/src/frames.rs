@@ -189,15 +189,10 @@ impl Frames {
         self.slots[slot as usize].pins = pins;
     }
 
-    /// Holds a frame for a reader, if it has its block and none of `flags`, and not too many hold it already. Says whether this is the
-    /// first to hold it.
-    #[inline]
-    pub(crate) fn hold(&mut self, slot: Slot, flags: u8) -> Option<bool> {
+    /// Holds a frame for a reader, if not too many hold it already. Says whether this is the first to hold it.
+    pub(crate) fn hold(&mut self, slot: Slot) -> Option<bool> {
         let frame = &mut self.slots[slot as usize];
-        if frame.bits & (flags | flag::ABSENT) != 0 || frame.pins == u16::MAX {
-            return None;
-        }
-        frame.pins += 1;
+        frame.pins = frame.pins.checked_add(1)?;
         Some(frame.pins == 1)
     }
 

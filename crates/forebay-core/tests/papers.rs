@@ -56,7 +56,7 @@ impl Bench {
         self.at += 100_000;
         let mut actions = Actions::new();
         self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        if self.at % 5_000_000 == 0 {
+        if self.at.is_multiple_of(5_000_000) {
             self.core.check();
         }
         for action in actions {

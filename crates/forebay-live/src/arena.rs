@@ -1,19 +1,25 @@
 //! Frame buffers: one anonymous mapping, cut into frames of one block each. Pages become resident as they are first filled.
 //!
 //! Who may touch a frame is the core's decision: a frame that is being fetched belongs to its [`Segments`] alone, a frame
-//! that a read holds is only read until the read's `Done`.
+//! that a read holds is only read until the read's `Done`. One thing the core is spared: a short copy out of a frame that was
+//! hit. The copier says so (`begin_copy`) at the moment of the hit, and a fetch into that frame, should the core
+//! give it away meanwhile, waits for the end of the copy.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use forebay_core::FrameId;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use crate::budget::BLOCK;
 
 /// The memory of all frames.
 #[derive(Debug)]
 pub struct Arena {
     base: *mut u8,
     len: usize,
-    block: usize,
+    /// How many copies out of each frame are under way.
+    copies: Box<[AtomicU32]>,
 }
 
 // SAFETY: the arena hands out disjoint frames; which thread may read or write which frame at a time is decided by the
@@ -23,9 +29,9 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Memory for `frames` frames of `block` bytes. Reserves addresses only; pages are resident from their first use.
-    pub fn new(frames: u32, block: usize) -> std::io::Result<Arc<Arena>> {
-        let len = frames as usize * block;
+    /// Memory for `frames` frames. Reserves addresses only; pages are resident from their first use.
+    pub fn new(frames: u32) -> std::io::Result<Arc<Arena>> {
+        let len = frames as usize * BLOCK;
         // SAFETY: a fresh private anonymous mapping, of which nothing else knows.
         let base = unsafe {
             mmap_anonymous(
@@ -38,16 +44,12 @@ impl Arena {
         // Large pages are filled with one fault instead of 512. Where there are none it is as well.
         // SAFETY: advice on our own fresh mapping, which changes nothing that it holds.
         let _ = unsafe { madvise(base, len, Advice::LinuxHugepage) };
-        Ok(Arc::new(Arena { base: base.cast(), len, block }))
-    }
-
-    /// The bytes of a block.
-    pub fn block(&self) -> usize {
-        self.block
+        let copies = (0..frames).map(|_| AtomicU32::new(0)).collect();
+        Ok(Arc::new(Arena { base: base.cast(), len, copies }))
     }
 
     fn at(&self, frame: FrameId) -> *mut u8 {
-        let offset = frame.index() * self.block;
+        let offset = frame.index() * BLOCK;
         assert!(offset < self.len, "frame {frame:?} is outside the arena");
         // SAFETY: inside the mapping, just checked.
         unsafe { self.base.add(offset) }
@@ -59,10 +61,29 @@ impl Arena {
     /// Nobody may write to these frames while the slice lives: the caller holds a read on them in the core.
     #[inline]
     pub unsafe fn bytes(&self, frame: FrameId, frames: usize) -> &[u8] {
-        let (offset, len) = (frame.index() * self.block, frames * self.block);
+        let (offset, len) = (frame.index() * BLOCK, frames * BLOCK);
         assert!(offset + len <= self.len, "{frame:?} is outside the arena");
         // SAFETY: inside the mapping, just checked; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts(self.base.add(offset), len) }
+    }
+
+    /// Begins a copy out of `frame`, to be said while the engine is locked for the hit that gave the frame. A fetch into
+    /// the frame waits until the value is dropped.
+    #[inline(always)]
+    pub(crate) fn begin_copy(&self, frame: FrameId) -> Copy<'_> {
+        let count = &self.copies[frame.index()];
+        // Relaxed: the engine's lock orders it before whatever the core decides later.
+        count.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: there is a counter for each frame of the mapping, so the frame is in it.
+        let from = unsafe { self.base.add(frame.index() * BLOCK) };
+        Copy { from, count }
+    }
+
+    /// Waits until no copy out of `frame` is under way: as long as 4 KiB take to copy, unless the copier was interrupted.
+    pub(crate) fn await_copies(&self, frame: FrameId) {
+        while self.copies[frame.index()].load(Ordering::Acquire) > 0 {
+            std::thread::yield_now();
+        }
     }
 
     /// Exclusive access to the frames of a fetch, in the order of its blocks.
@@ -74,8 +95,8 @@ impl Arena {
         for frame in frames {
             let at = self.at(frame);
             match parts.last_mut() {
-                Some((start, len)) if start.wrapping_add(*len) == at => *len += self.block,
-                _ => parts.push((at, self.block)),
+                Some((start, len)) if start.wrapping_add(*len) == at => *len += BLOCK,
+                _ => parts.push((at, BLOCK)),
             }
         }
         let len = parts.iter().map(|&(_, len)| len).sum();
@@ -87,6 +108,29 @@ impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and no `Segments` is left, since each holds a reference to the arena.
         let _ = unsafe { munmap(self.base.cast(), self.len) };
+    }
+}
+
+/// A copy out of a frame that was hit, under way until it is dropped.
+pub(crate) struct Copy<'a> {
+    from: *const u8,
+    count: &'a AtomicU32,
+}
+
+impl Copy<'_> {
+    /// Copies `to.len()` bytes from byte `skip` of the frame on; both lie within a block.
+    #[inline(always)]
+    pub(crate) fn to(self, skip: usize, to: &mut [u8]) {
+        assert!(skip + to.len() <= BLOCK, "a copy within one frame");
+        // SAFETY: the range is in the frame, which is not filled anew while `count` counts us; `to` is the caller's own memory.
+        unsafe { std::ptr::copy_nonoverlapping(self.from.add(skip), to.as_mut_ptr(), to.len()) };
+    }
+}
+
+impl Drop for Copy<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Release);
     }
 }
 

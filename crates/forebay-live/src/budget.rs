@@ -64,8 +64,8 @@ impl Budget {
 
 /// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4 for each of these (a
 /// table at most half full, rounded up to a power of two), its part of the eviction history, of the streams and of the
-/// closed files.
+/// closed files, its count of copies.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.replacement.ghosts(1000)).div_ceil(1000);
-    BLOCK as u64 + slots * (24 + 16) + 4 + 48 + 24
+    BLOCK as u64 + slots * (24 + 16) + 4 + 48 + 24 + 4
 }

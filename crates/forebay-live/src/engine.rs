@@ -70,8 +70,6 @@ pub struct Engine {
     policy: Policy,
     budget: Budget,
     timer: Timer,
-    /// Nothing may bypass the event stream while it is recorded.
-    recording: bool,
 }
 
 /// What happens with a read once it is over.
@@ -118,7 +116,7 @@ impl Engine {
             let what = what.to_owned();
             move |source| StartError::System { what, source }
         };
-        let arena = Arena::new(budget.frames, BLOCK).map_err(system("memory for the frames"))?;
+        let arena = Arena::new(budget.frames).map_err(system("memory for the frames"))?;
         let setup = budget.setup(config.policy, devices);
         let flight = match &config.record {
             Some(path) => {
@@ -126,9 +124,12 @@ impl Engine {
             }
             None => None,
         };
-        let recording = flight.is_some();
+        let mut core = config.policy.build::<Hashed>(setup);
+        if flight.is_some() {
+            core.no_short_cut();
+        }
         let state = State {
-            core: config.policy.build::<Hashed>(setup),
+            core,
             actions: Actions::new(),
             reads: Vec::new(),
             free_reads: Vec::new(),
@@ -146,7 +147,6 @@ impl Engine {
             policy: config.policy,
             budget,
             timer: Timer::start(),
-            recording,
         }))
     }
 

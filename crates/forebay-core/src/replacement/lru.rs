@@ -18,6 +18,7 @@ impl Replacement for Lru {
         Lru { list: ListId(first_list) }
     }
 
+    #[inline(always)]
     fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.list);
     }

@@ -136,6 +136,7 @@ impl Engine {
     fn fetch(self: &Arc<Self>, errand: Errand) {
         let asked = errand.asked.start as usize..errand.asked.end as usize;
         let frames = errand.frames[asked].iter().copied();
+        frames.clone().for_each(|frame| self.arena.await_copies(frame));
         // SAFETY: the core gave these frames to this fetch, and nobody else touches them before we say that it is over.
         let buffer = unsafe { self.arena.segments(frames) };
         let offset = u64::from(errand.extent.start + errand.asked.start) * BLOCK as u64;

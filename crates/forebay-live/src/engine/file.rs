@@ -4,7 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId};
 
-use super::{Engine, Lease, PendingRead, Then};
+use super::{Engine, Lease, PendingRead, State, Then};
+use crate::arena::Arena;
 use crate::budget::BLOCK;
 use crate::source::Result;
 
@@ -30,24 +31,31 @@ impl OpenFile {
     /// until they are there. `handler` says who reads (a thread id).
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
-        let Some(frame) = self.hit(offset, len) else { return self.read_whole(handler, offset, &mut buffer[..len]) };
-        buffer[..len].copy_from_slice(self.engine.held(frame, offset as usize % BLOCK, len));
-        self.engine.unpin(frame);
+        let buffer = &mut buffer[..len];
+        match self.hit(offset, len, |arena, _, frame| Some(arena.begin_copy(frame))) {
+            Some(copy) => copy.to(offset as usize % BLOCK, buffer),
+            None => self.read_whole(handler, offset, buffer)?,
+        }
         Ok(len)
     }
 
-    /// The frame of a range that lies within one block, if that block is resident and its reference tells nobody
-    /// anything new. To be let go of with `unpin`.
+    /// A range within one block that is resident and whose reference tells nobody anything new: `then` makes sure that its
+    /// frame stays.
     #[inline(always)]
-    fn hit(&self, offset: u64, len: usize) -> Option<FrameId> {
-        let within = len > 0 && offset as usize % BLOCK + len <= BLOCK;
+    fn hit<'a, T>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        then: impl FnOnce(&'a Arena, &mut State, FrameId) -> Option<T>,
+    ) -> Option<T> {
         let key = BlockKey::new(self.file, (offset / BLOCK as u64) as u32);
-        if within { self.engine.hit(key, self.device) } else { None }
+        let within = offset as usize % BLOCK + len <= BLOCK;
+        if within { self.engine.hit(key, self.device, then) } else { None }
     }
 
     /// Reads what is not a hit within one block: waits for one lease after another.
     #[cold]
-    fn read_whole(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    fn read_whole(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut done = 0;
         while done < buffer.len() {
             let lease = self.lease(handler, offset + done as u64, buffer.len() - done)?;
@@ -56,7 +64,7 @@ impl OpenFile {
                 done += slice.len();
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Waits for what [`read_then`](Self::read_then) brings.
@@ -83,7 +91,7 @@ impl OpenFile {
         if len == 0 {
             return then(Ok(Lease::empty(Arc::clone(&self.engine))));
         }
-        if let Some(frame) = self.hit(offset, len) {
+        if let Some(frame) = self.hit(offset, len, |_, state, frame| state.core.pin(frame).then_some(frame)) {
             return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
         self.engine.read(self.file, HandlerId(handler), offset, len, Box::new(then));

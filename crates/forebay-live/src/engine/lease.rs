@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forebay_core::{BlockKey, DeviceId, Event, EventKind, Extent, FrameId, ReadId};
 
 use super::{Engine, State};
-use crate::budget::BLOCK;
+use crate::arena::Arena;
 
 /// Bytes that were read, held in memory until it is dropped.
 pub struct Lease {
@@ -103,13 +103,18 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 }
 
 impl Engine {
-    /// A read within one block, if that block is resident and its reference tells the core nothing new.
+    /// A block that is resident and whose reference tells the core nothing new: `then` is called with its frame while the
+    /// engine is locked, and makes sure that it stays.
     #[inline(always)]
-    pub(super) fn hit(&self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
-        if self.recording {
-            return None;
-        }
-        self.state.lock().core.hit(key, device)
+    pub(super) fn hit<'a, T>(
+        &'a self,
+        key: BlockKey,
+        device: DeviceId,
+        then: impl FnOnce(&'a Arena, &mut State, FrameId) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.state.lock();
+        let frame = state.core.hit(key, device)?;
+        then(&self.arena, &mut state, frame)
     }
 
     /// A read is done; its number may name another from now on.
@@ -121,25 +126,11 @@ impl Engine {
         self.carry_out(state);
     }
 
-    /// Ends a hit.
-    #[inline(always)]
-    pub(super) fn unpin(self: &Arc<Self>, frame: FrameId) {
+    /// Ends a hold on a frame.
+    fn unpin(self: &Arc<Self>, frame: FrameId) {
         let waited_for = self.state.lock().core.unpin(frame);
         if waited_for {
-            self.admit_queued();
+            self.tell(EventKind::Tick);
         }
-    }
-
-    #[cold]
-    fn admit_queued(self: &Arc<Self>) {
-        self.tell(EventKind::Tick);
-    }
-
-    /// The bytes of a frame that a hit holds.
-    #[inline(always)]
-    pub(super) fn held(&self, frame: FrameId, skip: usize, len: usize) -> &[u8] {
-        debug_assert!(skip + len <= BLOCK);
-        // SAFETY: `hit` made the core hold the frame, until `unpin`; callers stop using the bytes before that.
-        unsafe { &self.arena.bytes(frame, 1)[skip..skip + len] }
     }
 }

@@ -74,7 +74,7 @@ fn scattered_frames_are_filled_in_order() {
     for (reader, direct) in engines() {
         let source = LocalSource::with(folder.path(), reader, direct).unwrap();
         let object = source.open(Path::new("file")).unwrap();
-        let arena = Arena::new(6000, 4096).unwrap();
+        let arena = Arena::new(6000).unwrap();
         // SAFETY: this fetch is the only one to use the arena.
         let buffer = unsafe { arena.segments((0..3000).rev().map(|frame| forebay_core::FrameId(frame * 2))) };
         assert_eq!(buffer.parts().len(), 3000);
