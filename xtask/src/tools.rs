@@ -13,8 +13,14 @@ use crate::target;
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 5] =
-    [("nginx", "nginx-light"), ("wrk", "wrk"), ("fio", "fio"), ("fusermount3", "fuse3"), ("sqlite3", "sqlite3")];
+const DEBIAN: [(&str, &str); 6] = [
+    ("nginx", "nginx-light"),
+    ("wrk", "wrk"),
+    ("fio", "fio"),
+    ("fusermount3", "fuse3"),
+    ("sqlite3", "sqlite3"),
+    ("valgrind", "valgrind"),
+];
 
 /// Fetches what is missing; whether everything is there now.
 pub(crate) fn fetch() -> bool {

@@ -15,7 +15,7 @@ use forebay_live::source::Source;
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::paced::PacedSource;
 
-use crate::report::{Row, median};
+use crate::report::{Point, Row, median};
 
 const FILE_BYTES: u64 = 4 << 20;
 /// An eighth of the data, so that a file is gone long before its next turn.
@@ -26,7 +26,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let files = data(folder.path(), if smoke { 8 } else { FILES })?;
     let (handlers, seconds, rounds): (&[u32], f64, u64) =
-        if smoke { (&[2], 0.2, 1) } else { (&[1, 2, 4, 8, 16, 32, 64], 6.0, 3) };
+        if smoke { (&[2], 0.2, 1) } else { (&[1, 2, 4, 8, 16, 32, 64], 4.0, 3) };
     let mut rows = Vec::new();
     for portion in [Portion::Whole, Portion::Random] {
         for &handlers in handlers {
@@ -50,6 +50,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
             let [linux, aggressive, ours, best] = [0, 1, 2, 3].map(|i| median(seen.iter().map(|s| s[i]).collect()));
             let detail =
                 format!("MB/s: competitive {ours:.1}, linux {linux:.1}, aggressive {aggressive:.1}, optimum {best:.1}");
+            let portion_name = format!("{portion:?}").to_lowercase();
+            let point = Point { portion: portion_name, handlers, mb_s: [linux, aggressive, ours, best] };
             let what = format!("competitive, {portion:?}, {handlers} handlers").to_lowercase();
             let row = |against: &str, ratio, wanted| Row {
                 bench: "handlers",
@@ -58,6 +60,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
                 ratio,
                 wanted,
                 detail: detail.clone(),
+                point: Some(point.clone()),
             };
             rows.push(row("offline optimum", median(shares), Some(0.45)));
             rows.push(row("linux", median(gains), (handlers >= 4).then_some(1.4)));

@@ -59,6 +59,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
             cost.competitive_depth(cost.mean_distance(), 0) >> 10,
             cost.channels
         ),
+        point: None,
     }])
 }
 

@@ -8,7 +8,10 @@ mod hit;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
+mod plot;
 mod report;
+
+use std::path::PathBuf;
 
 use clap::Parser;
 
@@ -26,6 +29,9 @@ struct Options {
     /// Print JSON: an array of records bench, what, against, ratio, wanted, detail
     #[arg(long)]
     json: bool,
+    /// Draw what `handlers` measured into this SVG file
+    #[arg(long)]
+    plot: Option<PathBuf>,
     /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
     #[arg(long, hide = true)]
     count: Option<String>,
@@ -55,6 +61,9 @@ fn main() -> anyhow::Result<()> {
             eprintln!("measuring {name} …");
             rows.extend(bench(options.smoke)?);
         }
+    }
+    if let Some(path) = &options.plot {
+        plot::handlers(&rows, path)?;
     }
     report::print(&rows, options.json)
 }

@@ -60,6 +60,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
             ratio: median(ratios),
             wanted: Some(wanted),
             detail: format!("{:.0} thousand reads a second", median(speeds)),
+            point: None,
         });
     }
     drop((ours, nothing));

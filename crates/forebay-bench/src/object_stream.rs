@@ -27,18 +27,20 @@ const READ: usize = 128 << 10;
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let versitygw = forebay_testkit::tools::find("versitygw").context("versitygw is missing: cargo xtask tools")?;
     let server = S3::start(&versitygw)?;
-    let size: usize = if smoke { 2 << 20 } else { 256 << 20 };
-    server.put("file", &vec![0x5a; size])?;
+    let sizes: &[usize] = if smoke { &[2 << 20] } else { &[256 << 20, 1 << 30] };
+    for size in sizes {
+        server.put(&name(*size), &vec![0x5a; *size])?;
+    }
     let proxy = DelayProxy::start(server.address(), DELAY)?;
     let options =
         StoreOptions { endpoint: Some(proxy.endpoint()), settings: S3::settings(), ..StoreOptions::default() };
     let source: Arc<dyn Source> = Arc::new(StoreSource::open_uri(&format!("s3://{}", bucket(&server)?), &options)?);
-    let (budget, rounds) = if smoke { (Duration::from_millis(300), 1) } else { (Duration::from_secs(10), 5) };
+    let (budget, rounds) = if smoke { (Duration::from_millis(300), 1) } else { (Duration::from_secs(10), 3) };
     let measured = profiler::profile(&Target::Source(Arc::clone(&source)), budget, &mut |_| ())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let raw_store = raw(&proxy, &server)?;
     let mut rows = Vec::new();
-    for connections in [1, 4, 16] {
+    for (&size, connections) in sizes.iter().flat_map(|size| [1, 4, 16].map(|connections| (size, connections))) {
         let cost = DeviceCost::flat(measured.first_byte, measured.rate, connections);
         let piece = cost.competitive_depth(0, 0).clamp(4096, u64::from(MAX_PIECE_BYTES)) / 4096 * 4096;
         let (mut ratios, mut ours, mut raws) = (Vec::new(), Vec::new(), Vec::new());
@@ -51,14 +53,20 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         }
         rows.push(Row {
             bench: "object-stream",
-            what: "one stream, S3 with 20 ms added".into(),
+            what: format!("one stream of {} MiB, S3 with 20 ms added", size >> 20),
             against: format!("{connections} parallel raw range gets"),
             ratio: median(ratios),
             wanted: Some(0.85),
             detail: format!("{:.0} and {:.0} MB/s, pieces of {} KiB", median(ours), median(raws), piece >> 10),
+            point: None,
         });
     }
     Ok(rows)
+}
+
+/// The object of a size.
+fn name(size: usize) -> String {
+    format!("file-{size}")
 }
 
 /// The bucket of the test server.
@@ -84,7 +92,7 @@ fn raw(proxy: &DelayProxy, server: &S3) -> anyhow::Result<Arc<dyn ObjectStore>> 
 fn stream(source: &Arc<dyn Source>, cost: &DeviceCost, size: usize) -> anyhow::Result<f64> {
     let config = Config { memory: 256 << 20, policy: "competitive".parse()?, record: None };
     let engine = Engine::start(config, vec![cost.clone()])?;
-    let file = engine.open(source.open(Path::new("file"))?, DeviceId(0));
+    let file = engine.open(source.open(Path::new(&name(size)))?, DeviceId(0));
     let mut buffer = vec![0; READ];
     let began = Instant::now();
     let mut offset = 0;
@@ -96,7 +104,7 @@ fn stream(source: &Arc<dyn Source>, cost: &DeviceCost, size: usize) -> anyhow::R
 
 /// Gets the object in ranges of `piece` bytes, `at_once` at a time; MB/s.
 async fn gets(store: &dyn ObjectStore, size: usize, piece: usize, at_once: usize) -> anyhow::Result<f64> {
-    let path = object_store::path::Path::from("file");
+    let path = object_store::path::Path::from(name(size));
     let began = Instant::now();
     let starts = (0..size).step_by(piece);
     futures::stream::iter(starts)

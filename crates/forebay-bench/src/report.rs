@@ -17,6 +17,20 @@ pub(crate) struct Row {
     pub(crate) wanted: Option<f64>,
     /// Both sides, with units.
     pub(crate) detail: String,
+    /// Of `handlers`: what a picture is drawn of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) point: Option<Point>,
+}
+
+/// Throughputs of one number of handlers, in 10^6 bytes a second.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Point {
+    /// What a request reads: `whole` files or `random` portions.
+    pub(crate) portion: String,
+    /// How many handlers.
+    pub(crate) handlers: u32,
+    /// Under `linux`, `aggressive`, `competitive`, and the offline optimum.
+    pub(crate) mb_s: [f64; 4],
 }
 
 /// Prints rows to standard output.
@@ -25,11 +39,11 @@ pub(crate) fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
         println!("{}", serde_json::to_string_pretty(rows)?);
         return Ok(());
     }
-    println!("{:<14} {:<34} {:<30} {:>8} {:>8}  detail", "bench", "what", "against", "figure", "wanted");
+    println!("{:<14} {:<44} {:<30} {:>8} {:>8}  detail", "bench", "what", "against", "figure", "wanted");
     for row in rows {
         let wanted = row.wanted.map_or_else(String::new, |wanted| format!("{wanted:.2}"));
         println!(
-            "{:<14} {:<34} {:<30} {:>8.2} {:>8}  {}",
+            "{:<14} {:<44} {:<30} {:>8.2} {:>8}  {}",
             row.bench, row.what, row.against, row.ratio, wanted, row.detail
         );
     }

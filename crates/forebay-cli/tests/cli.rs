@@ -170,3 +170,41 @@ fn the_page_of_options_is_up_to_date() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).expect("docs/cli.md");
     assert!(page == stdout(&run(&["reference"])), "docs/cli.md is out of date: run `cargo xtask docs`");
 }
+
+/// As short as it may be: its figures mean little, but every one is there.
+#[test]
+fn the_demo_measures_every_policy_with_every_number_of_handlers() {
+    let output = run(&["demo", "--seconds", "5", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let records: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("an array");
+    let records = records.as_array().expect("an array");
+    let mut seen = Vec::new();
+    for record in records {
+        let number = |key: &str| record[key].as_f64().expect(key);
+        assert!(number("throughput_mb_s") >= 0.0 && number("optimum_mb_s") > 40.0);
+        seen.push((number("handlers") as u32, record["policy"].as_str().expect("policy")));
+    }
+    let expected =
+        [1, 4, 16, 64].map(|handlers| ["linux", "aggressive", "competitive"].map(|policy| (handlers, policy)));
+    assert_eq!(seen, expected.concat());
+    assert!(records.iter().any(|record| record["throughput_mb_s"].as_f64() > Some(1.0)), "nobody read anything");
+}
+
+#[test]
+fn a_folder_is_profiled() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let data = home.path().join("data");
+    std::fs::create_dir(&data).expect("a folder");
+    std::fs::write(data.join("file"), vec![7; 32 << 20]).expect("a file");
+    let profile = |args: &[&str]| {
+        let output = forebay(home.path(), &[&["profile", "data", "--seconds", "1"], args].concat()).output();
+        let output = output.expect("the command starts");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let json: serde_json::Value = serde_json::from_str(&profile(&["--json"])).expect("JSON");
+    assert!(json["depth_bytes"].as_u64() > Some(0) && json["transfer_mb_s"].as_f64() > Some(0.0), "{json}");
+    assert!(profile(&[]).contains("competitive depth"));
+    let kept = std::fs::read_dir(home.path().join(".cache/forebay/profiles")).expect("a folder of profiles");
+    assert_eq!(kept.count(), 1, "kept for the next mount");
+}

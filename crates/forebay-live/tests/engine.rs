@@ -363,3 +363,39 @@ fn too_little_memory_is_said() {
     let error = Engine::start(config, vec![]).err().unwrap().to_string();
     assert!(error.contains("1 MiB are not enough") && error.contains("are needed"), "{error}");
 }
+
+/// Hits within one block hold no frame while they are copied; a fetch that is given the frame meanwhile must wait. Hot
+/// blocks are hit while scans through a cache much smaller than the file push everything out.
+#[test]
+fn hits_are_never_overwritten_while_they_are_copied() {
+    let engine = engine("none+fifo", 18 << 20, None);
+    let pattern = pattern(64 << 20, 3, Faults::default());
+    let _drain = drain(vec![Arc::clone(&pattern)]);
+    let file = engine.open(Arc::clone(&pattern) as Arc<dyn Object>, DeviceId(0));
+    let check = |offset: u64, bytes: &[u8]| {
+        assert!(bytes.iter().enumerate().all(|(i, &b)| b == byte(offset + i as u64)), "wrong bytes at {offset}");
+    };
+    std::thread::scope(|scope| {
+        for reader in 0..4 {
+            let file = &file;
+            scope.spawn(move || {
+                let mut random = SmallRng::seed_from_u64(reader);
+                let mut buffer = [0; 4096];
+                for _ in 0..4000 {
+                    let offset = random.random_range(0..64u64) * 4096;
+                    file.read(reader as u32, offset, &mut buffer).unwrap();
+                    check(offset, &buffer);
+                }
+            });
+        }
+        let file = &file;
+        scope.spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            for offset in (0..file.size()).step_by(buffer.len()) {
+                file.read(9, offset, &mut buffer).unwrap();
+                check(offset, &buffer);
+            }
+        });
+    });
+    assert!(engine.stats(&[]).counts.hits > 1000);
+}

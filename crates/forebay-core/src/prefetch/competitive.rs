@@ -11,7 +11,9 @@
 //!
 //! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth at the same switch
 //! cost (CP §4, "larger competitive prefetching depths"): the active streams share its channels, and each keeps as many
-//! pieces under way as it has channels. Slow start goes on over these: never more ahead than was read already.
+//! pieces under way as it has channels. Slow start goes on over these. While pieces double, a reader that waits has one piece
+//! under way and one of twice its size behind it, together three times what was read before; with several channels
+//! no more than that is ahead, either.
 
 use super::{Plan, Sight};
 use crate::files::INITIAL_WINDOW;
@@ -26,7 +28,7 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let lanes = (sight.channels / sight.active).min(consumed / depth).max(1);
+    let lanes = (sight.channels / sight.active).min(consumed.saturating_mul(3) / depth).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };

@@ -1,0 +1,40 @@
+//! Every benchmark, so small that it shows only that it runs, so that none rots. Its figures mean nothing.
+
+use std::process::Command;
+
+use forebay_testkit::{mounts, need};
+
+fn smoke(names: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_forebay-bench")).args(["--smoke", "--json"]).args(names).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn in_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plot.svg");
+    let rows = smoke(&["local-stream", "handlers", "--plot", plot.to_str().unwrap()]);
+    assert!(rows.contains("\"against\": \"offline optimum\""), "{rows}");
+    assert!(std::fs::read_to_string(plot).unwrap().contains("competitive"));
+}
+
+#[test]
+fn instructions() {
+    let _valgrind = need!("valgrind");
+    assert!(smoke(&["hit"]).contains("instructions"));
+}
+
+#[test]
+fn through_a_mount() {
+    if mounts::possible() {
+        assert!(smoke(&["mount-hits"]).contains("null FUSE server"));
+    }
+}
+
+#[test]
+fn from_an_object_store() {
+    let _versitygw = need!("versitygw");
+    assert!(smoke(&["object-stream"]).contains("parallel raw range gets"));
+}
