@@ -18,15 +18,15 @@ use forebay_live::source::paced::PacedSource;
 use crate::report::{Point, Row, median};
 
 const FILE_BYTES: u64 = 4 << 20;
-/// An eighth of the data, so that a file is gone long before its next turn.
-const MEMORY: u64 = 128 << 20;
+/// A quarter of the data, so that a file is gone long before its next turn.
+const MEMORY: u64 = 256 << 20;
 const FILES: usize = 256;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let files = data(folder.path(), if smoke { 8 } else { FILES })?;
     let (handlers, seconds, rounds): (&[u32], f64, u64) =
-        if smoke { (&[2], 0.2, 1) } else { (&[1, 2, 4, 8, 16, 32, 64], 4.0, 3) };
+        if smoke { (&[2], 0.2, 1) } else { (&[1, 2, 4, 8, 16, 32, 64], 2.5, 3) };
     let mut rows = Vec::new();
     for portion in [Portion::Whole, Portion::Random] {
         for &handlers in handlers {

@@ -25,10 +25,10 @@ use crate::{bars, output, progress};
 const DISK: &str = "ibm-10k";
 const POLICIES: [&str; 3] = ["linux", "aggressive", "competitive"];
 const HANDLERS: [u32; 4] = [1, 4, 16, 64];
-const FILES: usize = 80;
+const FILES: usize = 96;
 const FILE_BYTES: u64 = 4 << 20;
-/// A fifth of the data set, so that a file is gone long before its next turn.
-const MEMORY: u64 = 64 << 20;
+/// A quarter of the data set, so that a file is gone long before its next turn.
+const MEMORY: u64 = 96 << 20;
 const SEED: u64 = 1;
 
 /// How long a bar is, in characters.

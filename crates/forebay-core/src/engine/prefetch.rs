@@ -95,6 +95,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
             competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
+            share: self.share(),
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
         };
@@ -107,11 +108,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn fetch_ahead(&mut self, id: StreamId, file: FileId, from: u32, plan: Plan, out: &mut Actions) -> u32 {
         let Some(entry) = self.files.get(file) else { return from };
         let (blocks, device) = (entry.blocks, entry.device.index());
-        let next = self.streams.get(id).map_or(from, |stream| stream.next);
-        let end = next.saturating_add(self.share()).min(blocks);
         let mut at = from;
         for piece in 0..plan.pieces {
-            let piece_end = from.saturating_add(plan.piece.saturating_mul(piece + 1)).min(end);
+            let piece_end = from.saturating_add(plan.piece.saturating_mul(piece + 1)).min(blocks);
             // The first piece goes on with the demand; a later one is a fetch of its own.
             let mut apart = piece > 0;
             while at < piece_end {

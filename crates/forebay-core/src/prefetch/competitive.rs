@@ -23,12 +23,12 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
         return Plan::one(sight.initial_window);
     }
     // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
-    // flash that can be more than the depth.
-    let depth = sight.competitive_depth.max(sight.request).max(1);
+    // flash that can be more than the depth. None is so large that memory does not hold it and the next one.
+    let depth = sight.competitive_depth.max(sight.request).min(sight.share / 2).max(1);
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let lanes = (sight.channels / sight.active).min(consumed.saturating_mul(3) / depth).max(1);
+    let lanes = (sight.channels / sight.active).min(consumed.saturating_mul(3) / depth).min(sight.share / piece).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };

@@ -1,8 +1,8 @@
 //! Degree and trigger: how much to fetch for a stream, and when. One algorithm a file.
 //!
 //! A policy sees one stream at one access ([`Sight`]) and answers up to which block the stream's data should be fetched
-//! ([`Plan`]). The engine skips what is there already, joins demand and prefetch of one extent into one fetch, and keeps
-//! to the memory that the stream may have.
+//! ([`Plan`]). The engine skips what is there already and joins demand and prefetch of one extent into one fetch. How much
+//! memory the stream may use a policy is told; the kernels' own policies, the baselines, do not ask.
 //!
 //! To add one: a file here, an arm in [`Prefetch::plan`], a line in [`presets`](crate::presets).
 
@@ -31,6 +31,8 @@ pub struct Sight<'a> {
     pub initial_window: u32,
     /// C_switch · R_tr at the place of the next fetch, at least 1.
     pub competitive_depth: u32,
+    /// How many blocks the stream may have ahead: its part of what memory allows for all (CPEM §4.2), at least 1.
+    pub share: u32,
     /// How many requests the device serves at once.
     pub channels: u32,
     /// How many streams are active on all devices, at least 1.

@@ -14,11 +14,13 @@ pub enum Reclaim {
 }
 
 impl Reclaim {
-    /// The most frames, of `frames`, that all streams together should have prefetched and not yet read. Half, where
-    /// nothing protects prefetched frames from the referenced ones or the other way round.
+    /// The most frames, of `frames`, that all streams together should have prefetched and not yet read. With the rest,
+    /// a third: a block that was prefetched A blocks ahead waits while A others are used and as many arrive, all of them more
+    /// recent than it, and up to A frames are being filled. With more than a third it would be thrown out just before its use
+    /// (CPEM §2.3).
     pub fn ceiling(self, frames: u32) -> u32 {
         match self {
-            Reclaim::WithTheRest => frames / 2,
+            Reclaim::WithTheRest => frames / 3,
         }
     }
 }
