@@ -35,13 +35,19 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let options =
         StoreOptions { endpoint: Some(proxy.endpoint()), settings: S3::settings(), ..StoreOptions::default() };
     let source: Arc<dyn Source> = Arc::new(StoreSource::open_uri(&format!("s3://{}", bucket(&server)?), &options)?);
-    let (budget, rounds) = if smoke { (Duration::from_millis(300), 1) } else { (Duration::from_secs(10), 3) };
-    let measured = profiler::profile(&Target::Source(Arc::clone(&source)), budget, &mut |_| ())?;
+    let rounds = if smoke { 1 } else { 3 };
+    let (first_byte, rate) = if smoke {
+        // Too little data to measure anything by.
+        (DELAY.as_nanos() as u64, 100_000_000)
+    } else {
+        let profile = profiler::profile(&Target::Source(Arc::clone(&source)), profiler::BUDGET, &mut |_| ())?;
+        (profile.first_byte, profile.rate)
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let raw_store = raw(&proxy, &server)?;
     let mut rows = Vec::new();
     for (&size, connections) in sizes.iter().flat_map(|size| [1, 4, 16].map(|connections| (size, connections))) {
-        let cost = DeviceCost::flat(measured.first_byte, measured.rate, connections);
+        let cost = DeviceCost::flat(first_byte, rate, connections);
         let piece = cost.competitive_depth(0, 0).clamp(4096, u64::from(MAX_PIECE_BYTES)) / 4096 * 4096;
         let (mut ratios, mut ours, mut raws) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
