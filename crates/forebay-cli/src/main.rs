@@ -14,6 +14,7 @@ mod output;
 mod period;
 mod progress;
 mod reference;
+mod report;
 mod size;
 mod storage;
 mod table;

@@ -11,6 +11,18 @@ use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use forebay_core::Policy;
 
+mod device;
+mod report;
+mod repro;
+mod sim;
+mod trace;
+
+pub(crate) use device::Device;
+pub(crate) use report::Report;
+pub(crate) use repro::Repro;
+pub(crate) use sim::Sim;
+pub(crate) use trace::Trace;
+
 use crate::config;
 use crate::failure::Failure;
 use crate::journal;
@@ -55,6 +67,14 @@ pub(crate) enum Command {
     Policies(Policies),
     /// Show what looking ahead gains: concurrent readers of a slow disk, modelled in real time, under three policies
     Demo(Demo),
+    /// Look into traces, convert them, and make synthetic ones
+    Trace(Trace),
+    /// Replay a trace: miss ratios, or with a modelled device, times
+    Sim(Sim),
+    /// Show, import and check models of devices
+    Device(Device),
+    /// Check the claims of the papers
+    Repro(Repro),
     /// Print docs/cli.md
     #[command(hide = true)]
     Reference,

@@ -7,7 +7,7 @@
 //!
 //! let disk = device("ibm-10k")?.build(1)?;
 //! let mut queue = DeviceQueue::new(disk, Box::<Elevator>::default());
-//! queue.submit(Instant(0), 7, Request { start: 20_000_000_000, len: 65536 });
+//! queue.submit(Instant(0), 7, Request::read(20_000_000_000, 65536));
 //! let end = queue.next_completion().expect("it is in service");
 //! assert_eq!(queue.complete(end), Some(7));
 //! assert!(end.0 > 5_000_000); // a seek, part of a revolution, the transfer
@@ -40,13 +40,35 @@ pub use queue::DeviceQueue;
 pub use rotation::Rotation;
 pub use segment_cache::Cache;
 
-/// A read of `len` bytes from byte `start` of a device.
+/// `len` bytes from byte `start` of a device, to be read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// The first byte.
     pub start: u64,
     /// How many bytes.
     pub len: u64,
+    /// Whether they are written.
+    pub write: bool,
+    /// Who asks, for schedulers that tell processes apart; zero where nobody knows.
+    pub handler: u32,
+}
+
+impl Request {
+    /// A read, by nobody in particular.
+    pub fn read(start: u64, len: u64) -> Request {
+        Request { start, len, write: false, handler: 0 }
+    }
+
+    /// A write, by nobody in particular.
+    pub fn write(start: u64, len: u64) -> Request {
+        Request { start, len, write: true, handler: 0 }
+    }
+
+    /// The same, by `handler`.
+    #[must_use]
+    pub fn by(self, handler: u32) -> Request {
+        Request { handler, ..self }
+    }
 }
 
 /// The mechanics of one device: what it takes to serve a request, given what it did before.

@@ -161,7 +161,7 @@ mod tests {
             let mut at = 0;
             for (id, &(gap, len)) in requests.iter().enumerate() {
                 at += gap;
-                queue.submit(Instant(at), id as u64, Request { start: 0, len });
+                queue.submit(Instant(at), id as u64, Request::read(0, len));
                 let server = free.iter_mut().min().unwrap();
                 *server = at.max(*server) + len;
                 expected.push((*server, id as u64));
@@ -191,7 +191,7 @@ mod tests {
                 if cancel {
                     gone[id] = queue.cancel(Instant(at), id as u64);
                 } else {
-                    queue.submit(Instant(at), id as u64, Request { start: 0, len: requests[id].1 });
+                    queue.submit(Instant(at), id as u64, Request::read(0, requests[id].1));
                 }
             }
             let got = collect(&mut queue);
@@ -219,7 +219,7 @@ mod tests {
     fn only_who_waits_can_be_cancelled() {
         let mut queue = queue(1);
         for id in 0..3 {
-            queue.submit(Instant(0), id, Request { start: 0, len: 10 });
+            queue.submit(Instant(0), id, Request::read(0, 10));
         }
         assert!(!queue.cancel(Instant(5), 0), "it is in service");
         assert!(!queue.cancel(Instant(10), 0), "it is complete");
@@ -234,11 +234,11 @@ mod tests {
     fn a_held_command_makes_room_for_another() {
         let mut queue = DeviceQueue::new(Box::new(Plain(1, 2)), Box::<crate::scheduler::Elevator>::default());
         for (id, start) in [0, 50, 40].into_iter().enumerate() {
-            queue.submit(Instant(0), id as u64, Request { start, len: 10 });
+            queue.submit(Instant(0), id as u64, Request::read(start, 10));
         }
         assert!(queue.cancel(Instant(1), 1), "the device holds it, but has not begun");
         // 2 is held now: who comes ahead of it comes too late.
-        queue.submit(Instant(2), 3, Request { start: 30, len: 10 });
+        queue.submit(Instant(2), 3, Request::read(30, 10));
         assert_eq!(collect(&mut queue), [(10, 0), (20, 2), (30, 3)]);
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn a_late_driver_changes_nothing() {
         let mut queue = queue(1);
         for id in 0..3 {
-            queue.submit(Instant(0), id, Request { start: 0, len: 10 });
+            queue.submit(Instant(0), id, Request::read(0, 10));
         }
         assert_eq!(queue.complete(Instant(1000)), Some(0));
         assert_eq!(queue.next_completion(), Some(Instant(20)));

@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn waiting(id: u64, start: u64) -> Waiting {
-        Waiting { at: Instant(0), id, request: Request { start, len: 1 } }
+        Waiting { at: Instant(0), id, request: Request::read(start, 1) }
     }
 
     #[test]

@@ -113,7 +113,7 @@ proptest! {
             for &(start, len, think) in &requests {
                 let begin = now.plus(think);
                 // A small disk is swept in no time; of a large one, some megabytes are enough.
-                now = model.serve(begin, Request { start, len: len % (8 << 20) });
+                now = model.serve(begin, Request::read(start, len % (8 << 20)));
                 prop_assert!(now >= begin);
             }
         }
@@ -127,7 +127,7 @@ fn first_bytes_are_distributed_as_described() {
     let mut times: Vec<f64> = (0..20_001u64)
         .map(|i| {
             let at = Instant(i * 1_000_000_000);
-            store.serve(at, Request { start: 0, len: 0 }).since(at) as f64
+            store.serve(at, Request::read(0, 0)).since(at) as f64
         })
         .collect();
     assert!((median(times.iter().copied()) / 20e6 - 1.0).abs() < 0.02);
@@ -140,7 +140,7 @@ fn first_bytes_are_distributed_as_described() {
 fn connections_share_the_total() {
     let mut store = device("object-store").unwrap().build(4).unwrap();
     let len = 900_000_000;
-    let ends: Vec<Instant> = (0..16).map(|_| store.serve(Instant(0), Request { start: 0, len })).collect();
+    let ends: Vec<Instant> = (0..16).map(|_| store.serve(Instant(0), Request::read(0, len))).collect();
     let last = ends.iter().max().unwrap().0 as f64 / 1e9;
     assert!((last - 16.0 * 0.9 / 1.2).abs() < 0.2, "{last}");
     assert_eq!(store.cost(), DeviceCost::flat(20_000_000, 90_000_000, 13));
@@ -149,6 +149,6 @@ fn connections_share_the_total() {
 #[test]
 fn flash_takes_its_latency_and_its_rate() {
     let mut ssd = device("ssd").unwrap().build(0).unwrap();
-    let end = ssd.serve(Instant(5), Request { start: 1 << 40, len: 900_000 });
+    let end = ssd.serve(Instant(5), Request::read(1 << 40, 900_000));
     assert_eq!(end, Instant(5 + 90_000 + 1_000_000));
 }

@@ -63,7 +63,7 @@ fn a_random_read_costs_seek_half_a_turn_and_transfer() {
         let (mut now, n, len) = (Instant(0), 20_000, 4096);
         for _ in 0..n {
             let start = random.below(disk.capacity() / 4096 - 1) * 4096;
-            now = disk.serve(now.plus(random.below(10_000_000)), Request { start, len });
+            now = disk.serve(now.plus(random.below(10_000_000)), Request::read(start, len));
         }
         // The think time is uniform below 10 ms.
         let mean = now.0 as f64 / f64::from(n) - 5e6;
@@ -79,11 +79,11 @@ fn sequential_reads_run_at_the_media_rate() {
         for rotation in [Rotation::Exact, Rotation::Mean] {
             let mut disk = Disk::new(&DiskDescription { rotation, ..description("ibm-10k") }).unwrap();
             let from = disk.capacity() / 2;
-            let first = disk.serve(Instant(0), Request { start: from, len: 65536 });
+            let first = disk.serve(Instant(0), Request::read(from, 65536));
             let mut now = first;
             let n = 500;
             for i in 1..=n {
-                now = disk.serve(now.plus(think), Request { start: from + i * 65536, len: 65536 });
+                now = disk.serve(now.plus(think), Request::read(from + i * 65536, 65536));
             }
             let rate = (n * 65536) as f64 / now.since(first) as f64 * 1e9;
             near(rate, disk.cost().transfer_rate(from) as f64, 0.01);
@@ -97,8 +97,8 @@ fn a_long_read_goes_at_the_zones_rate() {
     let mut disk = disk("ibm-10k");
     let zones = disk.cost().zones;
     for &(from, rate) in &zones {
-        let request = Request { start: from, len: 200 << 20 };
-        let begin = disk.serve(Instant(100_000_000_000), Request { start: from, len: 512 });
+        let request = Request::read(from, 200 << 20);
+        let begin = disk.serve(Instant(100_000_000_000), Request::read(from, 512));
         let end = disk.serve(begin, request);
         near(request.len as f64 / end.since(begin) as f64 * 1e9, rate as f64, 0.01);
     }
@@ -108,12 +108,12 @@ fn a_long_read_goes_at_the_zones_rate() {
 #[test]
 fn read_ahead_answers_at_the_speed_of_the_bus() {
     let mut disk = disk("ibm-10k");
-    let first = disk.serve(Instant(0), Request { start: 1 << 30, len: 65536 });
+    let first = disk.serve(Instant(0), Request::read(1 << 30, 65536));
     let later = first.plus(50_000_000);
-    let hit = disk.serve(later, Request { start: (1 << 30) + 65536, len: 65536 });
+    let hit = disk.serve(later, Request::read((1 << 30) + 65536, 65536));
     near(hit.since(later) as f64, 0.05e6 + 65536.0 / 160e6 * 1e9, 0.01);
     // The segment held 512 KiB: what lies beyond is read only now.
-    let beyond = disk.serve(hit, Request { start: (1 << 30) + (640 << 10), len: 65536 });
+    let beyond = disk.serve(hit, Request::read((1 << 30) + (640 << 10), 65536));
     assert!(beyond.since(hit) > 1_100_000, "{}", beyond.since(hit));
 }
 
@@ -121,10 +121,10 @@ fn read_ahead_answers_at_the_speed_of_the_bus() {
 #[test]
 fn without_read_ahead_a_revolution_is_lost() {
     let mut disk = Disk::new(&DiskDescription { cache: Default::default(), ..description("ibm-10k") }).unwrap();
-    let mut now = disk.serve(Instant(0), Request { start: 0, len: 4096 });
+    let mut now = disk.serve(Instant(0), Request::read(0, 4096));
     let before = now;
     for i in 1..=100 {
-        now = disk.serve(now, Request { start: i * 4096, len: 4096 });
+        now = disk.serve(now, Request::read(i * 4096, 4096));
     }
     let each = now.since(before) as f64 / 100.0;
     near(each, 6e6 + 4096.0 / 69e6 * 1e9, 0.03);
@@ -133,9 +133,9 @@ fn without_read_ahead_a_revolution_is_lost() {
 #[test]
 fn rereading_comes_from_the_segment() {
     let mut disk = disk("ibm-10k");
-    let end = disk.serve(Instant(0), Request { start: 7 << 30, len: 65536 });
-    let away = disk.serve(end, Request { start: 1 << 30, len: 4096 });
-    let again = disk.serve(away, Request { start: 7 << 30, len: 4096 });
+    let end = disk.serve(Instant(0), Request::read(7 << 30, 65536));
+    let away = disk.serve(end, Request::read(1 << 30, 4096));
+    let again = disk.serve(away, Request::read(7 << 30, 4096));
     assert!(again.since(away) < 200_000, "{}", again.since(away));
 }
 
@@ -151,7 +151,7 @@ proptest! {
         let (mut model, mut twin) = (description.build(seed).unwrap(), description.build(seed).unwrap());
         let mut now = Instant(0);
         for (start, len, think) in requests {
-            let request = Request { start, len };
+            let request = Request::read(start, len);
             let begin = now.plus(think);
             let end = model.serve(begin, request);
             prop_assert!(end >= begin, "{:?} {:?}", begin, end);
@@ -172,7 +172,7 @@ proptest! {
     #[test]
     fn longer_reads_take_longer(start in 0u64..36_000_000_000, len in 1u64..8_000_000, more in 1u64..8_000_000) {
         let disk = disk("ibm-10k");
-        let serve = |len| disk.clone().serve(Instant(12_345_678), Request { start, len });
+        let serve = |len| disk.clone().serve(Instant(12_345_678), Request::read(start, len));
         prop_assert!(serve(len) <= serve(len + more));
     }
 

@@ -95,7 +95,7 @@ fn the_models_own_curve_comes_back() {
     let (mut now, mut last) = (Instant(0), 0u64);
     let mut read = |place: u64, len: u64, samples: &mut Vec<DiskSample>| {
         let begin = now.plus(777_777);
-        now = disk.serve(if place == last { now } else { begin }, Request { start: place, len });
+        now = disk.serve(if place == last { now } else { begin }, Request::read(place, len));
         let nanos = if place == last { now.since(begin) + 777_777 } else { now.since(begin) };
         samples.push(DiskSample { distance: place.abs_diff(last), place, len, nanos });
         last = place + len;

@@ -12,7 +12,7 @@ fn queue(name: &str, seed: u64, scheduler: Box<dyn Scheduler>) -> DeviceQueue {
 /// `handlers` that each ask for random 64 KiB as soon as the last has come; (moments, ids) of `n` completions.
 fn closed_loop(queue: &mut DeviceQueue, handlers: u64, n: usize, seed: u64) -> Vec<(Instant, u64)> {
     let mut random = Random::new(seed);
-    let mut request = || Request { start: random.below(555_000) * 65536, len: 65536 };
+    let mut request = || Request::read(random.below(555_000) * 65536, 65536);
     for id in 0..handlers {
         queue.submit(Instant(0), id, request());
     }

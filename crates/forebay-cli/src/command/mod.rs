@@ -1,10 +1,14 @@
 //! The commands, a file each.
 
 mod demo;
+mod device;
 mod mount;
 mod policies;
 mod profile;
+mod repro;
+mod sim;
 mod stats;
+mod trace;
 
 use crate::failure::Failure;
 use crate::options::Command;
@@ -18,6 +22,10 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Stats(stats) => self::stats::run(&stats),
         Command::Policies(policies) => self::policies::run(&policies),
         Command::Demo(demo) => self::demo::run(&demo),
+        Command::Trace(trace) => self::trace::run(&trace),
+        Command::Sim(sim) => self::sim::run(&sim),
+        Command::Device(device) => self::device::run(&device),
+        Command::Repro(repro) => self::repro::run(&repro),
         Command::Reference => reference::run(),
     }
 }

@@ -296,7 +296,7 @@ mod tests {
             let mut submit = |modelled: &mut Modelled, times: &mut [Instant]| {
                 let Some((id, &(start, len))) = waiting.next() else { return };
                 times[id] = modelled.now;
-                modelled.queue.submit(modelled.now, id as u64, Request { start, len });
+                modelled.queue.submit(modelled.now, id as u64, Request::read(start, len));
             };
             (0..at_once).for_each(|_| submit(self, &mut times));
             while let Some(at) = self.queue.next_completion() {

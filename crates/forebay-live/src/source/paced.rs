@@ -141,7 +141,7 @@ impl Object for PacedObject {
     fn fetch(&self, fetch: Fetch) {
         let shared = Arc::clone(&self.pacer.0);
         let start = self.place.saturating_add(fetch.offset);
-        shared.submit(fetch.id.0, Request { start, len: fetch.len as u64 });
+        shared.submit(fetch.id.0, Request::read(start, fetch.len as u64));
         let Fetch { id, offset, buffer, len, urgent, done } = fetch;
         let arrived = move |buffer, outcome| shared.arrived(id.0, Delivery { done, buffer, outcome });
         self.inner.fetch(Fetch { id, offset, buffer, len, urgent, done: Box::new(arrived) });

@@ -1,0 +1,21 @@
+//! How results are shown: the options that every command with results shares.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where results go.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Report {
+    /// Print JSON: an array of flat records
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print comma-separated values, a line a record
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
+    /// Draw the results into this file; its ending says how: .svg, .png or .html
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+}

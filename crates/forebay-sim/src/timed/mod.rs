@@ -1,0 +1,1 @@
+//! Whole cores in virtual time over modelled devices.

@@ -1,0 +1,16 @@
+//! Traces: what programs asked for, request by request. Readers of the formats that there are, a format of our own
+//! (Parquet), keys for simulators, and synthetic workloads.
+//!
+//! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in little memory.
+
+mod error;
+mod format;
+mod keys;
+mod request;
+mod source;
+
+pub use error::Error;
+pub use format::Format;
+pub use keys::Keys;
+pub use request::{Operation, Request, Shape};
+pub use source::{BATCH, Memory, Options, Source, open};
