@@ -19,8 +19,10 @@
 
 use forebay_core::{DeviceCost, Instant};
 
+pub mod demerit;
 mod description;
 pub mod disk;
+pub mod diskspecs;
 pub mod fit;
 pub mod object_store;
 mod pipe;
@@ -32,6 +34,7 @@ pub mod scheduler;
 pub mod seek_curve;
 mod segment_cache;
 pub mod ssd;
+pub mod validation;
 pub mod zones;
 
 pub use description::{Description, Error, ModelDescription, device, devices};
