@@ -75,7 +75,7 @@ fn content(format: Format) -> Vec<u8> {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("good");
             let mut writer = Writer::create(&path, Format::Parquet, Shape::Objects).unwrap();
-            let request = |n| Request { file: n % 7, len: 5, ..Request::default() };
+            let request = |n: u64| Request { file: n % 7, len: 5, ..Request::default() };
             writer.write(&(0..200).map(request).collect::<Vec<_>>()).unwrap();
             writer.finish(&Memory::new(Vec::new(), Shape::Objects)).unwrap();
             std::fs::read(&path).unwrap()
