@@ -24,6 +24,7 @@ mod readers;
 mod setup;
 mod simulation;
 mod storage;
+mod tally;
 mod workload;
 
 pub use error::Error;

@@ -3,6 +3,7 @@
 use forebay_core::Policy;
 use forebay_device::Description;
 
+use super::error::Error;
 use super::placement::Placement;
 
 /// A timed simulation.
@@ -48,6 +49,57 @@ impl Setup {
         }
     }
 }
+
+impl Setup {
+    /// Whether it makes sense.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let wrong = |what: &str| Err(Error::Setup(what.to_owned()));
+        if self.levels.is_empty() || self.levels.len() > 16 {
+            return wrong("a simulation has 1 to 16 levels");
+        }
+        if !self.block_bytes.is_power_of_two() || !(512..=1 << 20).contains(&self.block_bytes) {
+            return wrong("the size of a block must be a power of two, 512 bytes to 1 MiB");
+        }
+        if self.devices.is_empty() || self.devices.len() > 65_535 {
+            return wrong("a simulation has 1 to 65,535 devices");
+        }
+        match self.load {
+            Load::Closed { handlers: 0, .. } => return wrong("a closed loop needs at least one handler"),
+            Load::Closed { processors: 0, cpu_ns: 1.., .. } => return wrong("to compute takes at least one processor"),
+            Load::Open { speed } if !(speed.is_finite() && speed > 0.0) => {
+                return wrong("the speed of an open loop must be positive");
+            }
+            _ => {}
+        }
+        let endless = |span: Option<Span>| matches!(span, Some(Span::Seconds(s)) if !(0.0..=1e9).contains(&s));
+        if endless(self.warm_up) || endless(self.limit) {
+            return wrong("warm-up and limit must be 0 to 10^9 seconds");
+        }
+        Ok(())
+    }
+
+    /// The blocks that a level holds.
+    pub(super) fn frames(&self, level: usize) -> Result<u32, Error> {
+        let memory_bytes = self.levels[level].memory_bytes;
+        let private_bytes = match self.load {
+            Load::Closed { private_bytes, .. } if level == 0 => private_bytes,
+            _ => 0,
+        };
+        let handlers = self.load.handlers();
+        let left = memory_bytes.saturating_sub(private_bytes.saturating_mul(u64::from(handlers)));
+        match u32::try_from(left / u64::from(self.block_bytes)) {
+            Ok(0) => Err(Error::NoMemory { handlers, private_bytes, memory_bytes }),
+            Ok(frames @ ..=MOST_FRAMES) => Ok(frames),
+            _ => Err(Error::Setup(format!(
+                "{memory_bytes} bytes are more than {MOST_FRAMES} blocks of {}; take larger blocks",
+                self.block_bytes
+            ))),
+        }
+    }
+}
+
+/// More frames a core does not number, its ghosts considered.
+const MOST_FRAMES: u32 = u32::MAX / 4;
 
 /// A cache.
 #[derive(Clone, Debug)]
