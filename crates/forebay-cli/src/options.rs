@@ -15,7 +15,7 @@ use forebay_core::Policy;
 mod device;
 mod report;
 mod repro;
-mod sim;
+pub(crate) mod sim;
 mod trace;
 
 pub(crate) use device::Device;

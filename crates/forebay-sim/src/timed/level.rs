@@ -49,7 +49,13 @@ pub(super) struct Level {
 
 impl Level {
     /// An empty cache of `frames` blocks.
-    pub(super) fn new(policy: Policy, frames: u32, block_bytes: u32, devices: Vec<DeviceCost>, recorded: bool) -> Level {
+    pub(super) fn new(
+        policy: Policy,
+        frames: u32,
+        block_bytes: u32,
+        devices: Vec<DeviceCost>,
+        recorded: bool,
+    ) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,

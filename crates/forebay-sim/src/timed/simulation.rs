@@ -1,6 +1,8 @@
 //! The run itself: what is due is done, until nobody asks any more.
 
-use forebay_core::{Action, CALLED_OFF, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
+use forebay_core::{
+    Action, CALLED_OFF, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
+};
 use forebay_device::Request;
 
 use super::agenda::{Agenda, What};
@@ -96,7 +98,19 @@ impl<'a> Simulation<'a> {
         let files = files(setup, workload, &storage)?;
         let (processors, tally) = (Processors::new(&setup.load), Tally::default());
         let agenda = Agenda::default();
-        Ok(Simulation { setup, workload, record, agenda, levels, storage, files, readers, processors, tally, over: false })
+        Ok(Simulation {
+            setup,
+            workload,
+            record,
+            agenda,
+            levels,
+            storage,
+            files,
+            readers,
+            processors,
+            tally,
+            over: false,
+        })
     }
 
     fn run(mut self, watch: &dyn Watch) -> Result<Outcome, Error> {

@@ -3,8 +3,9 @@
 mod chart;
 mod curve;
 mod replay;
+mod timed;
 
-use forebay_sim::untimed::{Capacity, Options};
+use forebay_sim::untimed::{Capacity, Options, Outcome};
 use forebay_trace::Source;
 use serde::Serialize;
 
@@ -16,20 +17,24 @@ const MEMORY: Capacity = Capacity::Share(0.1);
 
 /// Does what was asked.
 pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
-    if !sim.curve.is_empty() { curve::run(sim) } else { replay::run(sim) }
+    match (sim.curve.is_empty(), sim.time.device.is_empty()) {
+        (false, _) => curve::run(sim),
+        (true, false) => timed::run(sim),
+        (true, true) => replay::run(sim),
+    }
 }
 
-/// A result, and what it is the result of.
+/// A result without time, and what it is the result of.
 #[derive(Debug, Serialize)]
-struct Record<T: Serialize> {
+struct Record {
     #[serde(flatten)]
-    outcome: T,
+    outcome: Outcome,
     trace: String,
     seed: u64,
 }
 
-impl<T: Serialize> Record<T> {
-    fn new(outcome: T, sim: &Sim) -> Record<T> {
+impl Record {
+    fn new(outcome: Outcome, sim: &Sim) -> Record {
         Record { outcome, trace: name(sim), seed: sim.seed }
     }
 }
