@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn columns_as_libcachesim_says_them() {
-        let columns: Columns = "time-col=2, obj-id-col=5, obj-size-col=4, delimiter=,, has-header=false".parse().unwrap();
+        let columns: Columns =
+            "time-col=2, obj-id-col=5, obj-size-col=4, delimiter=,, has-header=false".parse().unwrap();
         let expected = Columns {
             time: Some(1),
             object: Some(4),
