@@ -15,6 +15,6 @@ mod source;
 pub use columns::{Columns, UnknownColumns};
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
-pub use keys::Keys;
+pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use request::{Operation, Request, Shape};
 pub use source::{BATCH, FileInfo, Memory, Options, Source, open};

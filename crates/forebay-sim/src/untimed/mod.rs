@@ -13,11 +13,21 @@ use forebay_core::presets::{REPLACEMENTS, Replacement};
 use forebay_trace::Source;
 use serde::Serialize;
 
-use crate::Watch;
-
+mod cache;
 mod capacity;
+mod curve;
+mod moments;
+mod opt;
+mod passes;
+mod references;
+mod replay;
+mod sample;
+mod stack;
+mod sweep;
 
 pub use capacity::{Capacity, NotACapacity};
+pub use curve::curve;
+pub use replay::{Size, replay, size};
 
 /// Opens the trace from its beginning; called once a pass.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, forebay_trace::Error> + Sync + 'a;
@@ -122,6 +132,9 @@ pub enum Error {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] forebay_trace::Error),
+    /// It has too many blocks.
+    #[error(transparent)]
+    Keys(#[from] forebay_trace::TooManyKeys),
     /// A capacity makes no sense for this trace.
     #[error("a cache of {capacity}: {reason}")]
     Capacity {
@@ -156,25 +169,4 @@ pub enum Points {
     Spread(u32),
     /// At these, in this order.
     At(Vec<Capacity>),
-}
-
-/// Replays a trace through a cache for each of `runs`; outcomes come in their order. Ended early by `watch`, it leaves out
-/// those that were not finished.
-pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watch) -> Result<Vec<Outcome>, Error> {
-    let _ = (open, options, runs, watch);
-    Ok(Vec::new())
-}
-
-/// Miss ratios of one algorithm over capacities, in the order of `points`. Of a sample, requests are those of the whole
-/// trace, hits and misses estimates. Ended early by `watch`, it leaves out points that were not finished.
-pub fn curve(
-    open: &Open<'_>,
-    options: &Options,
-    algorithm: Algorithm,
-    sampling: Sampling,
-    points: &Points,
-    watch: &dyn Watch,
-) -> Result<Vec<Outcome>, Error> {
-    let _ = (open, options, algorithm, sampling, points, watch);
-    Ok(Vec::new())
 }
