@@ -1,11 +1,13 @@
 //! Histograms: of response times, fine and of fixed size, and of request sizes, in powers of two.
 
+use std::fmt;
+
 /// Each power of two is cut into so many parts: a quantile is at most 1/128 off.
 const PARTS: u32 = 128;
 const SHIFT: u32 = PARTS.trailing_zeros();
 
 /// A histogram of times in nanoseconds. Its size is fixed; the mean is exact, quantiles are at most 0.8 % off.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Times {
     counts: Vec<u64>,
     count: u64,
@@ -67,8 +69,14 @@ impl Times {
     }
 }
 
+impl fmt::Debug for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} times, mean {} ns", self.count, self.mean())
+    }
+}
+
 /// A histogram of sizes in bytes, by powers of two.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Sizes {
     counts: [u64; 64],
 }
@@ -76,6 +84,12 @@ pub struct Sizes {
 impl Default for Sizes {
     fn default() -> Sizes {
         Sizes { counts: [0; 64] }
+    }
+}
+
+impl fmt::Debug for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.buckets()).finish()
     }
 }
 
@@ -93,5 +107,36 @@ impl Sizes {
     /// The buckets that are not empty: (least size, how many), the size being less than twice the least.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(power, &count)| (1 << power, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the sorted list.
+        #[test]
+        fn quantiles_are_within_a_bucket(
+            mut times in proptest::collection::vec((0u32..64, any::<u64>()).prop_map(|(s, x)| x >> s), 1..200),
+            share in 0.0f64..=1.0,
+        ) {
+            let mut histogram = Times::default();
+            times.iter().for_each(|&nanos| histogram.add(nanos));
+            times.sort_unstable();
+            let exact = times[((share * times.len() as f64).ceil() as usize).max(1) - 1] as f64;
+            let got = histogram.quantile(share);
+            prop_assert!((got - exact).abs() <= exact / 128.0, "{} for {}", got, exact);
+            let mean = times.iter().map(|&nanos| nanos as f64).sum::<f64>() / times.len() as f64;
+            prop_assert!((histogram.mean() - mean).abs() <= mean * 1e-9);
+        }
+    }
+
+    #[test]
+    fn sizes_fall_between_powers_of_two() {
+        let mut sizes = Sizes::default();
+        [1, 512, 1023, 1024, 65536].into_iter().for_each(|bytes| sizes.add(bytes));
+        assert_eq!(sizes.buckets().collect::<Vec<_>>(), [(1, 1), (512, 2), (1024, 1), (65536, 1)]);
     }
 }

