@@ -18,7 +18,7 @@ mod write;
 pub use columns::{Columns, UnknownColumns};
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
-pub use keys::Keys;
+pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use request::{Operation, Request, Shape};
 pub use source::{BATCH, FileInfo, Memory, Options, Source, open, open_bytes};
 pub use write::{WRITTEN, Writer};
