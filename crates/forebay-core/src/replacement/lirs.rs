@@ -31,7 +31,7 @@ const GHOSTS: u32 = 2;
 ///   ghosts, HIR in S only               [g]    [g][g] |
 /// ```
 ///
-/// HIR blocks get a hundredth of the frames, but two. The paper lets S grow without bound; here at most two blocks that are
+/// HIR blocks get a hundredth of the frames, but one at least. The paper lets S grow without bound; here at most two blocks that are
 /// not resident are remembered for every frame, and the one at the bottom is forgotten first.
 #[derive(Clone, Debug)]
 pub struct Lirs {
@@ -46,7 +46,7 @@ pub struct Lirs {
 }
 
 fn hirs(frames: u32) -> u32 {
-    (frames / 100).max(2).min(frames.div_ceil(2))
+    (frames / 100).max(1)
 }
 
 impl Replacement for Lirs {

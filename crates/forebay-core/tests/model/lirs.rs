@@ -13,7 +13,7 @@ pub(crate) struct Lirs {
 
 impl Lirs {
     fn lirs(&self) -> usize {
-        self.capacity - (self.capacity / 100).max(2).min(self.capacity.div_ceil(2))
+        self.capacity - (self.capacity / 100).max(1)
     }
 
     /// Stack pruning: HIR blocks at the bottom of S leave it until a LIR block is there.
