@@ -88,17 +88,27 @@ pub trait Model: Send {
     fn cost(&self) -> DeviceCost;
 }
 
-/// A model with a queue and a scheduler in front of it: submit requests, ask for the next completion, collect it.
+/// A device that requests can be given to as they come: a model with a scheduler in front of it, or several of them. Submit
+/// requests, ask for the next moment to look, collect what is complete.
 pub trait Queue: Send {
     /// A request arrives at `at`. `id` is the driver's.
     fn submit(&mut self, at: Instant, id: u64, request: Request);
-    /// When the next request will be complete, if any is in service; in the past, if it waits to be collected.
+    /// When to call [`Queue::complete`] next, if anything is under way: not later than the next completion, and perhaps before
+    /// it, because something else happens inside (a timer runs out, a piece is done), in which case nothing is complete yet.
+    /// In the past, if a complete request waits to be collected.
     fn next_completion(&self) -> Option<Instant>;
-    /// Removes the request that is complete at or before `at`, earliest first.
+    /// Removes the request that is complete at or before `at`, earliest first. `None` if there is none, which does not mean
+    /// that nothing is under way: ask [`Queue::next_completion`].
     fn complete(&mut self, at: Instant) -> Option<u64>;
     /// Takes request `id` back at `at`: it never completes. `false`, and nothing changes, if the device works on it by then
     /// or has done so, or has never heard of it.
     fn cancel(&mut self, at: Instant, id: u64) -> bool;
+    /// Whether [`Queue::cancel`] would take it back.
+    fn waits(&mut self, at: Instant, id: u64) -> bool;
+    /// Its size in bytes; zero if it has no places.
+    fn capacity(&self) -> u64;
+    /// What the policy core should believe of it.
+    fn cost(&self) -> DeviceCost;
 }
 
 /// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`: after a hundred days a

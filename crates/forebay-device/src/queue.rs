@@ -1,42 +1,58 @@
 //! A model with a scheduler before it and as many requests in service as it has channels.
 //!
-//! Work-conserving: a channel that falls free takes the next waiting request at that very moment, however late the driver
-//! collects the one that is complete. So the outcome depends on the moments of arrival alone.
+//! A channel that falls free takes the next waiting request at that very moment, however late the driver collects the one that
+//! is complete; unless the scheduler keeps it idle for a while, which ends at its own moment too. So the outcome depends on
+//! the moments of arrival alone.
 //!
 //! A device may hold more commands than it works on (tagged queueing). Those the scheduler has let go of: who arrives later
 //! comes after them, wherever he wants to read. That is what keeps a stream that asks for its next piece while the last one
 //! is being transferred from holding the arm for ever.
+//!
+//! A request that is longer than the scheduler's piece goes to the model in pieces, one right after the other on the same
+//! channel, and is complete with the last.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use forebay_core::Instant;
+use forebay_core::{DeviceCost, Instant};
 
-use crate::scheduler::{Scheduler, Waiting};
+use crate::scheduler::{End, Next, Scheduler, Waiting};
 use crate::{Model, Queue, Request};
 
 /// See the module's head.
 pub struct DeviceQueue {
     model: Box<dyn Model>,
     scheduler: Box<dyn Scheduler>,
-    /// (completion, order of start, id), earliest first.
-    in_service: BinaryHeap<Reverse<(Instant, u64, u64)>>,
+    piece: u64,
+    /// By the end of the piece in service, then the order of start.
+    in_service: BTreeMap<(Instant, u64), InService>,
     complete: VecDeque<(Instant, u64)>,
     /// Commands that the device holds and doesn't work on yet, in order.
     held: VecDeque<Waiting>,
+    /// When the scheduler wants to be asked again.
+    timer: Option<Instant>,
     started: u64,
     now: Instant,
+}
+
+/// A request that the model works on.
+#[derive(Clone, Copy)]
+struct InService {
+    waiting: Waiting,
+    /// Bytes of it that will be done at the end of the piece.
+    done: u64,
 }
 
 impl DeviceQueue {
     /// An idle device.
     pub fn new(model: Box<dyn Model>, scheduler: Box<dyn Scheduler>) -> DeviceQueue {
         DeviceQueue {
+            piece: scheduler.piece().max(1),
             model,
             scheduler,
-            in_service: BinaryHeap::new(),
+            in_service: BTreeMap::new(),
             complete: VecDeque::new(),
             held: VecDeque::new(),
+            timer: None,
             started: 0,
             now: Instant(0),
         }
@@ -51,30 +67,58 @@ impl DeviceQueue {
     fn start(&mut self, at: Instant) {
         let channels = self.model.channels() as usize;
         let spare = (self.model.commands() as usize).saturating_sub(channels);
+        self.timer = None;
         while self.in_service.len() < channels {
-            let Some(Waiting { id, request, .. }) = self.held.pop_front().or_else(|| self.scheduler.pop()) else {
-                return;
-            };
-            let end = self.model.serve(at, request).max(at);
-            self.in_service.push(Reverse((end, self.started, id)));
-            self.started += 1;
+            let Some(waiting) = self.held.pop_front().or_else(|| self.pop(at)) else { return };
+            self.serve(at, waiting, 0);
         }
         while self.held.len() < spare {
-            let Some(next) = self.scheduler.pop() else { return };
-            self.held.push_back(next);
+            let Some(waiting) = self.pop(at) else { return };
+            self.held.push_back(waiting);
         }
+    }
+
+    /// The scheduler's next request, if it has one for now.
+    fn pop(&mut self, at: Instant) -> Option<Waiting> {
+        match self.scheduler.pop(at) {
+            Next::Serve(waiting) => return Some(waiting),
+            // Later in any case, so that time goes on; at the end of time, never.
+            Next::Wait(until) => self.timer = at.0.checked_add(1).map(|next| until.max(Instant(next))),
+            Next::Nothing => {}
+        }
+        None
+    }
+
+    /// Has the model serve what is left of a request after `done` bytes, or a piece of it.
+    fn serve(&mut self, at: Instant, waiting: Waiting, done: u64) {
+        let Request { start, len, .. } = waiting.request;
+        let piece = Request { start: start.saturating_add(done), len: (len - done).min(self.piece), ..waiting.request };
+        let end = self.model.serve(at, piece).max(at);
+        self.in_service.insert((end, self.started), InService { waiting, done: done + piece.len });
+        self.started += 1;
+    }
+
+    /// The next moment at which something happens of itself.
+    fn next(&self) -> Option<Instant> {
+        let end = self.in_service.first_key_value().map(|(&(end, _), _)| end);
+        end.into_iter().chain(self.timer).min()
     }
 
     /// Lets the device work until `at`.
     fn advance(&mut self, at: Instant) {
         self.now = self.now.max(at);
-        while let Some(&Reverse((end, _, id))) = self.in_service.peek() {
-            if end > self.now {
-                return;
+        while let Some(next) = self.next().filter(|&next| next <= self.now) {
+            let first = self.in_service.first_entry().filter(|entry| entry.key().0 <= next);
+            if let Some(InService { waiting, done }) = first.map(|entry| entry.remove()) {
+                if done < waiting.request.len {
+                    self.scheduler.ended(next, &waiting, End::Piece);
+                    self.serve(next, waiting, done);
+                } else {
+                    self.complete.push_back((next, waiting.id));
+                    self.scheduler.ended(next, &waiting, End::Whole);
+                }
             }
-            self.in_service.pop();
-            self.complete.push_back((end, id));
-            self.start(end);
+            self.start(next);
         }
     }
 }
@@ -87,8 +131,7 @@ impl Queue for DeviceQueue {
     }
 
     fn next_completion(&self) -> Option<Instant> {
-        let complete = self.complete.front().map(|&(end, _)| end);
-        complete.or_else(|| self.in_service.peek().map(|&Reverse((end, ..))| end))
+        self.complete.front().map(|&(end, _)| end).or_else(|| self.next())
     }
 
     fn complete(&mut self, at: Instant) -> Option<u64> {
@@ -99,12 +142,28 @@ impl Queue for DeviceQueue {
     fn cancel(&mut self, at: Instant, id: u64) -> bool {
         self.advance(at);
         let held = self.held.iter().position(|waiting| waiting.id == id).and_then(|place| self.held.remove(place));
+        if let Some(waiting) = held {
+            self.scheduler.ended(self.now, &waiting, End::Withdrawn);
+        }
         let cancelled = held.is_some() || self.scheduler.remove(id);
-        if held.is_some() {
-            // The device can hold another command.
+        if cancelled {
+            // The device may hold another command, and the scheduler has another view.
             self.start(self.now);
         }
         cancelled
+    }
+
+    fn waits(&mut self, at: Instant, id: u64) -> bool {
+        self.advance(at);
+        self.held.iter().any(|waiting| waiting.id == id) || self.scheduler.contains(id)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.model.capacity()
+    }
+
+    fn cost(&self) -> DeviceCost {
+        self.model.cost()
     }
 }
 
@@ -112,7 +171,6 @@ impl Queue for DeviceQueue {
 mod tests {
     use super::*;
     use crate::scheduler::Noop;
-    use forebay_core::DeviceCost;
     use proptest::prelude::*;
 
     /// Takes a nanosecond a byte, on so many channels; accepts so many commands.

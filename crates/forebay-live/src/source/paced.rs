@@ -246,8 +246,12 @@ impl Shared {
     /// Takes a fetch back from the device. `false`, and nothing happens, if it has begun with it.
     fn call_off(&self, id: u64) -> bool {
         let mut state = self.state.lock();
+        let before = state.queue.next_completion();
         if !state.queue.cancel(self.clock.now(), id) {
             return false;
+        }
+        if state.queue.next_completion() != before {
+            self.wake.notify_one();
         }
         let waiting = state.waiting.insert(id, Waiting::CalledOff);
         if let Some(Waiting::Time(delivery)) = waiting {

@@ -11,6 +11,7 @@ pub(crate) struct Lirs;
 
 impl Line for Lirs {
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
+        let line = line.trim_ascii();
         match number(line).and_then(block) {
             Some(request) => Ok(Some(request)),
             None if line.is_empty() || line.contains(&b'*') => Ok(None),
@@ -25,6 +26,7 @@ impl Line for Lirs {
 
 /// One block, if there can be that many.
 pub(crate) fn block(number: u64) -> Option<Request> {
-    let offset = number.checked_mul(BLOCK_BYTES.into())?;
+    let offset =
+        number.checked_mul(BLOCK_BYTES.into()).filter(|offset| offset.checked_add(BLOCK_BYTES.into()).is_some())?;
     Some(Request { offset, len: BLOCK_BYTES, ..Request::default() })
 }

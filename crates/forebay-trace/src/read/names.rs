@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::FileInfo;
+
 /// Numbers for names.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -19,10 +21,14 @@ impl Names {
         next
     }
 
-    /// The names in the order of their numbers.
-    pub(crate) fn list(&self) -> Vec<String> {
+    /// The names in the order of their numbers, counted from `first`.
+    pub(crate) fn files(&self, first: u64) -> Vec<FileInfo> {
         let mut all: Vec<(u64, &[u8])> = self.numbers.iter().map(|(name, &number)| (number, &**name)).collect();
         all.sort_unstable();
-        all.into_iter().map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect()
+        let file = |(number, name): (u64, &[u8])| {
+            let name = String::from_utf8_lossy(name).into_owned();
+            FileInfo { file: number + first, name: Some(name), bytes: None }
+        };
+        all.into_iter().map(file).collect()
     }
 }

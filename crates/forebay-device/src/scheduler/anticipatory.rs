@@ -1,0 +1,437 @@
+//! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6, with the correction of CPEM §6.
+//!
+//! ```text
+//!            a read of P goes to the device          its end                     P reads again, or somebody near,
+//!   Off ──────────────────────────────────▶ ForEnd ─────────▶ ForNext(until) ──▶ or P is not worth it ───▶ Off
+//!    ▲      and others wait, P is likely to                        │
+//!    └───── read on soon                                           └── until is past: serve somebody else
+//! ```
+//!
+//! Reads and writes take turns in batches, bounded by time; within a batch the next one is the nearest ahead of the head, or
+//! a near one behind it. Before a read of another process is served, the device waits a while for the process whose read it
+//! served last, if that one usually goes on soon, and nearer than the read that is there.
+//!
+//! The correction: a large request goes to the device in pieces (320 sectors in Linux 2.6.3), and the kernel started the
+//! timer at the end of the *first* one. While the others were transferred, the time was over, and the next reader came too
+//! late through no fault of its own. Corrected, the timer starts when all pieces are done. We say the same of a process that
+//! has several requests in the device, since whoever is above us may have cut its read up.
+
+use std::ops::Bound;
+
+use forebay_core::Instant;
+use serde::{Deserialize, Serialize};
+
+use super::history::Histories;
+use super::sorted::{Key, Sorted};
+use super::{End, Next, Scheduler, Waiting};
+
+/// How long is waited for whom. The defaults are those of Linux 2.6, at a thousand ticks a second.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Anticipation {
+    /// Milliseconds that the device is kept idle for the next read of a process; zero never waits.
+    pub wait_ms: f64,
+    /// Whether that time begins when all pieces of a read are done (CPEM §6), not the first one.
+    pub corrected: bool,
+    /// Kibibytes of a piece: longer requests go to the device in several.
+    pub piece_kib: u32,
+    /// Milliseconds after which a read is due; somebody who is due is looked for once in that time.
+    pub read_expire_ms: f64,
+    /// Milliseconds after which a write is due.
+    pub write_expire_ms: f64,
+    /// Milliseconds that reads may go on while writes wait.
+    pub read_batch_ms: f64,
+    /// Milliseconds that writes may go on while reads wait. How many writes that is, is learnt.
+    pub write_batch_ms: f64,
+}
+
+impl Default for Anticipation {
+    fn default() -> Anticipation {
+        Anticipation {
+            wait_ms: 6.0,
+            corrected: true,
+            piece_kib: 160,
+            read_expire_ms: 125.0,
+            write_expire_ms: 250.0,
+            read_batch_ms: 500.0,
+            write_batch_ms: 125.0,
+        }
+    }
+}
+
+/// How far back the head goes for a request, bytes; and how much worse that is than forwards (the kernel's MAXBACK of 2²⁰
+/// sectors and BACK_PENALTY).
+const BACK: u64 = 512 << 20;
+const BACK_PENALTY: u64 = 2;
+
+/// What is near from the first moment, bytes (8192 sectors). It doubles with each millisecond of waiting.
+const NEAR: u64 = 4 << 20;
+
+/// What the device is kept idle for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Idle {
+    /// It is not.
+    #[default]
+    Off,
+    /// The end of the last read, of the process that is waited for.
+    ForEnd,
+    /// That process's next read, until this moment.
+    ForNext(Instant),
+    /// No longer: the next one goes to the device, whoever it is.
+    Over,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+struct Side {
+    waiting: Sorted,
+    /// Where the last request of this direction ended.
+    head: u64,
+    /// When somebody who is due was last looked for.
+    checked: Instant,
+}
+
+impl Side {
+    /// The next one in the order of places: the nearest ahead, or behind if that is less than half as far, or the lowest.
+    fn nearest(&self) -> Option<Key> {
+        let ahead = self.waiting.lowest((self.head, 0)..);
+        let behind = self
+            .waiting
+            .highest((Bound::Included((self.head.saturating_sub(BACK), 0)), Bound::Excluded((self.head, 0))));
+        match (ahead, behind) {
+            (Some(ahead), Some(behind)) => {
+                let back = (self.head - behind.0) * BACK_PENALTY;
+                Some(if back < ahead.0 - self.head { behind } else { ahead })
+            }
+            (one, other) => one.or(other).or_else(|| self.waiting.lowest(..)),
+        }
+    }
+
+    /// The oldest one if it is due after `expire`, but only once in that time: all of them would be a storm of seeks.
+    fn due(&mut self, at: Instant, expire: u64) -> Option<Key> {
+        if at.since(self.checked) < expire {
+            return None;
+        }
+        self.checked = at;
+        self.waiting.oldest().filter(|&key| self.waiting.get(key).is_some_and(|w| at.since(w.at) > expire))
+    }
+}
+
+/// Whose turn it is, reads or writes, and for how long.
+#[derive(Debug, Default)]
+struct Batch {
+    writes: bool,
+    began: Instant,
+    until: Instant,
+    /// The direction has changed, and what the device has of the other one is waited for.
+    changing: bool,
+    /// The first read of the batch has not been done yet: its time has not begun.
+    fresh: bool,
+    /// How many writes a batch may be, learnt; and how many are left of this one.
+    length: u32,
+    left: u32,
+    /// The batch of writes ran out of writes, so its time says nothing.
+    ran_out: bool,
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Anticipatory {
+    parameters: Anticipation,
+    reads: Side,
+    writes: Side,
+    arrivals: u64,
+    histories: Histories,
+    idle: Idle,
+    /// Who read last, as far as nobody has written since.
+    last: Option<u32>,
+    /// When that read was done.
+    ended: Option<Instant>,
+    batch: Batch,
+    in_device: u32,
+}
+
+fn nanos(ms: f64) -> u64 {
+    (ms * 1e6) as u64
+}
+
+impl Default for Anticipatory {
+    fn default() -> Anticipatory {
+        Anticipatory::new(Anticipation::default())
+    }
+}
+
+impl Anticipatory {
+    /// With these times.
+    pub fn new(parameters: Anticipation) -> Anticipatory {
+        // A write was taken to last ten milliseconds, before better is known.
+        let length = ((parameters.write_batch_ms / 10.0) as u32).max(2);
+        Anticipatory {
+            parameters,
+            reads: Side::default(),
+            writes: Side::default(),
+            arrivals: 0,
+            histories: Histories::default(),
+            idle: Idle::Off,
+            last: None,
+            ended: None,
+            batch: Batch { length, until: Instant(nanos(parameters.read_batch_ms)), ..Batch::default() },
+            in_device: 0,
+        }
+    }
+
+    fn side(&mut self, writes: bool) -> &mut Side {
+        if writes { &mut self.writes } else { &mut self.reads }
+    }
+
+    fn due(&mut self, at: Instant, writes: bool) -> Option<Key> {
+        let p = &self.parameters;
+        let expire = nanos(if writes { p.write_expire_ms } else { p.read_expire_ms });
+        self.side(writes).due(at, expire)
+    }
+
+    /// Whether waiting for the next read of `last` is over or not worth it, given that `candidate` could be served.
+    fn enough(&mut self, at: Instant, last: u32, candidate: Option<Waiting>) -> bool {
+        let wait = nanos(self.parameters.wait_ms);
+        // He has come, or could not come any more; or he has more that waits, and will not think before that is done.
+        if candidate.is_some_and(|c| c.request.handler == last)
+            || self.ended.is_some_and(|ended| at.since(ended) >= wait)
+            || self.histories.waits(last)
+        {
+            return true;
+        }
+        if let Some(c) = candidate.filter(|c| !c.request.write && self.near(at, last, c.request.start)) {
+            // As good as his own: perhaps they read together. Then this is what he does next.
+            self.histories.reads(last, at, c.request.start, c.request.len);
+            return true;
+        }
+        !self.histories.likely(last, wait)
+    }
+
+    /// Whether a read at `start` is nearer to the head than what `last` is expected to read; the longer he is waited for, the
+    /// farther is near.
+    fn near(&self, at: Instant, last: u32, start: u64) -> bool {
+        let waited = match self.idle {
+            Idle::Off => 0,
+            _ => self.ended.map_or(0, |ended| at.since(ended) / 1_000_000),
+        };
+        let near = if waited > 20 { u64::MAX } else { NEAR << waited };
+        let (head, far) = (self.reads.head, self.reads.head.abs_diff(start));
+        far < self.histories.distance(last) || far <= if start < head { near / 2 } else { near }
+    }
+
+    /// Keeps the device idle for the next read of `last`: until when, if its time has begun.
+    fn anticipate(&mut self) -> Next {
+        let wait = nanos(self.parameters.wait_ms);
+        match self.ended {
+            Some(ended) => {
+                self.idle = Idle::ForNext(ended.plus(wait));
+                Next::Wait(ended.plus(wait))
+            }
+            None => {
+                self.idle = Idle::ForEnd;
+                Next::Nothing
+            }
+        }
+    }
+
+    /// Hands a request to the device.
+    fn serve(&mut self, writes: bool, key: Key) -> Next {
+        let Some(waiting) = self.side(writes).waiting.remove(key) else { return Next::Nothing };
+        let Waiting { at, request, .. } = waiting;
+        self.side(writes).head = request.start.saturating_add(request.len);
+        self.idle = Idle::Off;
+        self.ended = None;
+        self.last = (!writes).then_some(request.handler);
+        if writes {
+            self.batch.left = self.batch.left.saturating_sub(1);
+        }
+        self.in_device += 1;
+        let process = self.histories.of(request.handler, at);
+        process.queued = process.queued.saturating_sub(1);
+        process.reading += u32::from(!writes);
+        Next::Serve(waiting)
+    }
+
+    /// The running batch goes on, or the device waits for its process; `None` if another batch is due.
+    fn go_on(&mut self, at: Instant) -> Option<Next> {
+        let writes = self.batch.writes;
+        let both = !self.reads.waiting.is_empty() && !self.writes.waiting.is_empty();
+        if both && self.batch_is_over(at) {
+            return None;
+        }
+        let candidate = self.side(writes).nearest();
+        if !writes && self.parameters.wait_ms > 0.0 {
+            if let Some(key) = self.due(at, false) {
+                return Some(self.serve(false, key));
+            }
+            if let Some(last) = self.last
+                && self.idle != Idle::Over
+                && !self.enough(at, last, candidate.and_then(|key| self.reads.waiting.get(key).copied()))
+            {
+                return Some(self.anticipate());
+            }
+        }
+        let key = candidate?;
+        if !writes && self.writes.waiting.is_empty() {
+            self.batch.until = at.plus(nanos(self.parameters.read_batch_ms));
+        }
+        let key = self.due(at, writes).unwrap_or(key);
+        Some(self.begin(at, key))
+    }
+
+    /// The other direction's turn, if it has something.
+    fn turn(&mut self, at: Instant) -> Next {
+        let (reads, writes) = (!self.reads.waiting.is_empty(), !self.writes.waiting.is_empty());
+        let to_writes = writes && (!reads || !self.batch.writes);
+        if to_writes != self.batch.writes {
+            self.batch.changing = true;
+            self.batch.fresh = false;
+        }
+        self.batch.writes = to_writes;
+        let key = if to_writes {
+            self.batch.left = self.batch.length;
+            self.batch.ran_out = false;
+            self.writes.nearest()
+        } else {
+            self.reads.checked = at;
+            self.reads.waiting.oldest()
+        };
+        let key = self.due(at, to_writes).or(key);
+        key.map_or(Next::Nothing, |key| self.begin(at, key))
+    }
+
+    /// Serves `key` of the batch's direction, once the device is done with the other one.
+    fn begin(&mut self, at: Instant, key: Key) -> Next {
+        if self.batch.changing {
+            if self.in_device > 0 {
+                return Next::Nothing;
+            }
+            self.changed(at);
+        }
+        self.serve(self.batch.writes, key)
+    }
+
+    /// The device is done with the other direction: the batch begins, for writes at once, for reads with the end of the first.
+    fn changed(&mut self, at: Instant) {
+        self.batch.changing = false;
+        if self.batch.writes {
+            self.batch.began = at;
+            self.batch.until = at.plus(nanos(self.parameters.write_batch_ms));
+        } else {
+            self.learn(at);
+            self.batch.fresh = true;
+        }
+    }
+
+    fn batch_is_over(&self, at: Instant) -> bool {
+        let Batch { changing, fresh, until, writes, left, .. } = self.batch;
+        !changing && !fresh && (at > until || (writes && left == 0))
+    }
+
+    /// Learns from the batch of writes that has ended how many of them fit into its time.
+    fn learn(&mut self, at: Instant) {
+        let (batch, took) = (nanos(self.parameters.write_batch_ms), at.since(self.batch.began));
+        let length = &mut self.batch.length;
+        if took > batch && !self.batch.ran_out {
+            *length = if took > 3 * batch { *length / 2 } else { *length - 1 };
+        } else if took < batch && self.batch.left == 0 {
+            *length = if batch > 3 * took { length.saturating_mul(2) } else { *length + 1 };
+        }
+        *length = (*length).max(1);
+    }
+}
+
+impl Scheduler for Anticipatory {
+    fn push(&mut self, waiting: Waiting) {
+        let Waiting { at, request, .. } = waiting;
+        if !request.write {
+            self.histories.reads(request.handler, at, request.start, request.len);
+        }
+        self.histories.of(request.handler, at).queued += 1;
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        self.side(request.write).waiting.insert(arrival, waiting);
+        // Is this what was waited for?
+        if let (Idle::ForEnd | Idle::ForNext(_), Some(last)) = (self.idle, self.last)
+            && self.enough(at, last, Some(waiting))
+        {
+            self.idle = Idle::Over;
+        }
+    }
+
+    fn pop(&mut self, at: Instant) -> Next {
+        let (reads, writes) = (!self.reads.waiting.is_empty(), !self.writes.waiting.is_empty());
+        if self.batch.writes && !reads && (self.batch.left == 0 || !writes) {
+            self.batch.ran_out = true;
+        }
+        if !reads && !writes || self.batch.changing && self.in_device > 0 {
+            return Next::Nothing;
+        }
+        match self.idle {
+            Idle::ForEnd => return Next::Nothing,
+            Idle::ForNext(until) if at < until => return Next::Wait(until),
+            Idle::ForNext(_) => {
+                // In vain.
+                self.last.inspect(|&last| self.histories.missed(last));
+                self.idle = Idle::Over;
+            }
+            Idle::Off | Idle::Over => {}
+        }
+        match self.go_on(at) {
+            Some(next) => next,
+            None => self.turn(at),
+        }
+    }
+
+    fn ended(&mut self, at: Instant, waiting: &Waiting, end: End) {
+        let Waiting { request, .. } = *waiting;
+        if end != End::Piece {
+            self.in_device = self.in_device.saturating_sub(1);
+            let process = self.histories.of(request.handler, at);
+            process.reading = process.reading.saturating_sub(u32::from(!request.write));
+            if self.batch.changing && self.in_device == 0 {
+                self.changed(at);
+            }
+        }
+        if request.write {
+            return;
+        }
+        if end == End::Whole {
+            self.histories.done(request.handler, at);
+            if self.batch.fresh && !self.batch.writes {
+                self.batch.fresh = false;
+                self.batch.until = at.plus(nanos(self.parameters.read_batch_ms));
+            }
+        }
+        // CPEM §6: the time begins when all pieces are done. Without the correction, with the first.
+        let all = end != End::Piece && !self.histories.reading(request.handler);
+        let first = !self.parameters.corrected && end != End::Withdrawn;
+        if self.last == Some(request.handler) && self.ended.is_none() && (all || first) {
+            self.ended = Some(at);
+            if self.idle == Idle::ForEnd {
+                self.idle = Idle::ForNext(at.plus(nanos(self.parameters.wait_ms)));
+            }
+        }
+    }
+
+    fn piece(&self) -> u64 {
+        u64::from(self.parameters.piece_kib.max(1)) << 10
+    }
+
+    fn contains(&self, id: u64) -> bool {
+        self.reads.waiting.find(id).or_else(|| self.writes.waiting.find(id)).is_some()
+    }
+
+    fn remove(&mut self, id: u64) -> bool {
+        let take = |side: &mut Side| side.waiting.find(id).and_then(|key| side.waiting.remove(key));
+        let Some(gone) = take(&mut self.reads).or_else(|| take(&mut self.writes)) else { return false };
+        let process = self.histories.of(gone.request.handler, gone.at);
+        process.queued = process.queued.saturating_sub(1);
+        true
+    }
+
+    fn len(&self) -> usize {
+        self.reads.waiting.len() + self.writes.waiting.len()
+    }
+}

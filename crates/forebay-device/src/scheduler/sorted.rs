@@ -1,0 +1,65 @@
+//! The requests of one direction, by place and by age: what `deadline` and `anticipatory` choose from.
+
+use std::collections::BTreeMap;
+use std::ops::RangeBounds;
+
+use super::Waiting;
+
+/// Where a request stands: its first byte, then the order of arrival.
+pub(super) type Key = (u64, u64);
+
+/// Requests by place; and by age, which is the order of their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Sorted {
+    by_place: BTreeMap<Key, Waiting>,
+    by_age: BTreeMap<u64, u64>,
+}
+
+impl Sorted {
+    /// Adds one; `arrival` grows from one to the next.
+    pub(super) fn insert(&mut self, arrival: u64, waiting: Waiting) {
+        self.by_place.insert((waiting.request.start, arrival), waiting);
+        self.by_age.insert(arrival, waiting.request.start);
+    }
+
+    /// Takes this one out.
+    pub(super) fn remove(&mut self, key: Key) -> Option<Waiting> {
+        self.by_age.remove(&key.1);
+        self.by_place.remove(&key)
+    }
+
+    /// The one of that name, after a look at all.
+    pub(super) fn find(&self, id: u64) -> Option<Key> {
+        self.by_place.iter().find(|(_, waiting)| waiting.id == id).map(|(&key, _)| key)
+    }
+
+    /// What stands there.
+    pub(super) fn get(&self, key: Key) -> Option<&Waiting> {
+        self.by_place.get(&key)
+    }
+
+    /// The one that has waited longest.
+    pub(super) fn oldest(&self) -> Option<Key> {
+        self.by_age.first_key_value().map(|(&arrival, &place)| (place, arrival))
+    }
+
+    /// The lowest one in a range of places.
+    pub(super) fn lowest(&self, range: impl RangeBounds<Key>) -> Option<Key> {
+        self.by_place.range(range).next().map(|(&key, _)| key)
+    }
+
+    /// The highest one in a range of places.
+    pub(super) fn highest(&self, range: impl RangeBounds<Key>) -> Option<Key> {
+        self.by_place.range(range).next_back().map(|(&key, _)| key)
+    }
+
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.by_place.len()
+    }
+
+    /// Whether none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_place.is_empty()
+    }
+}
