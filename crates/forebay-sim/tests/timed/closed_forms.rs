@@ -33,7 +33,11 @@ fn two_handlers_share_a_channel() {
     let both = workload(sequential(1, 1, 16, 0).chain(sequential(2, 2, 16, 0)).collect());
     let one = outcome(&setup("none", flat(2.0, 1), 2), &both);
     assert_eq!(one.seconds, 0.096);
-    assert!(near(one.response_ms, 6.0 - 3.0 / 32.0, 1e-9), "all but the very first wait for the other's: {}", one.response_ms);
+    assert!(
+        near(one.response_ms, 6.0 - 3.0 / 32.0, 1e-9),
+        "all but the very first wait for the other's: {}",
+        one.response_ms
+    );
     let two = outcome(&setup("none", flat(2.0, 2), 2), &both);
     assert_eq!((two.seconds, two.response_ms), (0.048, 3.0));
 }
@@ -73,7 +77,11 @@ fn an_open_loop_at_a_low_rate_waits_for_service_alone() {
     // Ten times as fast as the device: they pile up, the i-th waits i times 2.5 ms, and the device is never idle.
     setup.load = Load::Open { speed: 100.0 };
     let fast = outcome(&setup, &reads);
-    assert!(near(fast.seconds, 0.3, 1e-6) && near(fast.response_ms, 3.0 + 99.0 / 2.0 * 2.5, 1e-6), "{}", fast.response_ms);
+    assert!(
+        near(fast.seconds, 0.3, 1e-6) && near(fast.response_ms, 3.0 + 99.0 / 2.0 * 2.5, 1e-6),
+        "{}",
+        fast.response_ms
+    );
 }
 
 /// M/D/1: Poisson arrivals at a load of ρ wait ρ / (2 (1 − ρ)) service times on average (Pollaczek and Khinchine).
@@ -85,7 +93,13 @@ fn poisson_arrivals_wait_as_long_as_the_formula_says() {
         let requests = (0..200_000u64).map(|i| {
             at -= random.unit().ln() * 3e6 / load;
             // Every one is a miss, and none goes on with another.
-            Request { at: Instant(at as u64), file: i % 1000, offset: i / 1000 * 4 * 65536, len: READ, ..Request::default() }
+            Request {
+                at: Instant(at as u64),
+                file: i % 1000,
+                offset: i / 1000 * 4 * 65536,
+                len: READ,
+                ..Request::default()
+            }
         });
         let workload = workload(requests.collect());
         let mut setup = setup("none", flat(2.0, 1), 1);
@@ -137,9 +151,7 @@ fn writes_are_skipped_or_take_the_devices_time() {
 #[test]
 fn warm_up_and_limit_cut_the_ends_off() {
     let reads = workload(sequential(1, 1, 100, 0).collect());
-    for (warm_up, limit) in
-        [(Span::Requests(40), Span::Requests(70)), (Span::Seconds(0.12), Span::Seconds(0.21))]
-    {
+    for (warm_up, limit) in [(Span::Requests(40), Span::Requests(70)), (Span::Seconds(0.12), Span::Seconds(0.21))] {
         let mut setup = setup("none", flat(2.0, 1), 1);
         (setup.warm_up, setup.limit) = (Some(warm_up), Some(limit));
         let got = outcome(&setup, &reads);

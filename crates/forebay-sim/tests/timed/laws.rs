@@ -27,9 +27,18 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 fn setups() -> impl Strategy<Value = Setup> {
     let policy = prop_oneof![
-        Just("none"), Just("one-block"), Just("fixed"), Just("linux+arc"), Just("aggressive+sieve"), Just("competitive"),
+        Just("none"),
+        Just("one-block"),
+        Just("fixed"),
+        Just("linux+arc"),
+        Just("aggressive+sieve"),
+        Just("competitive"),
     ];
-    let loads = prop_oneof![(1u32..6).prop_map(Load::closed), Just(Load::Open { speed: 1.0 }), Just(Load::Open { speed: 50.0 })];
+    let loads = prop_oneof![
+        (1u32..6).prop_map(Load::closed),
+        Just(Load::Open { speed: 1.0 }),
+        Just(Load::Open { speed: 50.0 })
+    ];
     let spread = prop_oneof![Just(Spread::Packed), Just(Spread::Scattered)];
     let sizes = (1u64..400, proptest::option::of(1u64..400), 0u32..5, 1usize..4);
     (policy, loads, spread, sizes, 0u32..3).prop_map(|(policy, load, spread, sizes, channels)| {
