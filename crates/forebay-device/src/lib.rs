@@ -19,9 +19,13 @@
 
 use forebay_core::{DeviceCost, Instant};
 
+pub mod array;
+pub mod attached;
 mod description;
 pub mod disk;
 pub mod fit;
+mod latency;
+pub mod network;
 pub mod object_store;
 mod pipe;
 mod profile;
@@ -31,14 +35,20 @@ mod rotation;
 pub mod scheduler;
 pub mod seek_curve;
 mod segment_cache;
+pub mod slowdown;
 pub mod ssd;
 pub mod zones;
 
+pub use array::{Array, array};
+pub use attached::Attached;
 pub use description::{Description, Error, ModelDescription, device, devices};
+pub use latency::FirstByte;
+pub use network::Network;
 pub use profile::{Kind, Profile};
 pub use queue::DeviceQueue;
 pub use rotation::Rotation;
 pub use segment_cache::Cache;
+pub use slowdown::{Slowdown, Slowed};
 
 /// `len` bytes from byte `start` of a device, to be read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
