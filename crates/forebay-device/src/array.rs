@@ -20,7 +20,7 @@ use crate::{Description, Error, Queue, Request};
 
 /// An array as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename = "array")]
+#[serde(deny_unknown_fields)]
 pub struct ArrayDescription {
     /// Devices by name, or files by path, relative to the file that says so.
     pub members: Vec<String>,
@@ -81,7 +81,8 @@ impl Array {
     /// Lets the members work until `at`, in the order of time.
     fn advance(&mut self, at: Instant) {
         loop {
-            let moments = self.members.iter().enumerate().filter_map(|(i, member)| Some((member.next_completion()?, i)));
+            let moments =
+                self.members.iter().enumerate().filter_map(|(i, member)| Some((member.next_completion()?, i)));
             let Some((moment, i)) = moments.min().filter(|&(moment, _)| moment <= at) else { return };
             let Some(id) = self.members[i].complete(moment) else { continue };
             let Some(parts) = self.under_way.get_mut(&id) else { continue };
@@ -133,7 +134,8 @@ impl Queue for Array {
     fn waits(&mut self, at: Instant, id: u64) -> bool {
         self.advance(at);
         let Some(&Parts { all, done }) = self.under_way.get(&id) else { return false };
-        done == 0 && self.members.iter_mut().filter_map(|member| member.waits(at, id).then_some(())).count() == all as usize
+        done == 0
+            && self.members.iter_mut().filter_map(|member| member.waits(at, id).then_some(())).count() == all as usize
     }
 
     /// As much as all rows hold that every member has.

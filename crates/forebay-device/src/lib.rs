@@ -21,8 +21,10 @@ use forebay_core::{DeviceCost, Instant};
 
 pub mod array;
 pub mod attached;
+pub mod demerit;
 mod description;
 pub mod disk;
+pub mod diskspecs;
 pub mod fit;
 mod latency;
 pub mod network;
@@ -37,6 +39,7 @@ pub mod seek_curve;
 mod segment_cache;
 pub mod slowdown;
 pub mod ssd;
+pub mod validation;
 pub mod zones;
 
 pub use array::{Array, array};

@@ -131,6 +131,11 @@ impl Network {
         self.endpoints.len() as u32
     }
 
+    /// 1/G, bytes a second.
+    pub fn rate(&self) -> u64 {
+        (1e9 / self.byte) as u64
+    }
+
     /// What a message of `bytes` takes on an idle network: o + (k − 1) G + L + o, nanoseconds.
     pub fn alone(&self, bytes: u64) -> u64 {
         (2 * self.overhead + self.latency).saturating_add(self.span(bytes))

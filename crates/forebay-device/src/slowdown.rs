@@ -41,8 +41,30 @@ pub enum Error {
     #[error("`{0}` is no slowdown; write 500s:2 for half the speed from 500 seconds on, 500s-900s:2 until 900 seconds")]
     Form(String),
     /// Its numbers are impossible.
-    #[error("a slowdown begins at 0 to 10⁹ s, ends after that, and its factor is 0.001 to 1,000,000")]
+    #[error("{BOUNDS}")]
     Bounds,
+}
+
+const BOUNDS: &str = "a slowdown begins at 0 to 10⁹ s, ends after that, and its factor is 0.001 to 1,000,000";
+
+impl Error {
+    /// Why numbers were refused.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Error::Form(_) => "no slowdown",
+            Error::Bounds => BOUNDS,
+        }
+    }
+}
+
+/// A device that slows down as it is written in a description.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowedDescription {
+    /// A device by name, or a file by path, relative to the file that says so.
+    pub device: String,
+    /// When, and how much.
+    pub slowdowns: Vec<Slowdown>,
 }
 
 impl Slowdown {
