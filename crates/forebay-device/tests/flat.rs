@@ -85,7 +85,7 @@ fn all_connections_share_the_total() {
 fn reads_and_writes_share_the_drive() {
     let both = (0..8).map(|i| if i % 2 == 0 { Request::read(0, 400 << 20) } else { Request::write(0, 100 << 20) });
     // 2 GB through 4 GB/s; the writes alone would be through after 0.4 GB at 1 GB/s.
-    assert_eq!(*at_once(FLASH, both).last().unwrap(), (4 * 500 << 20) / 4);
+    assert_eq!(*at_once(FLASH, both).last().unwrap(), 4 * (500 << 20) / 4);
 }
 
 #[test]
