@@ -152,7 +152,7 @@ impl Description {
 
     fn model(&self, seed: u64, depth: u32) -> Result<Box<dyn Model>, Error> {
         let built: Result<Box<dyn Model>, _> = match &self.model {
-            ModelDescription::Disk(disk) => Disk::new(disk).map(|m| Box::new(m) as _),
+            ModelDescription::Disk(disk) => Disk::new(disk).map(|m| Box::new(m.seeded(seed)) as _),
             ModelDescription::ObjectStore(store) => ObjectStore::new(store, seed).map(|m| Box::new(m) as _),
             ModelDescription::Ssd(ssd) => Ssd::new(ssd, seed).map(|m| Box::new(m) as _),
             ModelDescription::Slowed(slowed) => {

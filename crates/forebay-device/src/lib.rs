@@ -19,6 +19,7 @@
 
 use forebay_core::{DeviceCost, Instant};
 
+mod arm;
 pub mod array;
 pub mod attached;
 pub mod demerit;
@@ -27,8 +28,10 @@ pub mod disk;
 pub mod diskspecs;
 pub mod fit;
 mod latency;
+pub mod layout;
 pub mod network;
 pub mod object_store;
+pub mod overheads;
 mod pipe;
 mod profile;
 pub mod queue;
@@ -50,7 +53,7 @@ pub use network::Network;
 pub use profile::{Kind, Profile};
 pub use queue::DeviceQueue;
 pub use rotation::Rotation;
-pub use segment_cache::Cache;
+pub use segment_cache::{Cache, ReadAhead};
 pub use slowdown::{Slowdown, Slowed};
 
 /// `len` bytes from byte `start` of a device, to be read or written.
