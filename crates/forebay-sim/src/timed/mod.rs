@@ -1,1 +1,36 @@
-//! Whole cores in virtual time over modelled devices.
+//! Timed simulation: the very core of the live engine, over modelled devices, in virtual time.
+//!
+//! ```text
+//!  workload ─▶ readers: a closed loop of handlers, or arrivals
+//!                 │ Read              ▲ Ready
+//!              level 0, a core of its own policy and memory
+//!                 │ Fetch = Read      ▲ Arrived
+//!              level 1 …, each behind a link if there is one
+//!                 │ Fetch             ▲ Arrived
+//!              devices: a queue with its scheduler, a model
+//! ```
+//!
+//! Nothing takes time but devices, links, processors and thinking: a hit costs none, as in SAC §4.1 ("it is small enough in
+//! a real system to be dwarfed"). What happens at one moment happens in the order in which it was caused, so that a run is
+//! determined by setup, workload and seed, to the bit.
+
+mod agenda;
+mod error;
+mod histogram;
+mod level;
+mod outcome;
+mod placement;
+mod readers;
+mod setup;
+mod simulation;
+mod storage;
+mod tally;
+mod workload;
+
+pub use error::Error;
+pub use histogram::{Sizes, Times};
+pub use outcome::{DeviceFigures, LevelFigures, Outcome};
+pub use placement::{Mapping, Placement, Spread};
+pub use setup::{DeviceSetup, Level, Load, Setup, Span, Writes};
+pub use simulation::{Record, run, run_recorded};
+pub use workload::Workload;

@@ -1,0 +1,217 @@
+//! A cache: a core, what is being read from it, what it fetches.
+
+use forebay_core::index::Hashed;
+use forebay_core::{
+    Action, Actions, BlockKey, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
+    Instant, IoId, Policy, ReadId,
+};
+
+use super::simulation::Record;
+
+/// A stretch of a file that somebody wants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Want {
+    /// A reader, at level 0; else the fetch of the level above.
+    pub(super) asker: u32,
+    pub(super) handler: HandlerId,
+    pub(super) context: ContextId,
+    pub(super) file: FileId,
+    pub(super) device: DeviceId,
+    /// The first byte that is not there yet.
+    pub(super) offset: u64,
+    /// The byte after the last.
+    pub(super) end: u64,
+}
+
+/// One level.
+pub(super) struct Level {
+    pub(super) policy: Policy,
+    pub(super) frames: u32,
+    core: Box<dyn Core>,
+    /// What the core is to be told.
+    events: Vec<Event>,
+    /// Whether it must be told at this moment, before anything else.
+    urgent: bool,
+    batch: Vec<Event>,
+    actions: Actions,
+    /// What is being read, by number.
+    wants: Vec<Want>,
+    free: Vec<ReadId>,
+    /// What is being fetched, by number.
+    fetches: Vec<Want>,
+    /// Bytes of the longest read.
+    longest: u64,
+    block_shift: u32,
+    /// When a tick is on the agenda.
+    tick: Option<Instant>,
+    short_cut: bool,
+}
+
+impl Level {
+    /// An empty cache of `frames` blocks.
+    pub(super) fn new(
+        policy: Policy,
+        frames: u32,
+        block_bytes: u32,
+        devices: Vec<DeviceCost>,
+        recorded: bool,
+    ) -> Level {
+        let setup = forebay_core::Setup {
+            frames,
+            block_bytes,
+            // As the live engine does.
+            streams: (frames / 4).clamp(256, 16_384),
+            devices,
+            prefetch: policy.prefetch,
+            reclaim: Default::default(),
+        };
+        let mut core = policy.build::<Hashed>(setup);
+        if recorded {
+            core.no_short_cut();
+        }
+        Level {
+            policy,
+            frames,
+            events: Vec::new(),
+            urgent: false,
+            batch: Vec::new(),
+            actions: Actions::new(),
+            wants: Vec::new(),
+            free: Vec::new(),
+            fetches: Vec::new(),
+            longest: u64::from(core.max_read()) * u64::from(block_bytes),
+            block_shift: block_bytes.trailing_zeros(),
+            tick: None,
+            short_cut: !recorded,
+            core,
+        }
+    }
+
+    /// Tells the core something, at the latest before time goes on.
+    pub(super) fn tell(&mut self, at: Instant, kind: EventKind) {
+        self.events.push(Event { at, kind });
+    }
+
+    /// Tells the core something that it may answer.
+    pub(super) fn tell_now(&mut self, at: Instant, kind: EventKind) {
+        self.tell(at, kind);
+        self.urgent = true;
+    }
+
+    /// Whether a want lies within one block, so that it can be a [`hit`](Self::hit).
+    pub(super) fn may_hit(&self, want: &Want) -> bool {
+        self.short_cut && want.offset >> self.block_shift == (want.end - 1) >> self.block_shift
+    }
+
+    /// Whether a want within one block is a hit whose reference tells nobody anything new: then it is answered. What the core
+    /// is to be told must have been [handled](Self::handle).
+    pub(super) fn hit(&mut self, want: &Want) -> bool {
+        let block = (want.offset >> self.block_shift) as u32;
+        self.core.hit(BlockKey::new(want.file, block), want.device).is_some()
+    }
+
+    /// Reads the next part of a want: as much as the core takes at a time.
+    pub(super) fn read(&mut self, at: Instant, want: Want) {
+        let read = self.free.pop().unwrap_or_else(|| {
+            self.wants.push(want);
+            ReadId(self.wants.len() as u32 - 1)
+        });
+        self.wants[read.index()] = want;
+        self.go_on(at, read);
+    }
+
+    fn go_on(&mut self, at: Instant, read: ReadId) {
+        let Want { handler, context, file, offset, end, .. } = self.wants[read.index()];
+        let len = self.part(offset, end) as u32;
+        self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
+    }
+
+    /// How much of `offset..end` is read at a time.
+    fn part(&self, offset: u64, end: u64) -> u64 {
+        let skip = offset & ((1 << self.block_shift) - 1);
+        (end - offset).min(self.longest - skip)
+    }
+
+    /// A part is ready. Returns whoever asked, once all are.
+    pub(super) fn ready(&mut self, at: Instant, read: ReadId) -> Option<Want> {
+        self.tell(at, EventKind::Done { read });
+        let Want { offset, end, .. } = self.wants[read.index()];
+        let next = offset + self.part(offset, end);
+        if next < end {
+            self.wants[read.index()].offset = next;
+            self.go_on(at, read);
+            return None;
+        }
+        self.free.push(read);
+        Some(self.wants[read.index()])
+    }
+
+    /// A read that is not to be had is over.
+    pub(super) fn refused(&mut self, read: ReadId) -> Want {
+        self.free.push(read);
+        self.wants[read.index()]
+    }
+
+    /// A fetch is under way.
+    pub(super) fn begin_fetch(&mut self, io: IoId, want: Want) {
+        if io.index() >= self.fetches.len() {
+            self.fetches.resize(io.index() + 1, want);
+        }
+        self.fetches[io.index()] = want;
+    }
+
+    /// A fetch that is under way.
+    pub(super) fn fetch(&self, io: IoId) -> &Want {
+        &self.fetches[io.index()]
+    }
+
+    /// Whether the core is to be told something that it may answer.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
+    /// Nothing that the core is to be told can wait any longer. Returns whether there is anything.
+    pub(super) fn hurry(&mut self) -> bool {
+        self.urgent = !self.events.is_empty();
+        self.urgent
+    }
+
+    /// Tells the core what it is to be told and returns its answers, for [`recycle`](Self::recycle) afterwards.
+    pub(super) fn handle(&mut self, number: usize, record: &mut Option<&mut dyn Record>) -> Actions {
+        self.urgent = false;
+        let mut actions = std::mem::take(&mut self.actions);
+        std::mem::swap(&mut self.events, &mut self.batch);
+        match record {
+            None => self.core.handle(&self.batch, &mut actions),
+            Some(record) => {
+                for &event in &self.batch {
+                    let from = actions.len();
+                    self.core.handle(&[event], &mut actions);
+                    record.record(number, event, &actions[from..]);
+                }
+            }
+        }
+        self.batch.clear();
+        actions
+    }
+
+    /// Takes the buffer of [`handle`](Self::handle) back.
+    pub(super) fn recycle(&mut self, mut actions: Vec<Action>) {
+        actions.clear();
+        self.actions = actions;
+    }
+
+    /// When the core wants a tick, if that is news.
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        let deadline = self.core.deadline()?;
+        (self.tick.replace(deadline) != Some(deadline)).then_some(deadline)
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        self.core.counters()
+    }
+
+    pub(super) fn device_counters(&self) -> impl Iterator<Item = Counters> {
+        self.core.devices().iter().map(|device| device.counters)
+    }
+}

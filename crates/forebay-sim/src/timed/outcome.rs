@@ -1,0 +1,104 @@
+//! What a run gave.
+
+use forebay_core::Counters;
+use serde::Serialize;
+
+use super::histogram::{Sizes, Times};
+
+/// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the fields that are not
+/// serialised.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Outcome {
+    /// The policy; of several levels, from the readers down, joined by ` > `.
+    pub policy: String,
+    /// The device; `4x NAME` for four alike, else all names joined by `,`.
+    pub device: String,
+    /// Handlers of a closed loop; zero of an open one.
+    pub handlers: u32,
+    /// Blocks that level 0 holds.
+    pub capacity_blocks: u64,
+    /// Read requests that were answered.
+    pub requests: u64,
+    /// References to blocks that level 0 held.
+    pub hits: u64,
+    /// References to blocks that it did not hold: absent ones, and those still under way, for whomever.
+    pub misses: u64,
+    /// `misses` / (`hits` + `misses`).
+    pub miss_ratio: f64,
+    /// Bytes that readers got, in 10^6 a second; zero if no time passed.
+    pub throughput_mb_s: f64,
+    /// Milliseconds from a request to its answer: the mean.
+    pub response_ms: f64,
+    /// The same: half of them took no longer.
+    pub p50_ms: f64,
+    /// The same: nine tenths.
+    pub p90_ms: f64,
+    /// The same: 99 of 100.
+    pub p99_ms: f64,
+    /// Virtual time, seconds.
+    pub seconds: f64,
+    /// Bytes that readers got.
+    pub bytes: u64,
+    /// Bytes read from the devices.
+    pub device_bytes: u64,
+    /// Read requests that devices served.
+    pub device_requests: u64,
+    /// The mean size of these, 10^3 bytes.
+    pub mean_request_kb: f64,
+    /// Blocks that level 0 fetched before anybody asked.
+    pub prefetched: u64,
+    /// Of these: there at their first reference.
+    pub used: u64,
+    /// Still under way at their first reference.
+    pub late: u64,
+    /// Given up unreferenced.
+    pub wasted: u64,
+    /// Wasted and then wanted after all, soon after.
+    pub thrashed: u64,
+    /// Called off before a device had begun with them.
+    pub called_off: u64,
+    /// Prefetched since the very beginning, and at the end neither referenced nor given up.
+    pub unread: u64,
+    /// Write requests: skipped, or sent to the devices.
+    pub writes: u64,
+    /// What fixed everything random.
+    pub seed: u64,
+    /// How large the reads were that devices served.
+    #[serde(skip)]
+    pub sizes: Sizes,
+    /// All response times.
+    #[serde(skip)]
+    pub responses: Times,
+    /// Level by level.
+    #[serde(skip)]
+    pub levels: Vec<LevelFigures>,
+    /// Device by device.
+    #[serde(skip)]
+    pub devices: Vec<DeviceFigures>,
+}
+
+/// One level.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct LevelFigures {
+    /// Its policy.
+    pub policy: String,
+    /// Blocks that it holds.
+    pub capacity_blocks: u64,
+    /// What became of blocks, over all devices.
+    pub counters: Counters,
+}
+
+/// One device; an array is one.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct DeviceFigures {
+    /// Its description's name.
+    pub device: String,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Read requests served.
+    pub requests: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// What became of its blocks at level 0.
+    pub counters: Counters,
+}

@@ -1,0 +1,146 @@
+//! Which device a file lies on, and where on it.
+
+use std::collections::BTreeMap;
+
+use forebay_device::random::Random;
+
+use super::error::Error;
+use super::workload::File;
+
+/// How files are placed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Placement {
+    /// On which device.
+    pub mapping: Mapping,
+    /// Where on it.
+    pub spread: Spread,
+}
+
+/// Which device a file lies on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mapping {
+    /// One after the other, in order of first appearance.
+    #[default]
+    RoundRobin,
+    /// By a hash of the trace's number of the file, and the seed.
+    Hash,
+    /// By the trace's number of the file, modulo the number of devices.
+    Modulo,
+}
+
+/// Where files lie on their device; each in one piece that begins at a block.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Spread {
+    /// One after the other from the device's beginning, in order of first appearance.
+    #[default]
+    Packed,
+    /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs nothing but an improbable hit
+    /// in a disk's own cache.
+    Scattered,
+    /// From these bytes on, by the trace's number of the file; files that are not named lie at byte 0.
+    Known(BTreeMap<u64, u64>),
+}
+
+/// A device to place files on.
+pub(super) struct Room<'a> {
+    pub(super) name: &'a str,
+    /// In bytes; zero if the device has no places.
+    pub(super) capacity: u64,
+}
+
+/// Where a file lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) device: u16,
+    /// Its first byte on the device.
+    pub(super) at_byte: u64,
+}
+
+impl Placement {
+    /// The place of every file. `block` is the size of a block.
+    pub(super) fn place(&self, files: &[File], rooms: &[Room<'_>], block: u64, seed: u64) -> Result<Vec<Place>, Error> {
+        let mut taken = vec![0u64; rooms.len()];
+        let mut places = Vec::with_capacity(files.len());
+        for (number, file) in files.iter().enumerate() {
+            let device = self.device(number, file.name, rooms.len(), seed);
+            let (room, taken) = (&rooms[device], &mut taken[device]);
+            let bytes = file.bytes.div_ceil(block).saturating_mul(block);
+            let at_byte = match &self.spread {
+                Spread::Packed => *taken,
+                Spread::Scattered => hashed(seed, file.name).below(room.capacity.saturating_sub(bytes)) / block * block,
+                Spread::Known(places) => places.get(&file.name).copied().unwrap_or(0) / block * block,
+            };
+            // However they are spread, all together must fit; where they are known to lie nobody says that they lie apart.
+            let together = if let Spread::Known(_) = self.spread { 0 } else { taken.saturating_add(file.bytes) };
+            let needed = together.max(at_byte.saturating_add(file.bytes));
+            *taken = taken.saturating_add(bytes);
+            if room.capacity == 0 {
+                places.push(Place { device: device as u16, at_byte: 0 });
+            } else if needed > room.capacity {
+                let needed = self.needed(files, rooms.len(), device, block, seed).max(needed);
+                return Err(Error::DeviceFull { device, name: room.name.to_owned(), needed, capacity: room.capacity });
+            } else {
+                places.push(Place { device: device as u16, at_byte });
+            }
+        }
+        Ok(places)
+    }
+
+    fn device(&self, number: usize, name: u64, devices: usize, seed: u64) -> usize {
+        match self.mapping {
+            Mapping::RoundRobin => number % devices,
+            Mapping::Hash => hashed(!seed, name).below(devices as u64) as usize,
+            Mapping::Modulo => (name % devices as u64) as usize,
+        }
+    }
+
+    /// The bytes of all files on one device.
+    fn needed(&self, files: &[File], devices: usize, device: usize, block: u64, seed: u64) -> u64 {
+        let there = files.iter().enumerate().filter(|(n, file)| self.device(*n, file.name, devices, seed) == device);
+        there.map(|(_, file)| file.bytes.div_ceil(block).saturating_mul(block)).fold(0, u64::saturating_add)
+    }
+}
+
+fn hashed(seed: u64, name: u64) -> Random {
+    Random::new(Random::new(seed).bits() ^ name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn placed(mapping: Mapping, spread: Spread, files: &[(u64, u64)], rooms: &[u64]) -> Result<Vec<Place>, Error> {
+        let files: Vec<File> = files.iter().map(|&(name, bytes)| File { name, bytes }).collect();
+        let rooms: Vec<Room<'_>> = rooms.iter().map(|&capacity| Room { name: "d", capacity }).collect();
+        Placement { mapping, spread }.place(&files, &rooms, 4096, 1)
+    }
+
+    proptest! {
+        #[test]
+        fn files_lie_within_their_device_and_packed_ones_apart(
+            files in proptest::collection::vec((0u64..100, 1u64..50_000), 1..40),
+            mapping in prop_oneof![Just(Mapping::RoundRobin), Just(Mapping::Hash), Just(Mapping::Modulo)],
+            packed in any::<bool>(),
+        ) {
+            let spread = if packed { Spread::Packed } else { Spread::Scattered };
+            let places = placed(mapping, spread, &files, &[1 << 21; 3]).unwrap();
+            for (i, (a, &(name, bytes))) in places.iter().zip(&files).enumerate() {
+                prop_assert!(a.at_byte % 4096 == 0 && a.at_byte + bytes <= 1 << 21);
+                prop_assert!(mapping != Mapping::Modulo || u64::from(a.device) == name % 3);
+                let before = places[..i].iter().zip(&files);
+                let apart = |(b, &(_, len)): (&Place, &(u64, u64))| b.device != a.device || b.at_byte + len <= a.at_byte;
+                prop_assert!(!packed || before.map(apart).all(|apart| apart));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_all_that_is_needed() {
+        let error = placed(Mapping::RoundRobin, Spread::Packed, &[(1, 4096); 5], &[8192]).unwrap_err();
+        assert!(matches!(error, Error::DeviceFull { device: 0, needed: 20480, capacity: 8192, .. }), "{error}");
+        let far = Spread::Known([(1, 8192)].into());
+        assert!(placed(Mapping::RoundRobin, far, &[(1, 4096)], &[8192]).is_err());
+        assert!(placed(Mapping::RoundRobin, Spread::Packed, &[(1, 1 << 40)], &[0]).is_ok(), "a store has no places");
+    }
+}

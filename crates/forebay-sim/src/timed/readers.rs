@@ -1,0 +1,191 @@
+//! Who asks: handlers that work off tasks (a closed loop), or whoever arrives (an open one). Which request comes next and after
+//! how long a pause; who has a processor, who waits for one.
+
+use std::collections::VecDeque;
+
+use forebay_core::Instant;
+
+use super::setup::Load;
+use super::workload::Workload;
+
+/// A handler, or the reader of one request of an open loop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reader {
+    /// Its request, by its place in the trace.
+    pub(super) entry: u32,
+    /// When it asked.
+    pub(super) begun: Instant,
+    /// Its task; requests that are left of it are at the places `next..end`.
+    pub(super) task: u32,
+    next: u32,
+    end: u32,
+    /// The files that the task has open.
+    pub(super) files: Vec<u32>,
+}
+
+/// What a reader does after an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// Asks again after so many nanoseconds.
+    Ask(u64),
+    /// Its task is over. Asks again, for the next one, after so many nanoseconds.
+    Task(u64),
+    /// Its task is over, and no other is left.
+    Rest,
+}
+
+/// All readers.
+pub(super) struct Readers {
+    all: Vec<Reader>,
+    free: Vec<u32>,
+    /// How many are not at rest.
+    pub(super) busy: u32,
+    next_task: u32,
+    tasks: u32,
+    think: Option<u64>,
+    /// Whether the trace says how long to think.
+    traced: bool,
+    /// Of an open loop: requests in the order of their times, and which is next.
+    arrivals: Vec<u32>,
+    next_arrival: usize,
+    speed: f64,
+}
+
+impl Readers {
+    pub(super) fn new(load: &Load, workload: &Workload) -> Readers {
+        let tasks = workload.tasks() as u32;
+        let mut readers = Readers {
+            all: Vec::new(),
+            free: Vec::new(),
+            busy: 0,
+            next_task: 0,
+            tasks,
+            think: None,
+            traced: workload.is_timed(),
+            arrivals: Vec::new(),
+            next_arrival: 0,
+            speed: 1.0,
+        };
+        match *load {
+            Load::Closed { handlers, think_ns, .. } => {
+                readers.think = think_ns;
+                readers.all = vec![Reader::default(); handlers.min(tasks) as usize];
+                for reader in 0..readers.all.len() as u32 {
+                    readers.take_task(reader, workload);
+                }
+                readers.busy = readers.all.len() as u32;
+            }
+            Load::Open { speed } => {
+                readers.speed = speed;
+                readers.arrivals = workload.by_time();
+            }
+        }
+        readers
+    }
+
+    pub(super) fn get(&self, reader: u32) -> &Reader {
+        &self.all[reader as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, reader: u32) -> &mut Reader {
+        &mut self.all[reader as usize]
+    }
+
+    /// How many handlers a closed loop has.
+    pub(super) fn handlers(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// When the next request of an open loop comes.
+    pub(super) fn next_arrival(&self, workload: &Workload) -> Option<Instant> {
+        let &place = self.arrivals.get(self.next_arrival)?;
+        let at = workload.entry(place).at;
+        Some(Instant(if self.speed == 1.0 { at } else { (at as f64 / self.speed) as u64 }))
+    }
+
+    /// It has come. Returns its reader.
+    pub(super) fn arrive(&mut self) -> u32 {
+        let entry = self.arrivals[self.next_arrival];
+        self.next_arrival += 1;
+        self.busy += 1;
+        let reader = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Reader::default());
+            self.all.len() as u32 - 1
+        });
+        // Its one request is a task of which nothing is left.
+        self.all[reader as usize].entry = entry;
+        reader
+    }
+
+    /// Whether nobody asks any more.
+    pub(super) fn are_done(&self) -> bool {
+        self.busy == 0 && self.next_arrival >= self.arrivals.len()
+    }
+
+    /// What a reader does after an answer.
+    pub(super) fn go_on(&mut self, reader: u32, workload: &Workload) -> Next {
+        let state = &mut self.all[reader as usize];
+        if state.next < state.end {
+            let before = workload.entry(state.entry).at;
+            state.entry = workload.in_task(state.next);
+            state.next += 1;
+            let traced = if self.traced { workload.entry(state.entry).at.saturating_sub(before) } else { 0 };
+            return Next::Ask(self.think.unwrap_or(traced));
+        }
+        if self.take_task(reader, workload) {
+            return Next::Task(self.think.unwrap_or(0));
+        }
+        self.busy -= 1;
+        self.free.push(reader);
+        Next::Rest
+    }
+
+    /// A handler takes the next task, if one is left.
+    fn take_task(&mut self, reader: u32, workload: &Workload) -> bool {
+        if !self.arrivals.is_empty() || self.next_task >= self.tasks {
+            return false;
+        }
+        let places = workload.task(self.next_task);
+        let state = &mut self.all[reader as usize];
+        state.task = self.next_task;
+        state.entry = workload.in_task(places.start);
+        (state.next, state.end) = (places.start + 1, places.end);
+        self.next_task += 1;
+        true
+    }
+}
+
+/// Processors: first come, first served.
+pub(super) struct Processors {
+    /// Nanoseconds of computation after every answer.
+    pub(super) time: u64,
+    free: u32,
+    line: VecDeque<u32>,
+}
+
+impl Processors {
+    pub(super) fn new(load: &Load) -> Processors {
+        let (time, free) = match *load {
+            Load::Closed { cpu_ns, processors, .. } => (cpu_ns, processors),
+            Load::Open { .. } => (0, 0),
+        };
+        Processors { time, free, line: VecDeque::new() }
+    }
+
+    /// A reader wants one. `false`: it waits in line.
+    pub(super) fn take(&mut self, reader: u32) -> bool {
+        if self.free == 0 {
+            self.line.push_back(reader);
+            return false;
+        }
+        self.free -= 1;
+        true
+    }
+
+    /// One falls free. Returns who has it now.
+    pub(super) fn release(&mut self) -> Option<u32> {
+        let next = self.line.pop_front();
+        self.free += u32::from(next.is_none());
+        next
+    }
+}

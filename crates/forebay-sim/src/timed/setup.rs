@@ -1,0 +1,189 @@
+//! What is simulated: levels, devices, the load.
+
+use forebay_core::Policy;
+use forebay_device::Description;
+
+use super::error::Error;
+use super::placement::Placement;
+
+/// A timed simulation.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The caches, from the one that readers ask down to the one before the devices; at least one.
+    pub levels: Vec<Level>,
+    /// Bytes in a block, a power of two, the same at all levels.
+    pub block_bytes: u32,
+    /// The devices; at least one.
+    pub devices: Vec<DeviceSetup>,
+    /// Bytes of a stripe: all devices are one array (RAID-0). `None`: each is a device of its own.
+    pub stripe: Option<u64>,
+    /// Which files lie where.
+    pub placement: Placement,
+    /// How requests come.
+    pub load: Load,
+    /// What becomes of writes.
+    pub writes: Writes,
+    /// What is not counted at the beginning.
+    pub warm_up: Option<Span>,
+    /// When to end, counted from the very beginning; `None`: with the trace.
+    pub limit: Option<Span>,
+    /// For places and whatever is random in devices.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// One level of `policy` with `memory_bytes`, blocks of 4 KiB, over one device behind an elevator; a closed loop of
+    /// `handlers` without think time, CPU time and private memory.
+    pub fn new(policy: Policy, memory_bytes: u64, device: Description, handlers: u32) -> Setup {
+        Setup {
+            levels: vec![Level { policy, memory_bytes }],
+            block_bytes: 4096,
+            devices: vec![DeviceSetup::new(device)],
+            stripe: None,
+            placement: Placement::default(),
+            load: Load::closed(handlers),
+            writes: Writes::Skip,
+            warm_up: None,
+            limit: None,
+            seed: 1,
+        }
+    }
+}
+
+impl Setup {
+    /// Whether it makes sense.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let wrong = |what: &str| Err(Error::Setup(what.to_owned()));
+        if self.levels.is_empty() || self.levels.len() > 16 {
+            return wrong("a simulation has 1 to 16 levels");
+        }
+        if !self.block_bytes.is_power_of_two() || !(512..=1 << 20).contains(&self.block_bytes) {
+            return wrong("the size of a block must be a power of two, 512 bytes to 1 MiB");
+        }
+        if self.devices.is_empty() || self.devices.len() > 65_535 {
+            return wrong("a simulation has 1 to 65,535 devices");
+        }
+        match self.load {
+            Load::Closed { handlers: 0, .. } => return wrong("a closed loop needs at least one handler"),
+            Load::Closed { processors: 0, cpu_ns: 1.., .. } => return wrong("to compute takes at least one processor"),
+            Load::Open { speed } if !(speed.is_finite() && speed > 0.0) => {
+                return wrong("the speed of an open loop must be positive");
+            }
+            _ => {}
+        }
+        let endless = |span: Option<Span>| matches!(span, Some(Span::Seconds(s)) if !(0.0..=1e9).contains(&s));
+        if endless(self.warm_up) || endless(self.limit) {
+            return wrong("warm-up and limit must be 0 to 10^9 seconds");
+        }
+        Ok(())
+    }
+
+    /// The blocks that a level holds.
+    pub(super) fn frames(&self, level: usize) -> Result<u32, Error> {
+        let memory_bytes = self.levels[level].memory_bytes;
+        let private_bytes = match self.load {
+            Load::Closed { private_bytes, .. } if level == 0 => private_bytes,
+            _ => 0,
+        };
+        let handlers = self.load.handlers();
+        let left = memory_bytes.saturating_sub(private_bytes.saturating_mul(u64::from(handlers)));
+        match u32::try_from(left / u64::from(self.block_bytes)) {
+            Ok(0) => Err(Error::NoMemory { handlers, private_bytes, memory_bytes }),
+            Ok(frames @ ..=MOST_FRAMES) => Ok(frames),
+            _ => Err(Error::Setup(format!(
+                "{memory_bytes} bytes are more than {MOST_FRAMES} blocks of {}; take larger blocks",
+                self.block_bytes
+            ))),
+        }
+    }
+}
+
+/// More frames a core does not number, its ghosts considered.
+const MOST_FRAMES: u32 = u32::MAX / 4;
+
+/// A cache.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Its policy.
+    pub policy: Policy,
+    /// Its memory in bytes: the frames of its blocks, bookkeeping apart. At level 0 handlers' private memory goes off.
+    pub memory_bytes: u64,
+}
+
+/// A device and what stands before it.
+#[derive(Clone, Debug)]
+pub struct DeviceSetup {
+    /// What it is.
+    pub description: Description,
+    /// The scheduler before it, by name: `noop`, `elevator`.
+    pub scheduler: String,
+}
+
+impl DeviceSetup {
+    /// A device behind an elevator.
+    pub fn new(description: Description) -> DeviceSetup {
+        DeviceSetup { description, scheduler: "elevator".to_owned() }
+    }
+}
+
+/// How requests come.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Load {
+    /// Handlers work off tasks, each in order: the next request comes when the last one is answered, computed with and thought
+    /// about. CP §3.1: a server that spawns a thread for each of so many concurrent requests.
+    ///
+    /// A task is what the trace records of one `handler`, in the order of first appearance; where the trace does not say who
+    /// asks (one value throughout), every request is a task. A task opens a file at its first request for it and closes all at
+    /// its end; where the trace does not say who asks, files stay open.
+    Closed {
+        /// How many tasks run at a time.
+        handlers: u32,
+        /// Nanoseconds after every request. `None`: within a task, the differences of the trace's times, if it has any.
+        think_ns: Option<u64>,
+        /// Nanoseconds on a processor after every answer, before thinking.
+        cpu_ns: u64,
+        /// How many processors there are; who finds none free waits in line.
+        processors: u32,
+        /// Memory that each handler takes from level 0 (CP §3.1: 1 MB).
+        private_bytes: u64,
+    },
+    /// Requests come at the trace's times, whether earlier ones are answered or not; each is its own reader. Files stay open.
+    Open {
+        /// How many times as fast as in the trace.
+        speed: f64,
+    },
+}
+
+impl Load {
+    /// A closed loop of `handlers`; they think as in the trace, compute nothing and take no memory.
+    pub fn closed(handlers: u32) -> Load {
+        Load::Closed { handlers, think_ns: None, cpu_ns: 0, processors: 1, private_bytes: 0 }
+    }
+
+    /// How many handlers; zero in an open loop.
+    pub fn handlers(&self) -> u32 {
+        match self {
+            Load::Closed { handlers, .. } => *handlers,
+            Load::Open { .. } => 0,
+        }
+    }
+}
+
+/// What becomes of writes: the core is a read cache, so they never reach it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Writes {
+    /// They take no time; they are counted.
+    #[default]
+    Skip,
+    /// They go straight to their device, and whoever wrote waits until they are there. Cached blocks stay.
+    Device,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Span {
+    /// Until so many requests are answered.
+    Requests(u64),
+    /// So many seconds of virtual time.
+    Seconds(f64),
+}

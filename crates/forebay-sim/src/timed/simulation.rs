@@ -1,0 +1,467 @@
+//! The run itself: what is due is done, until nobody asks any more.
+
+use forebay_core::{
+    Action, CALLED_OFF, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
+};
+use forebay_device::Request;
+
+use super::agenda::{Agenda, What};
+use super::error::Error;
+use super::level::{Level, Want};
+use super::outcome::Outcome;
+use super::placement::{Place, Room};
+use super::readers::{Next, Processors, Readers};
+use super::setup::{Load, Setup, Span, Writes};
+use super::storage::Storage;
+use super::tally::Tally;
+use super::workload::Workload;
+use crate::Watch;
+
+/// Whoever wants to know all that a core is told and answers.
+pub trait Record {
+    /// The core of `level` was told `event` and answered with `actions`.
+    fn record(&mut self, level: usize, event: Event, actions: &[Action]);
+}
+
+/// Runs `workload` through `setup`. Same setup, same workload, same outcome, to the bit.
+pub fn run(setup: &Setup, workload: &Workload, watch: &dyn Watch) -> Result<Outcome, Error> {
+    Simulation::new(setup, workload, None)?.run(watch)
+}
+
+/// The same, recorded. Every reference is an event then; the outcome is the same.
+pub fn run_recorded(
+    setup: &Setup,
+    workload: &Workload,
+    watch: &dyn Watch,
+    record: &mut dyn Record,
+) -> Result<Outcome, Error> {
+    Simulation::new(setup, workload, Some(record))?.run(watch)
+}
+
+/// The bit of a request's name that says that it writes, for the reader whose number is the rest.
+const WRITE: u64 = 1 << 63;
+
+/// How many steps are taken between two looks at who looks on.
+const STEPS: u64 = 1 << 14;
+
+/// A file, as levels know it.
+#[derive(Clone, Copy)]
+struct File {
+    place: Place,
+    bytes: u64,
+    /// Whether the cores know it.
+    known: bool,
+    /// How many tasks have it open.
+    handles: u32,
+    /// The task that opened it last, plus one.
+    opener: u32,
+    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be another's who waited for
+    /// memory meanwhile.
+    handler: HandlerId,
+    context: ContextId,
+}
+
+struct Simulation<'a> {
+    setup: &'a Setup,
+    workload: &'a Workload,
+    record: Option<&'a mut dyn Record>,
+    agenda: Agenda,
+    levels: Vec<Level>,
+    storage: Storage,
+    files: Vec<File>,
+    readers: Readers,
+    processors: Processors,
+    tally: Tally,
+    over: bool,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(
+        setup: &'a Setup,
+        workload: &'a Workload,
+        record: Option<&'a mut dyn Record>,
+    ) -> Result<Simulation<'a>, Error> {
+        setup.check()?;
+        if workload.requests() == 0 {
+            return Err(Error::Empty);
+        }
+        if matches!(setup.load, Load::Open { .. }) && !workload.is_timed() {
+            return Err(Error::NoTimes);
+        }
+        let storage = Storage::new(setup)?;
+        let readers = Readers::new(&setup.load, workload);
+        let mut levels = Vec::with_capacity(setup.levels.len());
+        for (number, level) in setup.levels.iter().enumerate() {
+            let frames = setup.frames(number)?;
+            levels.push(Level::new(level.policy, frames, setup.block_bytes, storage.costs(), record.is_some()));
+        }
+        let files = files(setup, workload, &storage)?;
+        let (processors, tally) = (Processors::new(&setup.load), Tally::default());
+        let agenda = Agenda::default();
+        Ok(Simulation {
+            setup,
+            workload,
+            record,
+            agenda,
+            levels,
+            storage,
+            files,
+            readers,
+            processors,
+            tally,
+            over: false,
+        })
+    }
+
+    fn run(mut self, watch: &dyn Watch) -> Result<Outcome, Error> {
+        self.begin();
+        let mut steps = 0;
+        while !self.over {
+            if let Some(what) = self.agenda.due() {
+                self.step(what);
+                self.settle_all();
+            } else if self.readers.are_done() || !self.pass() {
+                break;
+            }
+            steps += 1;
+            if steps % STEPS == 0 {
+                let (done, all) = self.progress();
+                watch.progress(done, all);
+                if watch.stopped() {
+                    return Err(Error::Stopped);
+                }
+            }
+        }
+        debug_assert!(self.over || self.readers.are_done(), "somebody waits for nothing");
+        Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage))
+    }
+
+    fn begin(&mut self) {
+        for reader in 0..self.readers.handlers() {
+            self.agenda.put(Instant(0), What::Ask(reader));
+        }
+        if let Some(at) = self.readers.next_arrival(self.workload) {
+            self.agenda.put(at, What::Arrival);
+        }
+        for (span, what) in [(self.setup.warm_up, What::WarmedUp), (self.setup.limit, What::End)] {
+            if let Some(Span::Seconds(seconds)) = span {
+                self.agenda.put(Instant((seconds * 1e9) as u64), what);
+            }
+        }
+    }
+
+    /// What the cores were to be told by the end of this moment they are told, then time goes on. `false` if nothing is left
+    /// to happen.
+    fn pass(&mut self) -> bool {
+        while self.levels.iter_mut().any(Level::hurry) {
+            self.settle_all();
+        }
+        for (number, level) in self.levels.iter_mut().enumerate() {
+            if let Some(at) = level.deadline() {
+                self.agenda.put(at, What::Tick(number as u8));
+            }
+        }
+        self.agenda.is_at_work() || self.agenda.advance()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        match self.setup.limit {
+            Some(Span::Seconds(seconds)) => (self.agenda.now().0, (seconds * 1e9) as u64),
+            Some(Span::Requests(requests)) => (self.tally.all_requests(), requests.min(self.workload.requests())),
+            None => (self.tally.all_requests(), self.workload.requests()),
+        }
+    }
+
+    fn step(&mut self, what: What) {
+        match what {
+            What::Ask(reader) => self.ask(reader),
+            What::Computed(reader) => {
+                if let Some(next) = self.processors.release() {
+                    self.compute(next);
+                }
+                self.go_on(reader);
+            }
+            What::Arrival => {
+                let reader = self.readers.arrive();
+                self.ask(reader);
+                if let Some(at) = self.readers.next_arrival(self.workload) {
+                    self.agenda.put(at, What::Arrival);
+                }
+            }
+            What::Device(device) => self.look_at(device),
+            What::Below(level, io) => self.below(usize::from(level), IoId(io)),
+            What::Arrived(level, io) => self.tell_now(usize::from(level), EventKind::Arrived { io: IoId(io) }),
+            What::Tick(level) => self.tell_now(usize::from(level), EventKind::Tick),
+            What::WarmedUp => self.tally.warmed_up(self.agenda.now(), &self.levels, &mut self.storage),
+            What::End => self.over = true,
+        }
+    }
+
+    fn tell_now(&mut self, level: usize, kind: EventKind) {
+        let now = self.agenda.now();
+        self.levels[level].tell_now(now, kind);
+    }
+
+    /// A reader asks for its next request.
+    fn ask(&mut self, reader: u32) {
+        let now = self.agenda.now();
+        let state = self.readers.get_mut(reader);
+        state.begun = now;
+        let entry = *self.workload.entry(state.entry);
+        if entry.writes() {
+            return self.write(reader);
+        }
+        self.open(reader, entry.file());
+        let file = &mut self.files[entry.file() as usize];
+        (file.handler, file.context) = (HandlerId(entry.handler), ContextId(entry.context));
+        let want = Want {
+            asker: reader,
+            handler: file.handler,
+            context: file.context,
+            file: FileId(entry.file()),
+            device: DeviceId(file.place.device),
+            offset: entry.offset,
+            end: entry.end(),
+        };
+        self.want(0, want);
+    }
+
+    fn write(&mut self, reader: u32) {
+        self.tally.writes += 1;
+        if self.setup.writes == Writes::Skip {
+            return self.go_on(reader);
+        }
+        let entry = self.workload.entry(self.readers.get(reader).entry);
+        let Place { device, at_byte } = self.files[entry.file() as usize].place;
+        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(entry.handler);
+        self.submit(device, WRITE | u64::from(reader), request);
+    }
+
+    /// A reader is about to read a file: the cores learn of it, and its task has it open from now on.
+    fn open(&mut self, reader: u32, number: u32) {
+        let (now, block) = (self.agenda.now(), u64::from(self.setup.block_bytes));
+        let entry = &mut self.files[number as usize];
+        let File { place, bytes, .. } = *entry;
+        if !std::mem::replace(&mut entry.known, true) {
+            let file = FileId(number);
+            let has_places = self.storage.has_places(place.device);
+            let extent = Extent::between(file, 0, bytes.div_ceil(block) as u32);
+            for level in &mut self.levels {
+                level.tell(now, EventKind::Open { file, device: DeviceId(place.device), bytes });
+                if has_places {
+                    level.tell(now, EventKind::Placed { extent, at_byte: place.at_byte });
+                }
+            }
+        }
+        let reader = self.readers.get_mut(reader);
+        if self.workload.names_handlers() && entry.opener != reader.task + 1 {
+            entry.opener = reader.task + 1;
+            if !reader.files.contains(&number) {
+                reader.files.push(number);
+                entry.handles += 1;
+            }
+        }
+    }
+
+    /// A level is asked.
+    fn want(&mut self, level: usize, want: Want) {
+        if self.levels[level].may_hit(&want) {
+            self.levels[level].hurry();
+            self.settle(level);
+            if self.levels[level].hit(&want) {
+                return self.give(level, &want);
+            }
+        }
+        let now = self.agenda.now();
+        self.levels[level].read(now, want);
+        self.settle(level);
+    }
+
+    /// What was wanted of a level is there.
+    fn give(&mut self, level: usize, want: &Want) {
+        let now = self.agenda.now();
+        match level.checked_sub(1) {
+            None => self.answered(want.asker),
+            Some(above) => self.agenda.put(now, What::Arrived(above as u8, want.asker)),
+        }
+    }
+
+    /// A reader has what it asked for.
+    fn answered(&mut self, reader: u32) {
+        let now = self.agenda.now();
+        let state = self.readers.get(reader);
+        self.tally.answer(now.since(state.begun), self.workload.entry(state.entry).len);
+        let answered = Some(Span::Requests(self.tally.all_requests()));
+        if self.setup.warm_up == answered {
+            self.tally.warmed_up(now, &self.levels, &mut self.storage);
+        }
+        self.over |= self.setup.limit == answered;
+        if self.processors.time == 0 {
+            self.go_on(reader);
+        } else if self.processors.take(reader) {
+            self.compute(reader);
+        }
+    }
+
+    /// A reader has a processor.
+    fn compute(&mut self, reader: u32) {
+        let now = self.agenda.now();
+        let handler = HandlerId(self.workload.entry(self.readers.get(reader).entry).handler);
+        self.levels[0].tell(now, EventKind::Ran { handler });
+        self.agenda.put(now.plus(self.processors.time), What::Computed(reader));
+    }
+
+    /// A reader has computed: it thinks, and asks again.
+    fn go_on(&mut self, reader: u32) {
+        let now = self.agenda.now();
+        let handler = HandlerId(self.workload.entry(self.readers.get(reader).entry).handler);
+        let next = self.readers.go_on(reader, self.workload);
+        if !matches!(next, Next::Ask(_)) && self.workload.names_handlers() {
+            self.end_task(reader, handler);
+        }
+        if let Next::Ask(think) | Next::Task(think) = next {
+            self.agenda.put(now.plus(think), What::Ask(reader));
+        }
+    }
+
+    /// A task is over: its files are closed, and who did it is gone. An open loop has none.
+    fn end_task(&mut self, reader: u32, handler: HandlerId) {
+        if self.setup.load.handlers() == 0 {
+            return;
+        }
+        let now = self.agenda.now();
+        let mut open = std::mem::take(&mut self.readers.get_mut(reader).files);
+        for number in open.drain(..) {
+            let file = &mut self.files[number as usize];
+            file.handles -= 1;
+            if file.handles == 0 {
+                self.levels[0].tell_now(now, EventKind::Close { file: FileId(number) });
+            }
+        }
+        self.readers.get_mut(reader).files = open;
+        self.levels[0].tell(now, EventKind::Exited { handler });
+    }
+
+    fn settle_all(&mut self) {
+        for level in 0..self.levels.len() {
+            self.settle(level);
+        }
+    }
+
+    /// Tells a core what cannot wait and carries out what it answers, until nothing is left.
+    fn settle(&mut self, level: usize) {
+        while self.levels[level].is_urgent() {
+            let actions = self.levels[level].handle(level, &mut self.record);
+            for &action in &actions {
+                self.carry_out(level, action);
+            }
+            self.levels[level].recycle(actions);
+        }
+    }
+
+    fn carry_out(&mut self, level: usize, action: Action) {
+        let now = self.agenda.now();
+        match action {
+            Action::Fetch { io, extent, device, .. } => self.fetch(level, io, extent, device),
+            Action::CallOff { io } => self.call_off(level, io),
+            Action::Ready { read } => {
+                if let Some(want) = self.levels[level].ready(now, read) {
+                    self.give(level, &want);
+                }
+            }
+            Action::Error { read, error } => {
+                debug_assert!(false, "{read:?} failed with {error}, and nothing here fails");
+                let want = self.levels[level].refused(read);
+                self.give(level, &want);
+            }
+            Action::Forgotten { .. } | Action::Evict { .. } => {}
+        }
+    }
+
+    /// A level fetches.
+    fn fetch(&mut self, level: usize, io: IoId, extent: Extent, device: DeviceId) {
+        let block = u64::from(self.setup.block_bytes);
+        let File { handler, context, bytes, .. } = self.files[extent.file.index()];
+        let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
+        let want = Want { asker: io.0, handler, context, file: extent.file, device, offset, end };
+        self.levels[level].begin_fetch(io, want);
+        self.below(level, io);
+    }
+
+    /// A fetch of a level has come to what is below: another level, or a device.
+    fn below(&mut self, level: usize, io: IoId) {
+        let want = *self.levels[level].fetch(io);
+        if level + 1 < self.levels.len() {
+            return self.want(level + 1, want);
+        }
+        let start = self.files[want.file.index()].place.at_byte + want.offset;
+        let request = Request::read(start, want.end - want.offset).by(want.handler.0);
+        self.submit(want.device.0, u64::from(io.0), request);
+    }
+
+    fn submit(&mut self, device: u16, id: u64, request: Request) {
+        if let Some(at) = self.storage.submit(self.agenda.now(), device, id, request) {
+            self.agenda.put(at, What::Device(device));
+        }
+    }
+
+    /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its own readers may want it.
+    fn call_off(&mut self, level: usize, io: IoId) {
+        let device = self.levels[level].fetch(io).device.0;
+        if level + 1 < self.levels.len() || !self.storage.cancel(self.agenda.now(), device, u64::from(io.0)) {
+            return;
+        }
+        self.tell_now(level, EventKind::Failed { io, valid: 0, error: CALLED_OFF });
+        self.look_again(device);
+    }
+
+    /// A device may have completed something.
+    fn look_at(&mut self, device: u16) {
+        let now = self.agenda.now();
+        if !self.storage.is_due(now, device) {
+            return;
+        }
+        let last = self.levels.len() - 1;
+        while let Some(id) = self.storage.completed(now, device) {
+            if id & WRITE == 0 {
+                let io = IoId(id as u32);
+                let want = self.levels[last].fetch(io);
+                self.storage.count_read(device, want.end - want.offset);
+                self.tell_now(last, EventKind::Arrived { io });
+            } else {
+                let reader = id as u32;
+                let len = self.workload.entry(self.readers.get(reader).entry).len;
+                self.storage.count_written(device, u64::from(len));
+                self.go_on(reader);
+            }
+        }
+        self.look_again(device);
+    }
+
+    fn look_again(&mut self, device: u16) {
+        if let Some(at) = self.storage.news(device) {
+            self.agenda.put(at, What::Device(device));
+        }
+    }
+}
+
+/// The files of a workload, each at its place.
+fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Result<Vec<File>, Error> {
+    let block_bytes = setup.block_bytes;
+    let table = workload.file_table();
+    if let Some(file) = table.iter().find(|file| file.bytes.div_ceil(u64::from(block_bytes)) > u64::from(u32::MAX)) {
+        return Err(Error::FileTooLong { file: file.name, bytes: file.bytes, block_bytes });
+    }
+    let rooms: Vec<Room<'_>> = storage.rooms().map(|(name, capacity)| Room { name, capacity }).collect();
+    let places = setup.placement.place(table, &rooms, u64::from(block_bytes), setup.seed)?;
+    let file = |(place, bytes)| File {
+        place,
+        bytes,
+        known: false,
+        handles: 0,
+        opener: 0,
+        handler: HandlerId(0),
+        context: ContextId(0),
+    };
+    Ok(places.into_iter().zip(table.iter().map(|file| file.bytes)).map(file).collect())
+}

@@ -1,0 +1,139 @@
+//! What is counted while a simulation runs, and what comes of it.
+
+use forebay_core::{Counters, Instant};
+
+use super::histogram::Times;
+use super::level::Level;
+use super::outcome::{LevelFigures, Outcome};
+use super::setup::Setup;
+use super::storage::Storage;
+
+/// What was counted since the warm-up.
+#[derive(Default)]
+pub(super) struct Tally {
+    requests: u64,
+    bytes: u64,
+    pub(super) writes: u64,
+    responses: Times,
+    /// Answered before it counted.
+    before: u64,
+    from: Instant,
+    /// What the cores had counted by then: every level, and the devices at level 0.
+    levels: Vec<Counters>,
+    devices: Vec<Counters>,
+}
+
+impl Tally {
+    /// A request was answered.
+    pub(super) fn answer(&mut self, nanos: u64, bytes: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+        self.responses.add(nanos);
+    }
+
+    /// How many requests were answered, warm-up included.
+    pub(super) fn all_requests(&self) -> u64 {
+        self.before + self.requests
+    }
+
+    /// From here on it counts.
+    pub(super) fn warmed_up(&mut self, now: Instant, levels: &[Level], storage: &mut Storage) {
+        self.before += self.requests;
+        (self.requests, self.bytes, self.writes) = (0, 0, 0);
+        self.responses.clear();
+        self.from = now;
+        self.levels = levels.iter().map(Level::counters).collect();
+        self.devices = levels[0].device_counters().collect();
+        storage.clear();
+    }
+
+    pub(super) fn outcome(self, setup: &Setup, now: Instant, levels: &[Level], storage: Storage) -> Outcome {
+        let before = |counters: &[Counters], number: usize| counters.get(number).copied().unwrap_or_default();
+        let figures = |(number, level): (usize, &Level)| LevelFigures {
+            policy: level.policy.to_string(),
+            capacity_blocks: u64::from(level.frames),
+            counters: difference(level.counters(), before(&self.levels, number)),
+        };
+        let levels_now: Vec<LevelFigures> = levels.iter().enumerate().map(figures).collect();
+        let mut devices = storage.figures();
+        for ((number, figures), counters) in devices.iter_mut().enumerate().zip(levels[0].device_counters()) {
+            figures.counters = difference(counters, before(&self.devices, number));
+        }
+        let top = levels_now[0].counters;
+        let misses = top.misses + top.joined + top.late;
+        let seconds = now.since(self.from) as f64 / 1e9;
+        let device_bytes = devices.iter().map(|device| device.bytes).sum();
+        let device_requests = devices.iter().map(|device| device.requests).sum();
+        let ms = |share| self.responses.quantile(share) / 1e6;
+        Outcome {
+            policy: levels_now.iter().map(|level| level.policy.as_str()).collect::<Vec<_>>().join(" > "),
+            device: device_names(setup),
+            handlers: setup.load.handlers(),
+            capacity_blocks: levels_now[0].capacity_blocks,
+            requests: self.requests,
+            hits: top.hits,
+            misses,
+            miss_ratio: ratio(misses as f64, (top.hits + misses) as f64),
+            throughput_mb_s: ratio(self.bytes as f64 / 1e6, seconds),
+            response_ms: self.responses.mean() / 1e6,
+            p50_ms: ms(0.5),
+            p90_ms: ms(0.9),
+            p99_ms: ms(0.99),
+            seconds,
+            bytes: self.bytes,
+            device_bytes,
+            device_requests,
+            mean_request_kb: ratio(device_bytes as f64 / 1e3, device_requests as f64),
+            prefetched: top.prefetched,
+            used: top.used,
+            late: top.late,
+            wasted: top.wasted,
+            thrashed: top.thrashed,
+            called_off: top.called_off,
+            unread: unread(levels[0].counters()),
+            writes: self.writes,
+            seed: setup.seed,
+            sizes: storage.sizes,
+            responses: self.responses,
+            levels: levels_now,
+            devices,
+        }
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+/// Prefetched blocks of which nothing became yet.
+fn unread(counters: Counters) -> u64 {
+    let Counters { prefetched, used, late, wasted, called_off, .. } = counters;
+    prefetched - used - late - wasted - called_off
+}
+
+fn difference(now: Counters, before: Counters) -> Counters {
+    Counters {
+        hits: now.hits - before.hits,
+        misses: now.misses - before.misses,
+        joined: now.joined - before.joined,
+        prefetched: now.prefetched - before.prefetched,
+        used: now.used - before.used,
+        late: now.late - before.late,
+        wasted: now.wasted - before.wasted,
+        thrashed: now.thrashed - before.thrashed,
+        called_off: now.called_off - before.called_off,
+        fetched: now.fetched - before.fetched,
+        fetches: now.fetches - before.fetches,
+        failures: now.failures - before.failures,
+    }
+}
+
+/// The names of the devices, alike ones counted.
+fn device_names(setup: &Setup) -> String {
+    let names: Vec<&str> = setup.devices.iter().map(|device| device.description.name.as_str()).collect();
+    match names.as_slice() {
+        [name] => (*name).to_owned(),
+        [first, rest @ ..] if rest.iter().all(|name| name == first) => format!("{}x {first}", names.len()),
+        _ => names.join(","),
+    }
+}

@@ -1,0 +1,6 @@
+//! Timed simulations: closed forms, laws, and the order that the papers found.
+
+mod closed_forms;
+mod laws;
+mod load;
+mod papers;
