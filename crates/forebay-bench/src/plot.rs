@@ -15,6 +15,7 @@ const SERIES: [(&str, RGBColor); 4] = [
 
 /// Draws whole files on the left, random portions on the right.
 pub(crate) fn handlers(rows: &[Row], path: &Path) -> anyhow::Result<()> {
+    forebay_sim::chart::register_font();
     let area = SVGBackend::new(path, (900, 380)).into_drawing_area();
     area.fill(&WHITE)?;
     let titles = [("whole", "whole files of 4 MB"), ("random", "random portions of them")];

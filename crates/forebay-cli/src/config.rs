@@ -5,6 +5,8 @@
 //! [mount]               # options of `forebay mount`
 //! memory = "2GiB"
 //! allow-other = true
+//! [trace.info]          # options of `forebay trace info`
+//! json = true
 //! ```
 //!
 //! A value becomes the default of its option before the command line is read. So it passes the same parser as on the
@@ -55,41 +57,60 @@ fn usual_file() -> Option<PathBuf> {
 }
 
 /// The commands with the defaults that the text of a file gives.
-fn defaults(mut command: Command, file: &Path, text: &str) -> Result<Command, Error> {
+fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
     let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
+    set(command, file, "", table)
+}
+
+/// A command, `path` by name, with the defaults that its table gives it and the commands below it.
+fn set(mut command: Command, file: &Path, path: &str, table: Table) -> Result<Command, Error> {
     for (key, value) in table {
-        command = match value {
-            Value::Table(options) if command.find_subcommand(&key).is_some() => {
-                let mut subcommand = command.find_subcommand(&key).cloned().unwrap_or_default();
-                for (option, value) in options {
-                    subcommand = default(subcommand, file, Some(&key), &option, &value)?;
-                }
-                command.mut_subcommand(key, |_| subcommand)
+        command = match (value, command.find_subcommand(&key).cloned()) {
+            (Value::Table(options), Some(below)) => {
+                let below = set(below, file, &within(path, &key), options)?;
+                command.mut_subcommand(key, |_| below)
             }
-            value => default(command, file, None, &key, &value)?,
+            (value, _) => default(command, file, path, &key, &value)?,
         };
     }
     Ok(command)
 }
 
+/// `trace.info`, the name of the table of a command below another.
+fn within(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
 /// A command with one more default.
-fn default(command: Command, file: &Path, table: Option<&str>, key: &str, value: &Value) -> Result<Command, Error> {
+fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) -> Result<Command, Error> {
     let file = file.to_path_buf();
-    let place = table.map_or_else(|| format!("`{key}`"), |table| format!("`{key}` in [{table}]"));
+    let place = if path.is_empty() { format!("`{key}`") } else { format!("`{key}` in [{path}]") };
     let Some(arg) = options(&command).find(|arg| arg.get_long() == Some(&key.replace('_', "-"))) else {
-        return Err(Error::Unknown { file, place, known: known(&command) });
+        return Err(Error::Unknown { file, place, known: known(&command, path) });
     };
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => value.to_string(),
-        other => {
-            let reason = format!("must be a text, a number or a boolean, not a value of type {}", other.type_str());
-            return Err(Error::Value { file, place, reason });
-        }
+    let Some(text) = text(arg, value) else {
+        let list = if arg.get_value_delimiter().is_some() { ", or a list of these" } else { "" };
+        let kind = value.type_str();
+        let reason = format!("must be a text, a number or a boolean{list}, not a value of type {kind}");
+        return Err(Error::Value { file, place, reason });
     };
     check(arg, &text).map_err(|reason| Error::Value { file, place, reason: format!("is wrong: {reason}") })?;
     let id = arg.get_id().clone();
     Ok(command.mut_arg(id, |arg| arg.default_value(text)))
+}
+
+/// A value as it would stand on the command line; a list only of an option that takes several values.
+fn text(arg: &Arg, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(value.to_string()),
+        Value::Array(values) => {
+            let delimiter = arg.get_value_delimiter()?;
+            let one = |value| if matches!(value, &Value::Array(_)) { None } else { text(arg, value) };
+            Some(values.iter().map(one).collect::<Option<Vec<_>>>()?.join(&delimiter.to_string()))
+        }
+        Value::Datetime(_) | Value::Table(_) => None,
+    }
 }
 
 /// Whether the option's own parser takes the value: otherwise it would be found wrong only where nothing overrules it, by
@@ -107,10 +128,10 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
 }
 
 /// What a table may hold, for a message.
-fn known(command: &Command) -> String {
+fn known(command: &Command, path: &str) -> String {
     let keys = options(command).filter_map(Arg::get_long).map(str::to_owned);
     let tables = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let tables = tables.map(|command| format!("[{}]", command.get_name()));
+    let tables = tables.map(|command| format!("[{}]", within(path, command.get_name())));
     keys.chain(tables).collect::<Vec<_>>().join(", ")
 }
 
@@ -162,6 +183,18 @@ mod tests {
     }
 
     #[test]
+    fn commands_below_others_have_tables_below_theirs() {
+        let config = "[trace.info]\njson = true\n[sim]\nmemory = ['1%', 4096]";
+        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+        let matches = command.clone().try_get_matches_from(["forebay", "trace", "info", "x"]).unwrap();
+        let (_, info) = matches.subcommand().and_then(|(_, trace)| trace.subcommand()).unwrap();
+        assert!(info.get_one::<bool>("json").unwrap());
+        let matches = command.try_get_matches_from(["forebay", "sim", "x"]).unwrap();
+        let memory = matches.subcommand().unwrap().1.get_many::<forebay_sim::untimed::Capacity>("memory").unwrap();
+        assert_eq!(memory.map(ToString::to_string).collect::<Vec<_>>(), ["1%", "4KiB"], "a list is several values");
+    }
+
+    #[test]
     fn an_option_of_every_command_stands_at_the_top() {
         let command = defaults(definitions(), Path::new("c.toml"), "log = 'debug'").unwrap();
         let matches = command.try_get_matches_from(["forebay", "policies"]).unwrap();
@@ -179,6 +212,10 @@ mod tests {
         assert!(error("[reference]\nx = 1").contains("unknown"));
         let list = error("[mount]\nmemory = [1]");
         assert!(list.contains("`memory` in [mount] must be a text, a number or a boolean, not a value of type array"));
+        let nested = error("[trace.info]\ncolour = 1");
+        assert!(nested.contains("unknown `colour` in [trace.info]; known are"), "{nested}");
+        let below = error("[trace.inform]\nx = 1");
+        assert!(below.contains("unknown `inform` in [trace]; known are [trace.info]"), "{below}");
         let policy = error("[mount]\npolicy = 'psychic'");
         assert!(policy.contains("`policy` in [mount] is wrong") && policy.contains("competitive"), "{policy}");
         assert!(!policy.contains('\n'), "{policy}");

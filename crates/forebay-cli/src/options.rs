@@ -3,6 +3,7 @@
 //! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the environment and `allow-other`
 //! (or `allow_other`) in the table of its command in the TOML file (`config.rs`); `docs/cli.md` is written from here too
 //! (`reference.rs`). The command line comes before the environment, that before the file, that before the default.
+//! The variables of commands that experiment have the command's name in them: `FOREBAY_SIM_MEMORY`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use forebay_core::Policy;
 mod device;
 mod report;
 mod repro;
-mod sim;
+pub(crate) mod sim;
 mod trace;
 
 pub(crate) use device::Device;
@@ -209,11 +210,27 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
 
 /// The commands and their options, complete with what follows by rule.
 pub(crate) fn definitions() -> clap::Command {
-    complete(Forebay::command())
+    complete(Forebay::command(), PREFIX)
 }
 
-fn complete(command: clap::Command) -> clap::Command {
-    command.mut_args(|arg| in_environment(switch(arg))).mut_subcommands(complete)
+/// Commands that serve nobody: what is set in the environment for mounts must not change experiments, so that their options
+/// have variables of their own.
+const EXPERIMENTS: [&str; 4] = ["trace", "sim", "device", "repro"];
+
+fn complete(command: clap::Command, prefix: &str) -> clap::Command {
+    command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {
+        let name = command.get_name();
+        let own = prefix != PREFIX || EXPERIMENTS.contains(&name);
+        let prefix = if own { format!("{prefix}{}_", upper(name)) } else { prefix.to_owned() };
+        complete(command, &prefix)
+    })
+}
+
+/// What all variables begin with.
+const PREFIX: &str = "FOREBAY_";
+
+fn upper(name: &str) -> String {
+    name.to_uppercase().replace('-', "_")
 }
 
 /// A flag may be given a value, so that `--daemon=false` overrules the environment and the file.
@@ -227,10 +244,10 @@ fn switch(arg: Arg) -> Arg {
 }
 
 /// The variable of an option is its name, unless it was given another: `--ttl` is `FOREBAY_TTL`.
-fn in_environment(arg: Arg) -> Arg {
+fn in_environment(arg: Arg, prefix: &str) -> Arg {
     match arg.get_long() {
         Some(long) if arg.get_env().is_none() => {
-            let variable = format!("FOREBAY_{}", long.to_uppercase().replace('-', "_"));
+            let variable = format!("{prefix}{}", upper(long));
             arg.env(variable).hide_env_values(true)
         }
         _ => arg.hide_env_values(true),
@@ -278,12 +295,19 @@ mod tests {
 
     #[test]
     fn every_option_has_a_variable_of_its_name() {
-        for command in definitions().get_subcommands() {
+        fn walk(command: &clap::Command, above: &str) {
             for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
                 let variable = arg.get_env().unwrap().to_string_lossy().into_owned();
-                let name = arg.get_long().unwrap().to_uppercase().replace('-', "_");
+                let name = upper(arg.get_long().unwrap());
                 assert!(variable.starts_with("FOREBAY_") && variable.ends_with(&name), "{variable}");
+                if EXPERIMENTS.iter().any(|experiment| above.starts_with(&format!(" {experiment}"))) {
+                    assert_eq!(variable, format!("FOREBAY{}_{name}", upper(above).replace(' ', "_")));
+                }
+            }
+            for below in command.get_subcommands() {
+                walk(below, &format!("{above} {}", below.get_name()));
             }
         }
+        walk(&definitions(), "");
     }
 }

@@ -1,15 +1,183 @@
-//! A bar that shows how far a measurement is: on standard error, and only if that is a terminal.
+//! How far a measurement is, on standard error if that is a terminal; and its end by Ctrl-C, which leaves what is finished.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
+use forebay_sim::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::failure::Failure;
+
+/// The exit code of whom SIGINT ended, as shells have it.
+const INTERRUPTED: i32 = 128 + SIGINT;
+
+/// What takes less needs no bar.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How fine the bar of several runs is: parts a run.
+const PARTS: u64 = 10_000;
 
 /// A bar of `steps` steps under a heading; it draws nothing where nobody watches.
 pub(crate) fn bar(heading: &str, steps: u64) -> ProgressBar {
-    let seen = std::io::stderr().is_terminal();
-    let target = if seen { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} %  {msg}");
-    let bar = ProgressBar::with_draw_target(Some(steps), target).with_prefix(heading.to_owned());
-    // The template is a constant; should it be wrong, indicatif's own style serves as well.
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    drawn(hidden(heading, steps, "{prefix} {bar:30} {percent:>3} %  {msg}"))
+}
+
+fn hidden(heading: &str, steps: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()).with_prefix(heading.to_owned());
+    // The templates are constants; should one be wrong, indicatif's own style serves as well.
+    bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn drawn(bar: ProgressBar) -> ProgressBar {
+    if std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    bar
+}
+
+/// Several runs, which threads may do side by side. A bar with their common rate and the time left appears if they take long.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    units: AtomicU64,
+    seen: AtomicBool,
+    stop: Arc<AtomicBool>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    of: &'a Progress,
+    units: AtomicU64,
+    parts: AtomicU64,
+}
+
+impl Progress {
+    /// Under a heading. From now on the first Ctrl-C stops the runs, the second one ends the program at once.
+    pub(crate) fn new(heading: &str, runs: usize) -> Progress {
+        Progress {
+            bar: hidden(heading, runs as u64 * PARTS, "{prefix} {bar:30} {percent:>3} %  {msg}{eta} left"),
+            began: Instant::now(),
+            units: AtomicU64::new(0),
+            seen: AtomicBool::new(false),
+            stop: interruption(),
+        }
+    }
+
+    /// A run begins.
+    pub(crate) fn run(&self) -> Run<'_> {
+        Run { of: self, units: AtomicU64::new(0), parts: AtomicU64::new(0) }
+    }
+
+    /// Whether somebody wants it to end.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Takes the bar away: what follows is printed.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// A failure if it was interrupted, after whose results, `what`, are printed.
+    pub(crate) fn outcome(&self, finished: usize, of: usize) -> Result<(), Failure> {
+        if !self.stopped() {
+            return Ok(());
+        }
+        Err(Failure::run(format!("interrupted: {finished} of {of} runs were finished, and are what is shown")))
+    }
+
+    /// `units` more, which are `parts` more of the bar.
+    fn add(&self, units: u64, parts: u64) {
+        let units = self.units.fetch_add(units, Ordering::Relaxed) + units;
+        let took = self.began.elapsed();
+        if took >= PATIENCE && !self.seen.swap(true, Ordering::Relaxed) {
+            drawn(self.bar.clone());
+        }
+        if units > 0 {
+            self.bar.set_message(format!("{}, ", rate(units, took)));
+        }
+        self.bar.inc(parts);
+    }
+}
+
+impl Watch for Run<'_> {
+    fn progress(&self, done: u64, all: u64) {
+        let parts = (u128::from(done.min(all)) * u128::from(PARTS) / u128::from(all.max(1))) as u64;
+        // The threads of one run may overtake each other.
+        let units = done.saturating_sub(self.units.fetch_max(done, Ordering::Relaxed));
+        let parts = parts.saturating_sub(self.parts.fetch_max(parts, Ordering::Relaxed));
+        self.of.add(units, parts);
+    }
+
+    fn stopped(&self) -> bool {
+        self.of.stopped()
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let rest = PARTS.saturating_sub(self.parts.load(Ordering::Relaxed));
+        self.of.add(0, rest);
+    }
+}
+
+/// Requests a second, to read at a glance.
+fn rate(units: u64, took: Duration) -> String {
+    let rate = units as f64 / took.as_secs_f64().max(1e-9);
+    match rate {
+        rate if rate >= 1e6 => format!("{:.1} M/s", rate / 1e6),
+        rate if rate >= 1e3 => format!("{:.1} k/s", rate / 1e3),
+        rate => format!("{rate:.1}/s"),
+    }
+}
+
+/// Becomes true with the first SIGINT; the second one ends the process.
+fn interruption() -> Arc<AtomicBool> {
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let flag = FLAG.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        // In this order: the first signal finds it false, does not end anything, and makes it true. Where signals cannot be
+        // taken, SIGINT ends the process as ever.
+        if let Err(error) = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))
+            .and_then(|_| flag::register(SIGINT, Arc::clone(&flag)))
+        {
+            log::warn!("Ctrl-C will leave nothing: {error}");
+        }
+        flag
+    });
+    Arc::clone(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_add_up_whatever_they_report() {
+        let progress = Progress::new("testing", 3);
+        let (first, second) = (progress.run(), progress.run());
+        first.progress(50, 100);
+        second.progress(1, 4);
+        first.progress(25, 100);
+        assert_eq!(progress.bar.position(), PARTS / 2 + PARTS / 4);
+        assert_eq!(progress.units.load(Ordering::Relaxed), 51);
+        drop(first);
+        second.progress(9, 4);
+        drop(second);
+        progress.run().progress(0, 0);
+        assert_eq!(progress.bar.position(), 3 * PARTS);
+        assert!(!progress.stopped() && progress.outcome(3, 3).is_ok());
+    }
+
+    #[test]
+    fn rates_at_a_glance() {
+        let second = Duration::from_secs(1);
+        assert_eq!([rate(5, second), rate(2500, second), rate(7_250_000, second)], ["5.0/s", "2.5 k/s", "7.2 M/s"]);
+    }
 }

@@ -12,7 +12,8 @@ const INTRODUCTION: &str = "\
 
 An option given on the command line comes before the environment, that before the configuration file, and that before the
 default. The configuration file is `~/.config/forebay/config.toml`, unless `--config` or `FOREBAY_CONFIG` names another; it
-has a table for each command, and options of every command stand above the tables:
+has a table for each command, and options of every command stand above the tables. An option that takes several values,
+separated by commas, takes a list there, too:
 
 ```toml
 log = \"info\"
@@ -20,10 +21,20 @@ log = \"info\"
 [mount]
 memory = \"2GiB\"
 allow-other = true
+
+[sim]
+memory = [\"1%\", \"5%\"]
+
+[trace.info]
+json = true
 ```
 
+The variable of `--ttl` is `FOREBAY_TTL`; those of `sim`, `trace`, `device` and `repro`, which experiment and serve nobody,
+have the command's name in them, so that what is set for mounts does not change experiments: `FOREBAY_SIM_MEMORY`,
+`FOREBAY_TRACE_INFO_FORMAT`.
+
 Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, everything else is binary); times are `1s`,
-`500ms`, `2m` or `1h`. Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done.
+`500ms`, `250us`, `2m` or `1h`. Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done.
 ";
 
 /// Prints the page.
@@ -37,12 +48,15 @@ fn page(mut definitions: Command) -> String {
     let global: Vec<&Arg> = shown(&definitions).filter(|arg| arg.is_global_set()).collect();
     page.push_str("\n## Options of every command\n\n");
     page.push_str(&table(&global));
-    for command in
-        definitions.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
-    {
-        page.push_str(&section(command));
+    for command in commands(&definitions) {
+        page.push_str(&section(command, "##", "forebay"));
     }
     page
+}
+
+/// The commands below one that a reader should know.
+fn commands(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
 }
 
 /// The options that a reader should know, in the order of their definition.
@@ -51,12 +65,17 @@ fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(own)
 }
 
-/// What a command is for, how it is called, what it takes.
-fn section(command: &Command) -> String {
+/// What a command, one of `above`, is for, how it is called, what it takes; then those below it.
+fn section(command: &Command, mark: &str, above: &str) -> String {
+    let name = format!("{above} {}", command.get_name());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("\n{mark} {name}\n\n{about}.\n");
+    if commands(command).next().is_some() {
+        commands(command).for_each(|below| text.push_str(&section(below, &format!("{mark}#"), &name)));
+        return text;
+    }
     let usage = command.clone().render_usage().to_string();
-    let usage = usage.trim_start_matches("Usage: ");
-    let mut text = format!("\n## forebay {}\n\n{about}.\n\n```\n{usage}\n```\n\n", command.get_name());
+    text.push_str(&format!("\n```\n{}\n```\n\n", usage.trim_start_matches("Usage: ")));
     for arg in shown(command).filter(|arg| arg.is_positional()) {
         text.push_str(&format!("`{}`: {}.\n\n", names(arg), meaning(arg)));
     }

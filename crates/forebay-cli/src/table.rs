@@ -20,9 +20,9 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table with these headings.
-    pub(crate) fn new<const N: usize>(columns: [(&str, Side); N]) -> Table {
-        let heading = columns.iter().map(|(name, _)| name.to_string()).collect();
-        Table { sides: columns.iter().map(|&(_, side)| side).collect(), rows: vec![heading] }
+    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Side)>) -> Table {
+        let (heading, sides) = columns.into_iter().map(|(name, side)| (printable(name.to_owned()), side)).unzip();
+        Table { sides, rows: vec![heading] }
     }
 
     /// Adds a row. Cells that are missing stay empty, what is too much is left out.

@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
+use core::marker::PhantomData;
 use core::str::FromStr;
 
 use crate::engine::{Core, Engine, Setup};
@@ -56,9 +57,10 @@ macro_rules! registry {
                 }
             }
 
-            fn engine<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
+            /// Builds something around its type.
+            pub fn build<B: Build>(self, build: B) -> B::Output {
                 match self {
-                    $(Replacement::$policy => Box::new(Engine::<replacement::$policy, I>::new(setup))),+
+                    $(Replacement::$policy => build.with::<replacement::$policy>()),+
                 }
             }
         }
@@ -93,6 +95,24 @@ prefetchers! {
     "competitive" Prefetch::Competitive, "CP §2" "as much as the device transfers in the time of one switch";
 }
 
+/// What can be built around any replacement algorithm.
+pub trait Build {
+    /// What it is then.
+    type Output;
+    /// Builds it around `R`.
+    fn with<R: replacement::Replacement + Send + 'static>(self) -> Self::Output;
+}
+
+struct EngineOver<I>(Setup, PhantomData<I>);
+
+impl<I: Index + Send + 'static> Build for EngineOver<I> {
+    type Output = Box<dyn Core>;
+
+    fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Core> {
+        Box::new(Engine::<R, I>::new(self.0))
+    }
+}
+
 /// Every name, prefetchers first.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
     PREFETCHERS.iter().chain(REPLACEMENTS)
@@ -110,7 +130,7 @@ pub struct Policy {
 impl Policy {
     /// An engine of this policy; `setup.prefetch` is set from it.
     pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
-        self.replacement.engine::<I>(Setup { prefetch: self.prefetch, ..setup })
+        self.replacement.build(EngineOver::<I>(Setup { prefetch: self.prefetch, ..setup }, PhantomData))
     }
 }
 

@@ -3,14 +3,18 @@
 //!
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in little memory.
 
+mod columns;
 mod error;
 mod format;
+mod input;
 mod keys;
+mod read;
 mod request;
 mod source;
 
+pub use columns::{Columns, UnknownColumns};
 pub use error::Error;
-pub use format::Format;
-pub use keys::Keys;
+pub use format::{Format, UnknownFormat};
+pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use request::{Operation, Request, Shape};
-pub use source::{BATCH, Memory, Options, Source, open};
+pub use source::{BATCH, FileInfo, Memory, Options, Source, open};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Error, Format, Request, Shape};
+use crate::{Columns, Error, Format, Request, Shape};
 
 /// How many requests a batch has, about.
 pub const BATCH: usize = 4096;
@@ -15,6 +15,40 @@ pub trait Source: Send {
     fn shape(&self) -> Shape;
     /// How far it is: bytes (or requests) read, and of how many; for progress bars.
     fn progress(&self) -> (u64, u64);
+    /// What is known by now of the files besides their requests: those whose names are no numbers, and those whose sizes are
+    /// said. In the order of their numbers; most formats say nothing.
+    fn files(&self) -> Vec<FileInfo> {
+        Vec::new()
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<usize, Error> {
+        (**self).read(batch)
+    }
+
+    fn shape(&self) -> Shape {
+        (**self).shape()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        (**self).progress()
+    }
+
+    fn files(&self) -> Vec<FileInfo> {
+        (**self).files()
+    }
+}
+
+/// What a trace says of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileInfo {
+    /// Its number, [`Request::file`].
+    pub file: u64,
+    /// Its name, if it has one that is no number.
+    pub name: Option<String>,
+    /// How many bytes it has, if the trace says so.
+    pub bytes: Option<u64>,
 }
 
 /// How to open a trace.
@@ -22,12 +56,16 @@ pub trait Source: Send {
 pub struct Options {
     /// Its format, if it is not to be told by its name and content.
     pub format: Option<Format>,
+    /// Of CSV: which column is what, if the header does not say it.
+    pub columns: Columns,
+    /// Of `blkparse`: the action that is the request: `Q`, queued, if nothing is said, which is what programs asked for; `D`,
+    /// issued to the driver, is what the device saw after merging; `C`, completed.
+    pub action: Option<char>,
 }
 
-/// Opens a trace file.
+/// Opens a trace file. Its format is told by its name and content if `options` don't name it.
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
-    let _ = options;
-    Err(Error::Format { path: path.to_owned(), reason: "no format fits".to_owned() })
+    crate::read::open(path, options)
 }
 
 /// A trace in memory.

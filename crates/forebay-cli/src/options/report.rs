@@ -1,8 +1,9 @@
 //! How results are shown: the options that every command with results shares.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use forebay_sim::chart;
 
 /// Where results go.
 #[derive(Clone, Debug, Args)]
@@ -16,6 +17,11 @@ pub(crate) struct Report {
     pub(crate) csv: bool,
 
     /// Draw the results into this file; its ending says how: .svg, .png or .html
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = picture)]
     pub(crate) plot: Option<PathBuf>,
+}
+
+/// The name of a file that can be drawn: known before anything is measured.
+fn picture(text: &str) -> Result<PathBuf, chart::Error> {
+    chart::Kind::of(Path::new(text)).map(|_| PathBuf::from(text))
 }

@@ -1,13 +1,251 @@
 //! `forebay sim`
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, value_parser};
+use forebay_core::Policy;
+use forebay_sim::untimed::{Algorithm, Capacity};
+use forebay_trace::{Columns, Format};
 
 use super::Report;
+use crate::period::Period;
+use crate::size::Size;
+
+/// The heading of the options that need a device.
+const TIME: &str = "Options with time";
 
 /// `forebay sim`
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
+    /// The trace, in any format that `forebay trace info` knows, compressed or not
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// The policies: without time any of the replacement algorithms, with time any policy, as in linux+arc; `all` is all of
+    /// them, `forebay policies` explains them
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',', default_value = "lru")]
+    pub(crate) policy: Vec<String>,
+
+    /// The sizes of the cache: 5% of the distinct blocks, 512MiB, or 3537b for blocks; 10% unless said
+    #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) memory: Vec<Capacity>,
+
+    /// Whole miss-ratio curves of these policies: LRU's in one pass, others size by size
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
+    pub(crate) curve: Vec<Algorithm>,
+
+    /// Estimate the curve from this share of the blocks, as in 1%
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "curve")]
+    pub(crate) sample: Option<f64>,
+
+    /// Estimate the curve from so many blocks at a time
+    #[arg(long, value_name = "BLOCKS", value_parser = value_parser!(u32).range(1..))]
+    #[arg(requires = "curve", conflicts_with = "sample")]
+    pub(crate) sample_size: Option<u32>,
+
+    /// How many sizes a curve is drawn for, unless --memory gives them
+    #[arg(long, value_name = "COUNT", default_value = "50", value_parser = value_parser!(u32).range(2..=100_000))]
+    pub(crate) points: u32,
+
+    /// Leave out the optimum, which is listed first otherwise
+    #[arg(long)]
+    pub(crate) no_opt: bool,
+
+    /// The block that ranges are split into; the trace's own unless said, with time 4KiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) block_bytes: Option<Size>,
+
+    /// Leave out writes
+    #[arg(long)]
+    pub(crate) reads_only: bool,
+
+    /// The format of the trace, if it is not to be told by its name and content
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<Format>,
+
+    /// Of CSV: which column is what, as in time-col=1,obj-id-col=2,obj-size-col=3
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) columns: Option<Columns>,
+
+    /// How many runs go on side by side; one for each processor unless said
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Fixes whatever is random: places of files, devices
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// Time
+    #[command(flatten)]
+    pub(crate) time: Time,
+
     /// How to show the results
     #[command(flatten)]
     pub(crate) report: Report,
+}
+
+/// Options with time.
+#[derive(Debug, Args)]
+#[command(next_help_heading = TIME)]
+pub(crate) struct Time {
+    /// Simulate time, on this device or these devices: names of `forebay device list`, or descriptions ending in .toml
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) device: Vec<String>,
+
+    /// Make the devices one array with stripes of this size (RAID-0); without it files go to one after the other
+    #[arg(long, value_name = "SIZE", requires = "device")]
+    pub(crate) stripe: Option<Size>,
+
+    /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
+    #[arg(long, value_name = "NAME", requires = "device")]
+    pub(crate) scheduler: Vec<String>,
+
+    /// Where files lie: packed, one after the other; or scattered over their device by the seed
+    #[arg(long, value_name = "HOW", value_enum, default_value = "packed")]
+    pub(crate) placement: Spread,
+
+    /// How many handlers work off the trace's tasks at once; 1 unless said
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', requires = "device", conflicts_with = "open")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) handlers: Vec<u32>,
+
+    /// For how long a handler thinks after each request; as in the trace unless said
+    #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
+    pub(crate) think: Option<Period>,
+
+    /// For how long a handler computes after each request
+    #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
+    pub(crate) cpu: Option<Period>,
+
+    /// How many processors there are to compute on; 1 unless said
+    #[arg(long, value_name = "COUNT", requires = "cpu", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) processors: Option<u32>,
+
+    /// Memory that each handler takes from the cache
+    #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "open")]
+    pub(crate) private_memory: Option<Size>,
+
+    /// Let requests come at the trace's times, whether earlier ones are answered or not
+    #[arg(long, requires = "device")]
+    pub(crate) open: bool,
+
+    /// How many times as fast as in the trace they come
+    #[arg(long, value_name = "FACTOR", requires = "open", value_parser = factor)]
+    pub(crate) speed: Option<f64>,
+
+    /// Another cache below, as in lru:256MiB; may be given several times, downwards
+    #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
+    pub(crate) level: Vec<Below>,
+
+    /// What becomes of writes: skipped, they take no time; or they go to the device
+    #[arg(long, value_name = "HOW", value_enum, default_value = "skip")]
+    pub(crate) writes: Writes,
+
+    /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
+    #[arg(long, value_name = "SPAN", requires = "device")]
+    pub(crate) warm_up: Option<Span>,
+
+    /// When to end, if not with the trace: after so many requests, or so much time
+    #[arg(long, value_name = "SPAN", requires = "device")]
+    pub(crate) limit: Option<Span>,
+}
+
+/// Where files lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Spread {
+    /// One after the other.
+    Packed,
+    /// Anywhere.
+    Scattered,
+}
+
+/// What becomes of writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Writes {
+    /// Nothing.
+    Skip,
+    /// They go to the device.
+    Device,
+}
+
+/// A cache below the first one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Below {
+    /// Its policy.
+    pub(crate) policy: Policy,
+    /// Its size.
+    pub(crate) memory: Capacity,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Span {
+    /// So many requests.
+    Requests(u64),
+    /// So much virtual time.
+    Time(Period),
+}
+
+/// What is no part of a run.
+#[derive(Debug, thiserror::Error)]
+#[error("give a number of requests, as in 1000, or a time with its unit, as in 30s")]
+pub(crate) struct NoSpan;
+
+impl std::str::FromStr for Span {
+    type Err = NoSpan;
+
+    fn from_str(text: &str) -> Result<Span, NoSpan> {
+        match text.parse() {
+            Ok(requests) => Ok(Span::Requests(requests)),
+            Err(_) => text.parse().map(Span::Time).map_err(|_| NoSpan),
+        }
+    }
+}
+
+/// `1%` or `0.01`.
+fn share(text: &str) -> Result<f64, &'static str> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let share = match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or("a share is above 0% and at most 100%, as in 1%")
+}
+
+/// A positive number.
+fn factor(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|factor: &f64| *factor > 0.0 && factor.is_finite()).ok_or("a positive number, as in 2.5")
+}
+
+/// `POLICY:SIZE`.
+fn below(text: &str) -> Result<Below, String> {
+    let (policy, memory) = text.rsplit_once(':').ok_or("a policy and a size are needed, as in lru:256MiB")?;
+    let policy = policy.parse().map_err(|error: forebay_core::UnknownPolicy| error.to_string())?;
+    let memory = memory.parse().map_err(|error: forebay_sim::untimed::NotACapacity| error.to_string())?;
+    Ok(Below { policy, memory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_factors_spans_and_levels() {
+        assert_eq!(
+            [share("1%"), share("0.5 %"), share("0.01"), share("1")].map(Result::unwrap),
+            [0.01, 0.005, 0.01, 1.0]
+        );
+        for text in ["0%", "101%", "2", "NaN", "", "-1%"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+        assert!(factor("0").is_err() && factor("inf").is_err() && factor("2.5") == Ok(2.5));
+        assert_eq!("1000".parse::<Span>().unwrap(), Span::Requests(1000));
+        assert!(matches!("30s".parse::<Span>().unwrap(), Span::Time(_)));
+        assert!("soon".parse::<Span>().is_err());
+        let level = below("competitive+arc:256MiB").unwrap();
+        assert_eq!((level.policy.to_string().as_str(), level.memory), ("competitive+arc", Capacity::Bytes(256 << 20)));
+        for (text, expected) in [("lru", "lru:256MiB"), ("psychic:1%", "unknown policy"), ("lru:much", "no size")] {
+            assert!(below(text).unwrap_err().contains(expected), "{text}");
+        }
+    }
 }

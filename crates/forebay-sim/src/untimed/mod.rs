@@ -1,18 +1,56 @@
 //! Replay without time: what is wanted is there at once, and what counts is whether it was there before.
+//!
+//! [`replay`] runs policies and OPT at given capacities; [`curve`] gives miss ratios over capacities: LRU's exactly from
+//! one pass, everybody's from a sample. Both read a trace as often as they need and hold none of it.
+//!
+//! A reference is one block (or object) of one request. Without time every policy is its paper's algorithm: a block
+//! that misses is there for the next reference.
 
 use std::fmt;
+use std::str::FromStr;
 
+use forebay_core::presets::{REPLACEMENTS, Replacement};
+use forebay_trace::Source;
 use serde::Serialize;
 
-/// How much a cache holds.
+mod cache;
+mod capacity;
+mod curve;
+mod moments;
+mod opt;
+mod passes;
+mod references;
+mod replay;
+mod sample;
+mod stack;
+mod sweep;
+
+pub use capacity::{Capacity, NotACapacity};
+pub use curve::curve;
+pub use replay::{Size, replay, size};
+
+/// Opens the trace from its beginning; called once a pass.
+pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, forebay_trace::Error> + Sync + 'a;
+
+/// What is counted, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The block that ranges are split into, in bytes, if not the one that the trace's format suggests. For traces of
+    /// whole objects it serves only to turn bytes of memory into a number of objects.
+    pub block_bytes: Option<u32>,
+    /// Whether writes are left out. Else they count as reads do.
+    pub reads_only: bool,
+    /// How many threads; as many as there are cores if none is given. Results don't depend on it.
+    pub threads: Option<usize>,
+}
+
+/// One cache to be replayed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Capacity {
-    /// Blocks (or objects).
-    Blocks(u64),
-    /// Bytes; divided by the block size.
-    Bytes(u64),
-    /// A share of the trace's distinct blocks, 0 to 1.
-    Share(f64),
+pub struct Run {
+    /// By which algorithm.
+    pub algorithm: Algorithm,
+    /// Of which size.
+    pub capacity: Capacity,
 }
 
 /// An algorithm that can be replayed: a replacement policy, or the bound.
@@ -21,7 +59,7 @@ pub enum Algorithm {
     /// Belady's: the block goes whose next use is farthest.
     Opt,
     /// One of the core's.
-    Online(forebay_core::presets::Replacement),
+    Online(Replacement),
 }
 
 impl fmt::Display for Algorithm {
@@ -30,6 +68,30 @@ impl fmt::Display for Algorithm {
             Algorithm::Opt => "opt",
             Algorithm::Online(policy) => policy.name(),
         })
+    }
+}
+
+/// A name that no algorithm has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown algorithm '{name}'; known are opt, {}", known())]
+pub struct UnknownAlgorithm {
+    /// The name.
+    pub name: String,
+}
+
+fn known() -> String {
+    REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        if text == "opt" {
+            return Ok(Algorithm::Opt);
+        }
+        let found = Replacement::ALL.iter().find(|known| known.name() == text);
+        found.map(|&policy| Algorithm::Online(policy)).ok_or_else(|| UnknownAlgorithm { name: text.to_owned() })
     }
 }
 
@@ -48,4 +110,63 @@ pub struct Outcome {
     pub misses: u64,
     /// misses ÷ requests; zero without requests.
     pub miss_ratio: f64,
+}
+
+impl Outcome {
+    fn new(algorithm: Algorithm, capacity_blocks: u64, requests: u64, misses: u64) -> Outcome {
+        let miss_ratio = if requests == 0 { 0.0 } else { misses as f64 / requests as f64 };
+        Outcome {
+            policy: algorithm.to_string(),
+            capacity_blocks,
+            requests,
+            hits: requests - misses,
+            misses,
+            miss_ratio,
+        }
+    }
+}
+
+/// Why a trace cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] forebay_trace::Error),
+    /// It has too many blocks.
+    #[error(transparent)]
+    Keys(#[from] forebay_trace::TooManyKeys),
+    /// A capacity makes no sense for this trace.
+    #[error("a cache of {capacity}: {reason}")]
+    Capacity {
+        /// As it was given.
+        capacity: Capacity,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A rate or number of blocks that nothing can be sampled at.
+    #[error("sampling: {0}")]
+    Sampling(&'static str),
+    /// OPT numbers references in 32 bits.
+    #[error("OPT needs a trace of less than 2^32 references; sample it, or leave OPT out")]
+    TooLong,
+}
+
+/// Whether and how a curve is estimated from some of the blocks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Sampling {
+    /// Every block counts.
+    Exact,
+    /// This share of the blocks counts, above 0 and at most 1.
+    Rate(f64),
+    /// As many blocks count as there are, but this many at most.
+    Size(u32),
+}
+
+/// At which capacities a curve is wanted.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Points {
+    /// So many, in equal ratios from one block to all distinct blocks of the trace.
+    Spread(u32),
+    /// At these, in this order.
+    At(Vec<Capacity>),
 }

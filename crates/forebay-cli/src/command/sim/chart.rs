@@ -1,0 +1,57 @@
+//! Pictures of what was replayed.
+
+use forebay_sim::chart::{Axis, Chart, Series};
+
+use super::{Record, timed};
+
+/// Miss ratios over sizes, a line a policy.
+pub(super) fn miss_ratios(records: &[Record], trace: &str) -> Chart {
+    let points = records
+        .iter()
+        .map(|Record { outcome, .. }| (outcome.policy.as_str(), (outcome.capacity_blocks as f64, outcome.miss_ratio)));
+    Chart {
+        title: format!("Miss ratios of {trace}"),
+        x: Axis::logarithmic("blocks in the cache"),
+        y: Axis::linear("miss ratio"),
+        series: lines(points),
+    }
+}
+
+/// Throughput over handlers, or over sizes if only these differ; a line for each combination of the rest.
+pub(super) fn timed(records: &[timed::Record], trace: &str) -> Chart {
+    let several = |of: &dyn Fn(&timed::Record) -> String| records.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
+    let blocks = |record: &timed::Record| record.outcome.capacity_blocks.to_string();
+    let scheduler = |record: &timed::Record| record.scheduler.clone();
+    let sizes = several(&blocks);
+    let over_sizes = sizes && !several(&|record| record.outcome.handlers.to_string());
+    let named: Vec<(String, (f64, f64))> = records
+        .iter()
+        .map(|record| {
+            let outcome = &record.outcome;
+            let mut name = vec![outcome.policy.clone()];
+            name.extend((sizes && !over_sizes).then(|| format!("{} blocks", outcome.capacity_blocks)));
+            name.extend(several(&scheduler).then(|| record.scheduler.clone()));
+            let x = if over_sizes { outcome.capacity_blocks as f64 } else { f64::from(outcome.handlers.max(1)) };
+            (name.join(", "), (x, outcome.throughput_mb_s))
+        })
+        .collect();
+    Chart {
+        title: format!("Throughput of {trace}"),
+        x: Axis::logarithmic(if over_sizes { "blocks in the cache" } else { "handlers" }),
+        y: Axis::linear("MB/s"),
+        series: lines(named.iter().map(|(name, point)| (name.as_str(), *point))),
+    }
+}
+
+/// A line for each name, in order of first appearance, its points from left to right.
+pub(super) fn lines<'a>(points: impl Iterator<Item = (&'a str, (f64, f64))>) -> Vec<Series> {
+    let mut lines: Vec<Series> = Vec::new();
+    for (name, point) in points {
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Series { name: name.to_owned(), points: vec![point] }),
+        }
+    }
+    lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    lines
+}

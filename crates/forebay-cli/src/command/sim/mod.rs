@@ -1,0 +1,75 @@
+//! `forebay sim`: a trace replayed: miss ratios without time, whole curves of them, or with a device, times.
+
+mod chart;
+mod curve;
+mod replay;
+mod timed;
+
+use forebay_sim::untimed::{Capacity, Options, Outcome};
+use forebay_trace::Source;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::options::Sim;
+
+/// Unless something else is asked for.
+const MEMORY: Capacity = Capacity::Share(0.1);
+
+/// Does what was asked.
+pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
+    match (sim.curve.is_empty(), sim.time.device.is_empty()) {
+        (false, _) => curve::run(sim),
+        (true, false) => timed::run(sim),
+        (true, true) => replay::run(sim),
+    }
+}
+
+/// A result without time, and what it is the result of.
+#[derive(Debug, Serialize)]
+struct Record {
+    #[serde(flatten)]
+    outcome: Outcome,
+    trace: String,
+    seed: u64,
+}
+
+impl Record {
+    fn new(outcome: Outcome, sim: &Sim) -> Record {
+        Record { outcome, trace: name(sim), seed: sim.seed }
+    }
+}
+
+/// The trace's name without its folders.
+fn name(sim: &Sim) -> String {
+    sim.trace.file_name().unwrap_or(sim.trace.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Opens the trace from its beginning.
+fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
+    let columns = sim.columns.clone().unwrap_or_default();
+    forebay_trace::open(&sim.trace, &forebay_trace::Options { format: sim.format, columns, ..Default::default() })
+}
+
+/// The sizes that are asked for.
+fn memory(sim: &Sim) -> Vec<Capacity> {
+    if sim.memory.is_empty() { vec![MEMORY] } else { sim.memory.clone() }
+}
+
+/// What a replay without time is told.
+fn untimed(sim: &Sim) -> Result<Options, Failure> {
+    let block_bytes = sim.block_bytes.map(|size| block(size.bytes())).transpose()?;
+    Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from), ..Options::default() })
+}
+
+/// A size that a block can have.
+fn block(bytes: u64) -> Result<u32, Failure> {
+    u32::try_from(bytes)
+        .ok()
+        .filter(|&bytes| bytes > 0 && bytes <= 1 << 30)
+        .ok_or_else(|| Failure::input(format!("--block-bytes {bytes}: a block has 1 byte to 1 GiB")))
+}
+
+/// What is wrong with the trace or with what is asked of it: nothing was replayed.
+fn refusal(error: forebay_sim::untimed::Error) -> Failure {
+    Failure::input(error)
+}

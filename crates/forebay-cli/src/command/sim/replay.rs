@@ -1,0 +1,60 @@
+//! Miss ratios without time: policies × sizes.
+
+use forebay_core::Policy;
+use forebay_core::prefetch::Prefetch;
+use forebay_core::presets::Replacement;
+use forebay_sim::untimed::{self, Algorithm, Run};
+
+use super::{Record, chart, memory, open, refusal};
+use crate::failure::Failure;
+use crate::options::Sim;
+use crate::progress::Progress;
+use crate::report;
+
+/// Replays and shows.
+pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
+    let algorithms = algorithms(sim)?;
+    let sizes = memory(sim);
+    let runs: Vec<Run> = algorithms
+        .iter()
+        .flat_map(|&algorithm| sizes.iter().map(move |&capacity| Run { algorithm, capacity }))
+        .collect();
+    let options = super::untimed(sim)?;
+    let progress = Progress::new("replaying", 1);
+    let outcomes = untimed::replay(&|| open(sim), &options, &runs, &progress.run());
+    progress.clear();
+    let records: Vec<_> = outcomes.map_err(refusal)?.into_iter().map(|outcome| Record::new(outcome, sim)).collect();
+    report::show(&records, &sim.report, || Some(chart::miss_ratios(&records, &super::name(sim))))?;
+    progress.outcome(records.len(), runs.len())
+}
+
+/// The algorithms that are asked for, the bound first.
+fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
+    let mut algorithms = if sim.no_opt { Vec::new() } else { vec![Algorithm::Opt] };
+    for name in &sim.policy {
+        let named = match name.as_str() {
+            "all" => Replacement::ALL.iter().map(|&policy| Algorithm::Online(policy)).collect(),
+            name => vec![algorithm(name)?],
+        };
+        for algorithm in named {
+            if !algorithms.contains(&algorithm) {
+                algorithms.push(algorithm);
+            }
+        }
+    }
+    Ok(algorithms)
+}
+
+/// An algorithm by its name, or why it cannot be replayed.
+fn algorithm(name: &str) -> Result<Algorithm, Failure> {
+    match (name.parse::<Algorithm>(), name.parse::<Policy>()) {
+        (Ok(algorithm), _) => Ok(algorithm),
+        (Err(_), Ok(Policy { prefetch: Prefetch::None, replacement })) => Ok(Algorithm::Online(replacement)),
+        (Err(_), Ok(_)) => Err(Failure::input(format!(
+            "policy '{name}' looks ahead, which gains nothing but time: add a device to simulate time, as in --device ibm-10k"
+        ))),
+        (Err(unknown), Err(_)) => {
+            Err(Failure::input(format!("{unknown}; with --device, all that `forebay policies` lists")))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Caches of given capacities over a trace.
+
+use super::cache::{Cache, cache, slots};
+use super::opt::{self, NextUses};
+use super::passes::Passes;
+use super::references::References;
+use super::sample::Sample;
+use super::sweep::{caches_per_pass, serve, threads};
+use super::{Algorithm, Capacity, Error, Open, Options, Outcome, Run};
+use crate::Watch;
+
+/// From how many blocks on a cache is not built before it is known that the trace has as many: 24 MB of slab.
+const LARGE: u64 = 1 << 20;
+
+/// Replays a trace through a cache for each of `runs`; outcomes come in their order. Ended early by `watch`, it leaves out
+/// those that were not finished.
+///
+/// The trace is read once for up to eight online caches a thread, once for OPT, and once before if a capacity is a share
+/// of its distinct blocks or so large that they may all fit. Memory: for each cache at work 24 bytes a block that it holds
+/// or remembers, and 4 bytes a distinct block; about 12 bytes a distinct block for the keys; for OPT 4.1 bytes a reference.
+pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watch) -> Result<Vec<Outcome>, Error> {
+    let shape = open()?.shape();
+    let large = |run: &Run| match run.capacity.blocks(shape, options, 0) {
+        Ok(blocks) => run.capacity.is_share() || blocks > LARGE,
+        Err(_) => true,
+    };
+    let counting = runs.iter().any(large);
+    let online = runs.iter().filter(|run| run.algorithm != Algorithm::Opt).count();
+    let optimal = runs.len() - online;
+    // OPT's reading is a pass, and each of its runs another.
+    let reading = usize::from(optimal > 0) + optimal;
+    let passes =
+        Passes::new(watch, (usize::from(counting) + online.div_ceil(caches_per_pass(options)) + reading) as u64);
+    let mut trace = Trace { open, options, sample: Sample::ALL, size: None };
+    if counting && !trace.count(&passes)? {
+        return Ok(Vec::new());
+    }
+    let distinct = trace.size.map_or(0, |size| u64::from(size.distinct));
+    let blocks = |capacity: Capacity| capacity.blocks(shape, options, distinct);
+    let capacities = runs.iter().map(|run| blocks(run.capacity)).collect::<Result<Vec<_>, _>>()?;
+    let jobs: Vec<Job> =
+        runs.iter().zip(&capacities).map(|(run, &blocks)| Job { algorithm: run.algorithm, blocks }).collect();
+    let misses = trace.misses(&jobs, &passes)?;
+    let references = trace.size.map_or(0, |size| size.references);
+    let done = jobs.iter().zip(misses).filter_map(|(job, misses)| Some((job, misses?)));
+    Ok(done.map(|(job, misses)| Outcome::new(job.algorithm, job.blocks, references, misses)).collect())
+}
+
+/// Reads a trace for its size alone. `None` if it was ended early.
+pub fn size(open: &Open<'_>, options: &Options, watch: &dyn Watch) -> Result<Option<Size>, Error> {
+    let mut trace = Trace { open, options, sample: Sample::ALL, size: None };
+    trace.count(&Passes::new(watch, 1))?;
+    Ok(trace.size)
+}
+
+/// An algorithm with a cache of so many blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) algorithm: Algorithm,
+    pub(super) blocks: u64,
+}
+
+/// How large a trace is, in blocks (or objects).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// How many different ones are referred to; if only some are sampled, of these.
+    pub distinct: u32,
+    /// References to all of them.
+    pub references: u64,
+    /// References to those sampled.
+    pub(super) sampled: u64,
+}
+
+/// A trace, or a sample of it.
+pub(super) struct Trace<'a> {
+    pub(super) open: &'a Open<'a>,
+    pub(super) options: &'a Options,
+    pub(super) sample: Sample,
+    pub(super) size: Option<Size>,
+}
+
+impl Trace<'_> {
+    pub(super) fn references(&self) -> Result<References, Error> {
+        References::open(self.open, self.options, self.sample.threshold)
+    }
+
+    /// Reads the trace for its size. `false` if it was ended early.
+    pub(super) fn count(&mut self, passes: &Passes<'_>) -> Result<bool, Error> {
+        Ok(serve(self.references()?, &mut [], self.options, passes)?.map(|read| self.learn(&read, passes)).is_some())
+    }
+
+    pub(super) fn learn(&mut self, read: &References, passes: &Passes<'_>) {
+        let (distinct, references, sampled) = (read.distinct(), read.count(), read.sampled());
+        self.size = Some(Size { distinct, references, sampled });
+        passes.next();
+    }
+
+    /// The misses of every job in the sample; none of those that were ended early.
+    pub(super) fn misses(&mut self, jobs: &[Job], passes: &Passes<'_>) -> Result<Vec<Option<u64>>, Error> {
+        let mut misses = vec![None; jobs.len()];
+        if jobs.iter().any(|job| job.algorithm == Algorithm::Opt) && !self.optimal(jobs, &mut misses, passes)? {
+            return Ok(misses);
+        }
+        let online: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].algorithm != Algorithm::Opt).collect();
+        for together in online.chunks(caches_per_pass(self.options)) {
+            if !self.online(jobs, together, &mut misses, passes)? {
+                break;
+            }
+        }
+        Ok(misses)
+    }
+
+    /// Serves the trace to caches for the jobs at `together`. `false` if it was ended early.
+    fn online(
+        &mut self,
+        jobs: &[Job],
+        together: &[usize],
+        misses: &mut [Option<u64>],
+        passes: &Passes<'_>,
+    ) -> Result<bool, Error> {
+        let mut caches: Vec<Box<dyn Cache>> = Vec::new();
+        let mut places = Vec::new();
+        for &at in together {
+            let Algorithm::Online(policy) = jobs[at].algorithm else { continue };
+            let blocks = jobs[at].blocks;
+            match self.size {
+                // Nothing is ever evicted, by whatever policy.
+                Some(size) if u64::from(size.distinct) <= blocks => misses[at] = Some(u64::from(size.distinct)),
+                _ => {
+                    let frames = u32::try_from(blocks).ok().filter(|&frames| slots(policy, frames) <= 1 << 32);
+                    let reason = "frames and ghosts are more than 2^32: take larger blocks, or a sample";
+                    let capacity = Capacity::Blocks(blocks);
+                    caches.push(cache(policy, frames.ok_or(Error::Capacity { capacity, reason })?));
+                    places.push(at);
+                }
+            }
+        }
+        if caches.is_empty() && self.size.is_some() {
+            passes.next();
+            return Ok(true);
+        }
+        let Some(read) = serve(self.references()?, &mut caches, self.options, passes)? else { return Ok(false) };
+        self.learn(&read, passes);
+        places.iter().zip(&caches).for_each(|(&at, cache)| misses[at] = Some(cache.misses()));
+        Ok(true)
+    }
+
+    /// Runs OPT for its jobs, a thread each. `false` if it was ended early.
+    fn optimal(&mut self, jobs: &[Job], misses: &mut [Option<u64>], passes: &Passes<'_>) -> Result<bool, Error> {
+        let Some((next, read)) = NextUses::of(self.references()?, passes)? else { return Ok(false) };
+        self.learn(&read, passes);
+        drop(read);
+        let mut left: Vec<_> = jobs.iter().zip(misses).filter(|(job, _)| job.algorithm == Algorithm::Opt).collect();
+        let mut all = true;
+        for together in left.chunks_mut(threads(self.options)) {
+            std::thread::scope(|scope| {
+                for (job, misses) in together.iter_mut() {
+                    let next = &next;
+                    scope.spawn(move || **misses = opt::misses(next, job.blocks, passes));
+                }
+            });
+            together.iter().for_each(|_| passes.next());
+            all &= together.iter().all(|(_, misses)| misses.is_some());
+        }
+        Ok(all)
+    }
+}

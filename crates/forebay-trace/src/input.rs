@@ -1,0 +1,204 @@
+//! Bytes of a trace file: read in large pieces, decompressed on the way. What compresses it is told by its first bytes,
+//! not by its name; several members (gzip), streams (xz) or frames (zstd) in a row are one content.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use liblzma::stream::{CONCATENATED, Stream};
+
+/// How much is read at once, and the longest record or line that there can be. Larger ones leave the processor's cache.
+const WINDOW: usize = 256 << 10;
+
+/// What a decompressor may need at most: the largest window of zstd's ordinary levels, and xz -9 with room to spare. A
+/// damaged header cannot ask for more.
+const ZSTD_WINDOW_LOG: u32 = 27;
+const XZ_MEMORY: u64 = 256 << 20;
+
+/// A file that counts what was read of it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// A window that moves over the decompressed content.
+pub(crate) struct Input {
+    content: Box<dyn Read + Send>,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    ended: bool,
+    read: Arc<AtomicU64>,
+    total: u64,
+    /// How it is compressed; for messages.
+    pub(crate) compression: Option<&'static str>,
+}
+
+impl Input {
+    /// Opens a file and fills the first window.
+    pub(crate) fn open(path: &Path) -> io::Result<Input> {
+        let file = File::open(path)?;
+        let total = file.metadata()?.len();
+        let read = Arc::new(AtomicU64::new(0));
+        let mut input = Input::over(Box::new(Counted { file, read: read.clone() }))?;
+        (input.read, input.total) = (read, total);
+        Ok(input)
+    }
+
+    /// The content of `raw`, which may be compressed.
+    pub(crate) fn over(mut raw: Box<dyn Read + Send>) -> io::Result<Input> {
+        let mut first = Vec::with_capacity(6);
+        raw.by_ref().take(6).read_to_end(&mut first)?;
+        let compression = compression(&first);
+        let whole = io::Cursor::new(first).chain(raw);
+        let content: Box<dyn Read + Send> = match compression {
+            None => Box::new(whole),
+            Some("gzip") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
+            Some("xz") => {
+                let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(buffered(whole), stream))
+            }
+            Some(_) => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(whole))?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
+        };
+        let buffer = vec![0; WINDOW].into_boxed_slice();
+        let mut input =
+            Input { content, buffer, start: 0, end: 0, ended: false, read: Arc::default(), total: 0, compression };
+        input.fill()?;
+        Ok(input)
+    }
+
+    /// What was read and not consumed yet.
+    pub(crate) fn window(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Whether nothing follows the window.
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The first `bytes` of the window are done with.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+
+    /// Reads on until the window is full or the content ends. False if there was no room for a single byte.
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.end == self.buffer.len() {
+            return Ok(false);
+        }
+        while !self.ended && self.end < self.buffer.len() {
+            match self.content.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(bytes) => self.end += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many bytes of the file were read, and how many it has.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let read = self.read.load(Ordering::Relaxed);
+        // Of a plain file the window is read ahead of the requests; compressed, that cannot be said.
+        let ahead = if self.compression.is_none() { (self.end - self.start) as u64 } else { 0 };
+        (read.saturating_sub(ahead), self.total.max(read))
+    }
+}
+
+fn buffered(raw: impl Read + Send + 'static) -> impl BufRead + Send {
+    BufReader::with_capacity(64 << 10, raw)
+}
+
+/// What compresses a content that begins like this.
+fn compression(first: &[u8]) -> Option<&'static str> {
+    match first {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        // A skippable frame, which parallel compressors write first.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some("zstd"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn content(raw: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut input = Input::over(Box::new(io::Cursor::new(raw)))?;
+        let mut all = Vec::new();
+        loop {
+            all.extend_from_slice(input.window());
+            input.consume(usize::MAX >> 1);
+            if input.ended() {
+                return Ok(all);
+            }
+            input.fill()?;
+        }
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn xz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    #[test]
+    fn compressed_or_not_the_content_is_the_same_also_of_several_members() {
+        let bytes: Vec<u8> =
+            (0..1_000_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()).collect();
+        let (one, two) = bytes.split_at(bytes.len() / 3);
+        assert_eq!(content(bytes.clone()).unwrap(), bytes);
+        for encode in [gzip, xz, zstd] {
+            assert_eq!(content(encode(&bytes)).unwrap(), bytes);
+            assert_eq!(content([encode(one), encode(two)].concat()).unwrap(), bytes);
+            assert!(content(encode(&[])).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_an_error() {
+        for encode in [gzip, xz, zstd] {
+            let mut raw = encode(&[7; 100_000]);
+            raw.truncate(raw.len() - 3);
+            assert!(content(raw).is_err());
+        }
+    }
+
+    #[test]
+    fn a_header_cannot_ask_for_much_memory() {
+        // A zstd frame that claims a window of 2^41 bytes.
+        assert!(content(vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0]).is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! From names to numbers: open addressing over numbers alone.
+
+use std::hint::black_box;
+
+use super::blocks::{TooManyKeys, spread};
+use super::names::Names;
+
+/// How many names go through the table together: as many loads as a processor has under way, and some more.
+const BATCH: usize = 64;
+
+/// Numbers names from zero on in order of appearance.
+///
+/// The table holds numbers, and the names are where the numbers say. What an entry's 32 bits have left is a part of the
+/// name's hash, so that a probe seldom looks at a name in vain:
+///
+/// ```text
+///   31 ............ b | b-1 ........ 0
+///     bits of hash    |  number + 1            0: empty
+/// ```
+///
+/// It is never more than 85 % full and grows by a fourth. The old table goes before the new one comes, which is filled
+/// from the names, one after the other: growing needs no memory beside the larger table.
+#[derive(Debug)]
+pub(super) struct Table {
+    entries: Vec<u32>,
+    /// b.
+    bits: u32,
+    /// How many names fit before it must grow.
+    room: usize,
+    names: Names,
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table { entries: vec![0; 64], bits: 8, room: 48, names: Names::default() }
+    }
+}
+
+impl Table {
+    /// How many names are numbered.
+    pub(super) fn len(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// Appends the numbers of `names` to `keys`.
+    ///
+    /// A table of millions of names is not in the processor's caches. Here every name's line is asked for before the first
+    /// of the batch is looked at, so that they come together.
+    pub(super) fn number(&mut self, names: &[u64], keys: &mut Vec<u32>) -> Result<(), TooManyKeys> {
+        let mut hashes = [0; BATCH];
+        let mut likely = [0; BATCH];
+        for names in names.chunks(BATCH) {
+            let mut touched = 0;
+            for (hash, &name) in hashes.iter_mut().zip(names) {
+                *hash = spread(name);
+                touched ^= self.entries[self.home(*hash)];
+            }
+            black_box(touched);
+            for (likely, &hash) in likely.iter_mut().zip(&hashes).take(names.len()) {
+                *likely = self.likely(hash);
+            }
+            for ((&name, &hash), &likely) in names.iter().zip(&hashes).zip(&likely) {
+                // Nearly always so; the processor takes it for granted and goes on to the next name's line.
+                let known = likely > 0 && self.names.get(likely as usize - 1) == name;
+                keys.push(if known { likely - 1 } else { self.find_or_add(name, hash)? });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.entries.len() as u128) >> 64) as usize
+    }
+
+    /// What the upper bits of an entry are for a name; the home comes from the hash's upper ones, so these are lower.
+    #[inline]
+    fn tag(&self, hash: u64) -> u32 {
+        ((hash as u32 as u64) << self.bits) as u32
+    }
+
+    #[inline]
+    fn mask(&self) -> u32 {
+        (u64::from(u32::MAX) >> (32 - self.bits)) as u32
+    }
+
+    /// One more than the number of the first name whose part of the hash is this one's: as good as certainly its own.
+    /// Zero if there is none.
+    #[inline]
+    fn likely(&self, hash: u64) -> u32 {
+        let (tag, mask) = (self.tag(hash), self.mask());
+        let mut at = self.home(hash);
+        loop {
+            let entry = self.entries[at];
+            if entry == 0 {
+                return 0;
+            }
+            if entry & !mask == tag {
+                return entry & mask;
+            }
+            at += 1;
+            if at == self.entries.len() {
+                at = 0;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn find_or_add(&mut self, name: u64, hash: u64) -> Result<u32, TooManyKeys> {
+        let (tag, mask) = (self.tag(hash), self.mask());
+        let mut at = self.home(hash);
+        loop {
+            let entry = self.entries[at];
+            if entry == 0 {
+                break;
+            }
+            let number = (entry & mask).wrapping_sub(1);
+            if entry & !mask == tag && self.names.get(number as usize) == name {
+                return Ok(number);
+            }
+            at = if at + 1 == self.entries.len() { 0 } else { at + 1 };
+        }
+        let number = self.len();
+        if number >= u32::MAX - 1 {
+            return Err(TooManyKeys);
+        }
+        self.names.push(name);
+        if self.names.len() > self.room {
+            self.grow();
+        } else {
+            self.entries[at] = tag | (number + 1);
+        }
+        Ok(number)
+    }
+
+    /// A larger table of all names.
+    fn grow(&mut self) {
+        let count = self.names.len();
+        self.room = count + count / 4;
+        self.bits = u64::BITS - (self.room as u64 + 1).leading_zeros();
+        self.bits = self.bits.min(32);
+        // First the old one is given back.
+        self.entries = Vec::new();
+        self.entries = vec![0; self.room * 20 / 17];
+        let mut hashes = [0; BATCH];
+        for start in (0..count).step_by(BATCH) {
+            let end = count.min(start + BATCH);
+            let mut touched = 0;
+            for (hash, number) in hashes.iter_mut().zip(start..end) {
+                *hash = spread(self.names.get(number));
+                touched ^= self.entries[self.home(*hash)];
+            }
+            black_box(touched);
+            for (&hash, number) in hashes.iter().zip(start..end) {
+                let mut at = self.home(hash);
+                while self.entries[at] != 0 {
+                    at = if at + 1 == self.entries.len() { 0 } else { at + 1 };
+                }
+                self.entries[at] = self.tag(hash) | (number as u32 + 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Names that are alike, and names that are not; batches of any size.
+        #[test]
+        fn a_table_is_a_map(names in proptest::collection::vec((0u64..900, 0u32..3), 0..3000), batch in 1usize..200) {
+            let names: Vec<u64> = names.iter().map(|&(name, shift)| name << (shift * 27)).collect();
+            let mut table = Table::default();
+            let mut keys = Vec::new();
+            for names in names.chunks(batch) {
+                table.number(names, &mut keys).unwrap();
+            }
+            let mut map = HashMap::new();
+            let expected: Vec<u32> = names
+                .iter()
+                .map(|name| {
+                    let next = map.len() as u32;
+                    *map.entry(name).or_insert(next)
+                })
+                .collect();
+            prop_assert_eq!(keys, expected);
+            prop_assert_eq!(table.len() as usize, map.len());
+        }
+    }
+
+    /// Bits of hash beside a number grow fewer as numbers grow larger; a hundred thousand names see several widths.
+    #[test]
+    fn every_name_keeps_its_number_while_the_table_grows() {
+        let mut table = Table::default();
+        let names: Vec<u64> = (0..100_000u64).map(|n| n * n * 4096).collect();
+        let mut keys = Vec::new();
+        table.number(&names, &mut keys).unwrap();
+        table.number(&names, &mut keys).unwrap();
+        assert!(keys.iter().copied().eq((0..100_000).chain(0..100_000)));
+        assert!(table.names.len() * 20 <= table.entries.len() * 17);
+    }
+}

@@ -1,0 +1,142 @@
+//! Which format a file has, by its name and by its first bytes.
+
+use crate::Format;
+use crate::read::{decoder, oracle_general, vscsi};
+use crate::{Options, Request};
+
+/// How much of the content is looked at, and how many of its lines.
+const LOOKED_AT: usize = 16 << 10;
+const LINES: usize = 16;
+
+/// Texts that are tried, the more particular first. CSV and plain text would take much that they are not.
+const TEXTS: [Format; 6] = [Format::Fio, Format::Msr, Format::Spc, Format::Blkparse, Format::Lis, Format::Lirs];
+
+/// The format that a name says, without its endings for compression.
+pub(crate) fn by_name(name: &str) -> Option<Format> {
+    let name = name.to_ascii_lowercase();
+    let name = [".gz", ".xz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    if name.contains("oraclegeneral") {
+        return Some(Format::OracleGeneral);
+    }
+    match name.rsplit_once('.')?.1 {
+        "lis" => Some(Format::Lis),
+        "vscsi" => Some(Format::Vscsi),
+        "spc" => Some(Format::Spc),
+        "msr" => Some(Format::Msr),
+        "lirs" => Some(Format::Lirs),
+        "blkparse" => Some(Format::Blkparse),
+        "iolog" | "fio" => Some(Format::Fio),
+        "parquet" => Some(Format::Parquet),
+        ids @ ("u32" | "u32le" | "u32be" | "u32-le" | "u32-be") => ids.parse().ok(),
+        ids @ ("u64" | "u64le" | "u64be" | "u64-le" | "u64-be") => ids.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The format that a content says which begins like this; `whole` if it also ends there. An error says what was tried.
+pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format, String> {
+    if first.is_empty() {
+        return Err("it is empty, so that its format cannot be told; give the format".to_owned());
+    }
+    if first.starts_with(b"PAR1") {
+        return Ok(Format::Parquet);
+    }
+    let looked_at = &first[..first.len().min(LOOKED_AT)];
+    let known = format!("give the format, one of {}", Format::list());
+    if !is_text(looked_at) {
+        if first.len() >= 64 && vscsi::Vscsi::of(first).is_some() {
+            return Ok(Format::Vscsi);
+        }
+        if first.len() >= oracle_general::RECORD && oracle_general::looks_like(first) {
+            return Ok(Format::OracleGeneral);
+        }
+        return Err(format!("it is binary, but neither parquet nor vscsi nor oracle-general; {known}"));
+    }
+    let lines = some_lines(looked_at, whole && looked_at.len() == first.len());
+    let fits = |format: Format| fits(format, lines);
+    if let Some(format) = TEXTS.into_iter().find(|&format| fits(format)) {
+        return Ok(format);
+    }
+    let has = |byte: u8| lines.contains(&byte);
+    let called = name.to_ascii_lowercase().contains(".csv") || name.to_ascii_lowercase().contains(".tsv");
+    if (called || has(b',') || has(b'\t') || has(b';')) && fits(Format::Csv) {
+        return Ok(Format::Csv);
+    }
+    let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
+    if one_a_line && !has(b',') && !has(b'\t') && fits(Format::Plain) {
+        return Ok(Format::Plain);
+    }
+    let tried: Vec<&str> = TEXTS.into_iter().chain([Format::Csv, Format::Plain]).map(Format::name).collect();
+    Err(format!("it is text, but its first lines fit none of {}; {known}", tried.join(", ")))
+}
+
+/// Whether there are only characters that texts have.
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
+}
+
+/// The first whole lines; all that there is, if there is no whole one.
+fn some_lines(bytes: &[u8], whole: bool) -> &[u8] {
+    let ends = memchr::memchr_iter(b'\n', bytes).take(LINES);
+    match ends.last() {
+        _ if whole && memchr::memchr_iter(b'\n', bytes).count() < LINES => bytes,
+        Some(end) => &bytes[..=end],
+        None => bytes,
+    }
+}
+
+/// Whether these lines can be read in a format.
+fn fits(format: Format, lines: &[u8]) -> bool {
+    let mut requests: Vec<Request> = Vec::new();
+    let decoder = decoder(format, &Options::default(), lines);
+    decoder.is_ok_and(|mut decoder| decoder.decode(lines, true, &mut requests).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_formats() {
+        for (name, format) in [
+            ("P3.lis.zst", Some(Format::Lis)),
+            ("cluster52.oracleGeneral.sample10.zst", Some(Format::OracleGeneral)),
+            ("a.u32be.xz", Some(Format::U32Be)),
+            ("a.u64", Some(Format::U64Le)),
+            ("WebSearch1.SPC.gz", Some(Format::Spc)),
+            ("x.csv", None),
+            ("cs.trace.gz", None),
+            ("lis", None),
+        ] {
+            assert_eq!(by_name(name), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn contents_say_formats() {
+        for (content, format) in [
+            ("0\n1\n*\n2\n", Format::Lirs),
+            ("0\r\n1\r\n", Format::Lirs),
+            ("apple\n7\n", Format::Plain),
+            ("1 1 0 0\n2 4 0 1\n", Format::Lis),
+            ("0,20941264,8192,W,0.551706\n", Format::Spc),
+            ("128166372003061629,hm,1,Read,383496192,32768,413\n", Format::Msr),
+            ("  8,0    3       11     0.009507758   697  Q   W 223490 + 8 [kjournald]\n", Format::Blkparse),
+            ("fio version 2 iolog\n/x add\n", Format::Fio),
+            ("time,object,size\n1,7,100\n", Format::Csv),
+            ("1,7,100\n2,8,100\n", Format::Csv),
+            ("1\t7\n2\t8\n", Format::Csv),
+        ] {
+            assert_eq!(by_content("x", content.as_bytes(), true), Ok(format), "{content}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_says_what_was_tried() {
+        let text = by_content("x", b"R Hit 123 8 0.5 0.1\n", true).unwrap_err();
+        assert!(text.contains("fits") || text.contains("fit none of fio, msr"), "{text}");
+        let binary = by_content("x", &[0xf0, 0, 0, 1, 0x88, 0, 2, 0], true).unwrap_err();
+        assert!(binary.contains("binary") && binary.contains("u32-be"), "{binary}");
+        assert!(by_content("x", b"", true).unwrap_err().contains("empty"));
+    }
+}

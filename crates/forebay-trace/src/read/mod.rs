@@ -1,0 +1,171 @@
+//! Readers, a file each. A reader is a [`Decode`]: it turns the bytes of a window into requests, whole records at a time,
+//! and says what is wrong with one that it cannot take. Everything else (files, compression, errors with names) is here.
+
+mod blkparse;
+mod clock;
+mod csv;
+mod detect;
+mod fio;
+mod ids;
+mod lirs;
+mod lis;
+mod msr;
+mod names;
+mod oracle_general;
+mod plain;
+mod spc;
+mod text;
+mod vscsi;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::input::Input;
+use crate::read::text::Text;
+use crate::{Error, FileInfo, Format, Options, Request, Shape, Source};
+
+/// Turns bytes into requests.
+pub(crate) trait Decode: Send {
+    /// Decodes whole records from the beginning of `bytes`, until about a batch is full or no whole record is left, and
+    /// returns how many bytes they had. `last`: nothing follows `bytes`, so that a part of a record is damage.
+    fn decode(&mut self, bytes: &[u8], last: bool, batch: &mut Vec<Request>) -> Result<usize, String>;
+
+    /// What the requests are about.
+    fn shape(&self) -> Shape;
+
+    /// How many records (of texts, lines) are done with. After an error the next one is the damaged one.
+    fn records(&self) -> u64;
+
+    /// What is known by now of the files.
+    fn files(&self) -> Vec<FileInfo> {
+        Vec::new()
+    }
+}
+
+/// A trace file.
+struct TraceFile {
+    path: PathBuf,
+    input: Input,
+    decoder: Box<dyn Decode>,
+    /// What to say if a record is damaged and the format was not given but guessed.
+    guess: String,
+}
+
+/// Opens a trace file with a decoder.
+pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
+    let mut input = Input::open(path).map_err(|error| failed(path, 0, error))?;
+    // Programs of Windows write a mark before text in Unicode.
+    if input.window().starts_with(b"\xef\xbb\xbf") {
+        input.consume(3);
+    }
+    let unknown = |reason: String| Error::Format { path: path.to_owned(), reason };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (format, guess) = match (options.format, detect::by_name(&name)) {
+        (Some(format), _) => (format, String::new()),
+        (None, Some(format)) => (format, told(format, "name")),
+        (None, None) => {
+            let format = detect::by_content(&name, input.window(), input.ended()).map_err(unknown)?;
+            (format, told(format, "content"))
+        }
+    };
+    let decoder = decoder(format, options, input.window()).map_err(|reason| unknown(reason + &guess))?;
+    Ok(Box::new(TraceFile { path: path.to_owned(), input, decoder, guess }))
+}
+
+fn told(format: Format, by: &str) -> String {
+    format!(" (taken for {format} by its {by}; give the format if it is another)")
+}
+
+/// A decoder of a format for a content that begins like this.
+fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn Decode>, String> {
+    let line = &first[..memchr::memchr(b'\n', first).unwrap_or(first.len())];
+    Ok(match format {
+        Format::Lirs => Box::new(Text::new(lirs::Lirs)),
+        Format::Plain => Box::new(Text::new(plain::Plain::default())),
+        Format::Lis => Box::new(Text::new(lis::Lis)),
+        Format::Vscsi => {
+            Box::new(vscsi::Vscsi::of(first).ok_or("its first records are of no version of vscsi, 1 or 2")?)
+        }
+        Format::U32Le => Box::new(ids::Ids::<ids::U32Le>::new()),
+        Format::U32Be => Box::new(ids::Ids::<ids::U32Be>::new()),
+        Format::U64Le => Box::new(ids::Ids::<ids::U64Le>::new()),
+        Format::U64Be => Box::new(ids::Ids::<ids::U64Be>::new()),
+        Format::OracleGeneral => Box::new(oracle_general::OracleGeneral::default()),
+        Format::Csv => Box::new(Text::new(csv::Csv::new(&options.columns, line)?)),
+        Format::Spc => Box::new(Text::new(spc::Spc::default())),
+        Format::Msr => Box::new(Text::new(msr::Msr::default())),
+        Format::Blkparse => {
+            let action = options.action.unwrap_or('Q');
+            let byte = u8::try_from(action).ok().filter(u8::is_ascii_alphabetic);
+            Box::new(Text::new(blkparse::Blkparse::new(
+                byte.ok_or_else(|| format!("{action:?} is no action of blkparse"))?,
+            )))
+        }
+        Format::Fio => Box::new(Text::new(fio::Fio::default())),
+        Format::Parquet => return Err("parquet is not there yet".to_owned()),
+    })
+}
+
+/// What the operating system says has its number; anything else is a decompressor that cannot go on.
+fn failed(path: &Path, records: u64, source: io::Error) -> Error {
+    let path = path.to_owned();
+    if source.raw_os_error().is_some() {
+        return Error::Io { path, source };
+    }
+    Error::Record { path, record: records + 1, reason: format!("the compressed data are damaged here: {source}") }
+}
+
+impl TraceFile {
+    fn damaged(&self, reason: String) -> Error {
+        let reason = reason + &self.guess;
+        Error::Record { path: self.path.clone(), record: self.decoder.records() + 1, reason }
+    }
+}
+
+impl Source for TraceFile {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<usize, Error> {
+        let before = batch.len();
+        loop {
+            let (bytes, last) = (self.input.window(), self.input.ended());
+            let used = match self.decoder.decode(bytes, last, batch) {
+                Ok(used) => used,
+                Err(reason) => return Err(self.damaged(reason)),
+            };
+            self.input.consume(used);
+            if batch.len() > before {
+                return Ok(batch.len() - before);
+            }
+            if last {
+                return match self.input.window() {
+                    [] => Ok(0),
+                    _ if used > 0 => continue,
+                    _ => Err(self.damaged("the file ends within it".to_owned())),
+                };
+            }
+            let room = self.input.fill().map_err(|error| failed(&self.path, self.decoder.records(), error))?;
+            if used == 0 && !room {
+                return Err(self.damaged("it is longer than any record can be".to_owned()));
+            }
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        self.decoder.shape()
+    }
+
+    fn files(&self) -> Vec<FileInfo> {
+        self.decoder.files()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.input.progress()
+    }
+}
+
+/// Some bytes of a record that is known to have them.
+#[inline]
+pub(crate) fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    let mut own = [0; N];
+    own.copy_from_slice(&record[at..at + N]);
+    own
+}

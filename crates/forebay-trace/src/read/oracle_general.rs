@@ -1,0 +1,59 @@
+//! libCacheSim's oracleGeneral: time in seconds u32, object u64, bytes u32, the number of the object's next request i64 (-1:
+//! never), packed, the least byte first. The next request is not kept: simulators that need the future look themselves.
+
+use forebay_core::Instant;
+
+use crate::read::{Decode, bytes_at};
+use crate::{BATCH, Request, Shape};
+
+pub(crate) const RECORD: usize = 24;
+const SECOND: u64 = 1_000_000_000;
+
+#[derive(Default)]
+pub(crate) struct OracleGeneral {
+    records: u64,
+    first: u32,
+    /// Seconds since the first; times never go back ([`Clock`](crate::read::clock::Clock)).
+    last: u32,
+}
+
+impl Decode for OracleGeneral {
+    fn decode(&mut self, bytes: &[u8], _last: bool, batch: &mut Vec<Request>) -> Result<usize, String> {
+        if self.records == 0 && bytes.len() >= RECORD {
+            self.first = u32::from_le_bytes(bytes_at(bytes, 0));
+        }
+        let (first, mut latest, before) = (self.first, self.last, batch.len());
+        batch.extend(bytes.chunks_exact(RECORD).take(BATCH).map(|record| {
+            latest = latest.max(u32::from_le_bytes(bytes_at(record, 0)).saturating_sub(first));
+            let len = u32::from_le_bytes(bytes_at(record, 12)).max(1);
+            let file = u64::from_le_bytes(bytes_at(record, 4));
+            Request { at: Instant(u64::from(latest) * SECOND), file, len, ..Request::default() }
+        }));
+        let records = batch.len() - before;
+        (self.last, self.records) = (latest, self.records + records as u64);
+        Ok(records * RECORD)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Objects
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+}
+
+/// Whether a content that begins like this looks like oracleGeneral: seconds that rise within three years, sizes below 1 TB,
+/// and next requests that lie ahead.
+pub(crate) fn looks_like(first: &[u8]) -> bool {
+    const YEARS: u32 = 3 * 366 * 86_400;
+    let records: Vec<(u32, i64)> = first
+        .chunks_exact(RECORD)
+        .take(64)
+        .map(|record| (u32::from_le_bytes(bytes_at(record, 0)), i64::from_le_bytes(bytes_at(record, 16))))
+        .collect();
+    let rises = records.windows(2).all(|two| two[0].0 <= two[1].0);
+    let ahead = |(number, &(_, next)): (usize, &(u32, i64))| next == -1 || next == i64::MAX || next > number as i64;
+    let (Some(one), Some(other)) = (records.first(), records.last()) else { return false };
+    rises && other.0 - one.0 < YEARS && records.iter().enumerate().all(ahead)
+}
