@@ -3,6 +3,7 @@
 //!
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
+mod bridge;
 mod curve;
 mod handlers;
 mod hit;
@@ -12,11 +13,13 @@ mod object_stream;
 mod plot;
 mod replay;
 mod report;
+mod timed;
 mod zipf;
 
 use std::path::PathBuf;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 
 use report::Row;
 
@@ -24,7 +27,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream", "replay", "curve"])]
+    #[arg(value_parser = PossibleValuesParser::new(BENCHES.map(|(name, _)| name)))]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -48,11 +51,13 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 7] = [
+const BENCHES: [(&str, Bench); 9] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
+    ("bridge", bridge::run),
+    ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("replay", replay::run),
     ("curve", curve::run),
