@@ -2,8 +2,8 @@
 
 use forebay_core::index::Hashed;
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
-    Instant, IoId, Policy, ReadId,
+    Action, Actions, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
+    IoId, Policy, ReadId,
 };
 
 use super::simulation::Record;
@@ -44,18 +44,11 @@ pub(super) struct Level {
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
-    short_cut: bool,
 }
 
 impl Level {
     /// An empty cache of `frames` blocks.
-    pub(super) fn new(
-        policy: Policy,
-        frames: u32,
-        block_bytes: u32,
-        devices: Vec<DeviceCost>,
-        recorded: bool,
-    ) -> Level {
+    pub(super) fn new(policy: Policy, frames: u32, block_bytes: u32, devices: Vec<DeviceCost>) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
@@ -65,10 +58,7 @@ impl Level {
             prefetch: policy.prefetch,
             reclaim: Default::default(),
         };
-        let mut core = policy.build::<Hashed>(setup);
-        if recorded {
-            core.no_short_cut();
-        }
+        let core = policy.build::<Hashed>(setup);
         Level {
             policy,
             frames,
@@ -82,7 +72,6 @@ impl Level {
             longest: u64::from(core.max_read()) * u64::from(block_bytes),
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
-            short_cut: !recorded,
             core,
         }
     }
@@ -96,18 +85,6 @@ impl Level {
     pub(super) fn tell_now(&mut self, at: Instant, kind: EventKind) {
         self.tell(at, kind);
         self.urgent = true;
-    }
-
-    /// Whether a want lies within one block, so that it can be a [`hit`](Self::hit).
-    pub(super) fn may_hit(&self, want: &Want) -> bool {
-        self.short_cut && want.offset >> self.block_shift == (want.end - 1) >> self.block_shift
-    }
-
-    /// Whether a want within one block is a hit whose reference tells nobody anything new: then it is answered. What the core
-    /// is to be told must have been [handled](Self::handle).
-    pub(super) fn hit(&mut self, want: &Want) -> bool {
-        let block = (want.offset >> self.block_shift) as u32;
-        self.core.hit(BlockKey::new(want.file, block), want.device).is_some()
     }
 
     /// Reads the next part of a want: as much as the core takes at a time.

@@ -2,6 +2,7 @@
 
 use forebay_core::Policy;
 use forebay_device::Description;
+use forebay_device::scheduler::SchedulerKind;
 
 use super::error::Error;
 use super::placement::Placement;
@@ -115,14 +116,14 @@ pub struct Level {
 pub struct DeviceSetup {
     /// What it is.
     pub description: Description,
-    /// The scheduler before it, by name: `noop`, `elevator`.
-    pub scheduler: String,
+    /// The scheduler before it.
+    pub scheduler: SchedulerKind,
 }
 
 impl DeviceSetup {
     /// A device behind an elevator.
     pub fn new(description: Description) -> DeviceSetup {
-        DeviceSetup { description, scheduler: "elevator".to_owned() }
+        DeviceSetup { description, scheduler: SchedulerKind::default() }
     }
 }
 

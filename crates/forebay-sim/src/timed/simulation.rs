@@ -28,7 +28,7 @@ pub fn run(setup: &Setup, workload: &Workload, watch: &dyn Watch) -> Result<Outc
     Simulation::new(setup, workload, None)?.run(watch)
 }
 
-/// The same, recorded. Every reference is an event then; the outcome is the same.
+/// The same, recorded; the outcome is the same.
 pub fn run_recorded(
     setup: &Setup,
     workload: &Workload,
@@ -93,7 +93,7 @@ impl<'a> Simulation<'a> {
         let mut levels = Vec::with_capacity(setup.levels.len());
         for (number, level) in setup.levels.iter().enumerate() {
             let frames = setup.frames(number)?;
-            levels.push(Level::new(level.policy, frames, setup.block_bytes, storage.costs(), record.is_some()));
+            levels.push(Level::new(level.policy, frames, setup.block_bytes, storage.costs()));
         }
         let files = files(setup, workload, &storage)?;
         let (processors, tally) = (Processors::new(&setup.load), Tally::default());
@@ -265,13 +265,6 @@ impl<'a> Simulation<'a> {
 
     /// A level is asked.
     fn want(&mut self, level: usize, want: Want) {
-        if self.levels[level].may_hit(&want) {
-            self.levels[level].hurry();
-            self.settle(level);
-            if self.levels[level].hit(&want) {
-                return self.give(level, &want);
-            }
-        }
         let now = self.agenda.now();
         self.levels[level].read(now, want);
         self.settle(level);

@@ -1,7 +1,6 @@
 //! The devices: queues of models, and what went through them.
 
 use forebay_core::{DeviceCost, Instant};
-use forebay_device::scheduler::{Elevator, Noop, Scheduler};
 use forebay_device::{DeviceQueue, Queue, Request};
 
 use super::error::Error;
@@ -31,7 +30,7 @@ impl Storage {
         let build = |(number, device): (usize, &super::DeviceSetup)| -> Result<Device, Error> {
             let model = device.description.build(setup.seed.wrapping_add(number as u64))?;
             let (cost, capacity) = (model.cost(), model.capacity());
-            let queue = Box::new(DeviceQueue::new(model, scheduler(&device.scheduler)?));
+            let queue = Box::new(DeviceQueue::new(model, device.scheduler.build()));
             let figures = DeviceFigures { device: device.description.name.clone(), ..DeviceFigures::default() };
             Ok(Device { queue, cost, capacity, figures, look: None })
         };
@@ -115,13 +114,5 @@ impl Device {
         }
         self.look = Some(next);
         Some(next)
-    }
-}
-
-fn scheduler(name: &str) -> Result<Box<dyn Scheduler>, Error> {
-    match name {
-        "noop" => Ok(Box::<Noop>::default()),
-        "elevator" => Ok(Box::<Elevator>::default()),
-        _ => Err(Error::Setup(format!("there is no scheduler `{name}`; known are noop, elevator"))),
     }
 }

@@ -188,7 +188,6 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     refused(&|s| s.load = Load::closed(0), &reads);
     refused(&|s| s.load = Load::Open { speed: f64::NAN }, &reads);
     refused(&|s| s.load = Load::Open { speed: 1.0 }, &reads);
-    refused(&|s| s.devices[0].scheduler = "magic".into(), &reads);
     refused(&|s| s.limit = Some(Span::Seconds(-1.0)), &reads);
     refused(&|_| {}, &workload(vec![Request { offset: u64::MAX - 5, len: 5, ..Request::default() }]));
     refused(&|_| {}, &workload(vec![Request { offset: 1 << 40, len: 5, ..Request::default() }]));
