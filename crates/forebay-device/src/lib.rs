@@ -19,10 +19,19 @@
 
 use forebay_core::{DeviceCost, Instant};
 
+mod arm;
+pub mod array;
+pub mod attached;
+pub mod demerit;
 mod description;
 pub mod disk;
+pub mod diskspecs;
 pub mod fit;
+mod latency;
+pub mod layout;
+pub mod network;
 pub mod object_store;
+pub mod overheads;
 mod pipe;
 mod profile;
 pub mod queue;
@@ -31,14 +40,21 @@ mod rotation;
 pub mod scheduler;
 pub mod seek_curve;
 mod segment_cache;
+pub mod slowdown;
 pub mod ssd;
+pub mod validation;
 pub mod zones;
 
+pub use array::{Array, array};
+pub use attached::Attached;
 pub use description::{Description, Error, ModelDescription, device, devices};
+pub use latency::FirstByte;
+pub use network::Network;
 pub use profile::{Kind, Profile};
 pub use queue::DeviceQueue;
 pub use rotation::Rotation;
-pub use segment_cache::Cache;
+pub use segment_cache::{Cache, ReadAhead};
+pub use slowdown::{Slowdown, Slowed};
 
 /// `len` bytes from byte `start` of a device, to be read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,8 @@
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::pipe::Pipe;
+use crate::latency::{FirstByte, Latency};
+use crate::pipe::{Pipe, sharing};
 use crate::random::Random;
 use crate::{Model, Request, moment};
 
@@ -23,27 +24,10 @@ pub struct Description {
     pub total_mb_s: Option<f64>,
 }
 
-/// The time to the first byte: log-normal with this median and this 99th percentile, or constant without the latter.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FirstByte {
-    /// Milliseconds that half of the requests stay below.
-    pub median_ms: f64,
-    /// Milliseconds that 99 of 100 stay below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_ms: Option<f64>,
-}
-
-/// The 99th percentile of the standard normal distribution.
-const Z99: f64 = 2.326_347_874;
-
 /// The model of an object store.
 #[derive(Clone, Debug)]
 pub struct ObjectStore {
-    /// Nanoseconds.
-    median: f64,
-    /// Of the logarithm; zero is constant.
-    sigma: f64,
+    first_byte: Latency,
     /// Bytes a second.
     rate: f64,
     connections: u32,
@@ -61,13 +45,9 @@ impl ObjectStore {
             return Err("`rate_mb_s`, `connections` and `total_mb_s` must be positive");
         }
         let FirstByte { median_ms, p99_ms } = d.first_byte;
-        if !median_ms.is_finite() || median_ms < 0.0 || p99_ms.is_some_and(|p99| !p99.is_finite() || p99 < median_ms) {
-            return Err("`first_byte` needs 0 ≤ `median_ms` ≤ `p99_ms`");
-        }
-        let sigma = p99_ms.filter(|_| median_ms > 0.0).map_or(0.0, |p99| (p99 / median_ms).ln() / Z99);
+        let first_byte = Latency::new(median_ms, p99_ms).ok_or("`first_byte` needs 0 ≤ `median_ms` ≤ `p99_ms`")?;
         Ok(ObjectStore {
-            median: median_ms * 1e6,
-            sigma,
+            first_byte,
             rate: d.rate_mb_s * 1e6,
             connections: d.connections,
             effective_channels: sharing(d.connections, d.rate_mb_s, d.total_mb_s),
@@ -77,15 +57,9 @@ impl ObjectStore {
     }
 }
 
-/// How many of `channels` get their full `rate` out of `total`.
-pub(crate) fn sharing(channels: u32, rate: f64, total: Option<f64>) -> u32 {
-    total.map_or(channels, |total| channels.min((total / rate).round().max(1.0) as u32))
-}
-
 impl Model for ObjectStore {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
-        let first =
-            if self.sigma == 0.0 { self.median } else { self.median * (self.sigma * self.random.normal()).exp() };
+        let first = self.first_byte.draw(&mut self.random);
         let start = at.0 as f64;
         let own = start + first + request.len as f64 * 1e9 / self.rate;
         moment(own.max(self.pipe.book(start, request.len)), at)
@@ -100,6 +74,6 @@ impl Model for ObjectStore {
     }
 
     fn cost(&self) -> DeviceCost {
-        DeviceCost::flat(self.median as u64, self.rate as u64, self.effective_channels)
+        DeviceCost::flat(self.first_byte.median() as u64, self.rate as u64, self.effective_channels)
     }
 }

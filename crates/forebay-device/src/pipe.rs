@@ -1,6 +1,7 @@
 //! What several connections share: a rate for all of them together.
 
-/// A pipe of a certain rate. Work is booked when a request begins, so that a slow first byte holds up nobody else.
+/// A pipe of a certain rate. Work is booked when a request begins, so that a slow first byte holds up nobody else. Who has
+/// booked is not slowed by who comes later: the sum is right at any time, its division is in order of arrival, not fair.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     /// Nanoseconds a byte; zero if nothing is shared.
@@ -19,4 +20,9 @@ impl Pipe {
         self.free = self.free.max(at) + len as f64 * self.byte;
         self.free
     }
+}
+
+/// How many of `channels` get their full `rate` out of `total`.
+pub(crate) fn sharing(channels: u32, rate: f64, total: Option<f64>) -> u32 {
+    total.map_or(channels, |total| channels.min((total / rate).round().max(1.0) as u32))
 }

@@ -1,11 +1,15 @@
-//! A flash drive, simply: a constant latency, a rate for one request, several requests at once, a rate for all together.
-//! No garbage collection, no cache, no writes.
+//! A flash drive: a latency that varies, a rate for one request, several requests at once, a rate for all together; for writes
+//! other ones. Whole pages are read and written.
+//!
+//! Left out: which die a page is on (random requests never meet on one, but in the rate that all share), garbage collection
+//! other than as a rate of writes that lasts, and the buffer that makes a short burst of writes quicker than that.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::object_store::sharing;
-use crate::pipe::Pipe;
+use crate::latency::Latency;
+use crate::pipe::{Pipe, sharing};
+use crate::random::Random;
 use crate::{Model, Request, moment};
 
 /// A flash drive as it is written in a description.
@@ -14,56 +18,116 @@ use crate::{Model, Request, moment};
 pub struct Description {
     /// Gigabytes (10⁹).
     pub capacity_gb: f64,
-    /// Milliseconds until the first byte.
+    /// Milliseconds until the first byte of a read, in the median.
     pub latency_ms: f64,
-    /// Megabytes (10⁶) a second for one request.
+    /// Milliseconds that 99 of 100 reads stay below until their first byte; absent: all take the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// Megabytes (10⁶) a second for one read.
     pub rate_mb_s: f64,
     /// Requests served at once.
     pub channels: u32,
     /// Megabytes a second for all together; absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_mb_s: Option<f64>,
+    /// Bytes of a page, in kibibytes; absent: requests are served to the byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_kib: Option<u32>,
+    /// What is different for writes; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Write>,
+}
+
+/// What is different for writes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Write {
+    /// Milliseconds until a write begins to flow, in the median.
+    pub latency_ms: f64,
+    /// Milliseconds that 99 of 100 writes stay below until then; absent: all take the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// Megabytes a second for one write.
+    pub rate_mb_s: f64,
+    /// Megabytes a second for all writes together, beside what all requests share; absent: no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_mb_s: Option<f64>,
+}
+
+/// One direction.
+#[derive(Clone, Debug)]
+struct Way {
+    latency: Latency,
+    /// Bytes a second.
+    rate: f64,
+    /// What the requests of this direction share.
+    pipe: Pipe,
 }
 
 /// The model of a flash drive.
 #[derive(Clone, Debug)]
 pub struct Ssd {
     capacity: u64,
-    latency: f64,
-    /// Bytes a second.
-    rate: f64,
+    page: u64,
     channels: u32,
     effective_channels: u32,
+    read: Way,
+    write: Way,
+    /// What all requests share.
     pipe: Pipe,
+    random: Random,
 }
 
 impl Ssd {
-    /// The drive of a description; or what is wrong with the description.
-    pub fn new(description: &Description) -> Result<Ssd, &'static str> {
+    /// The drive of a description, its latencies fixed by `seed`; or what is wrong with the description.
+    pub fn new(description: &Description, seed: u64) -> Result<Ssd, &'static str> {
         let d = description;
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if !positive(d.capacity_gb) || !positive(d.rate_mb_s) || d.channels == 0 || !d.total_mb_s.is_none_or(positive) {
             return Err("`capacity_gb`, `rate_mb_s`, `channels` and `total_mb_s` must be positive");
         }
-        if !d.latency_ms.is_finite() || d.latency_ms < 0.0 {
-            return Err("`latency_ms` must be finite and not negative");
+        if d.page_kib == Some(0)
+            || d.write.is_some_and(|w| !positive(w.rate_mb_s) || !w.total_mb_s.is_none_or(positive))
+        {
+            return Err("`page_kib` and the rates of `write` must be positive");
         }
+        let latency =
+            |median, p99| Latency::new(median, p99).ok_or("`latency_ms` must be finite, 0 ≤ `latency_ms` ≤ `p99_ms`");
+        let read = Way { latency: latency(d.latency_ms, d.p99_ms)?, rate: d.rate_mb_s * 1e6, pipe: Pipe::new(None) };
+        let write = match d.write {
+            Some(w) => Way {
+                latency: latency(w.latency_ms, w.p99_ms)?,
+                rate: w.rate_mb_s * 1e6,
+                pipe: Pipe::new(w.total_mb_s),
+            },
+            None => read.clone(),
+        };
         Ok(Ssd {
             capacity: (d.capacity_gb * 1e9) as u64,
-            latency: d.latency_ms * 1e6,
-            rate: d.rate_mb_s * 1e6,
+            page: d.page_kib.map_or(1, |kib| u64::from(kib) << 10),
             channels: d.channels,
             effective_channels: sharing(d.channels, d.rate_mb_s, d.total_mb_s),
+            read,
+            write,
             pipe: Pipe::new(d.total_mb_s),
+            random: Random::new(seed),
         })
+    }
+
+    /// Bytes of the pages that a request touches.
+    fn bytes(&self, request: Request) -> u64 {
+        let end = request.start.saturating_add(request.len).div_ceil(self.page);
+        if request.len == 0 { 0 } else { (end - request.start / self.page).saturating_mul(self.page) }
     }
 }
 
 impl Model for Ssd {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
-        let start = at.0 as f64;
-        let own = start + self.latency + request.len as f64 * 1e9 / self.rate;
-        moment(own.max(self.pipe.book(start, request.len)), at)
+        let (start, bytes) = (at.0 as f64, self.bytes(request));
+        let way = if request.write { &mut self.write } else { &mut self.read };
+        let own = start + way.latency.draw(&mut self.random) + bytes as f64 * 1e9 / way.rate;
+        let shared = way.pipe.book(start, bytes).max(self.pipe.book(start, bytes));
+        moment(own.max(shared), at)
     }
 
     fn channels(&self) -> u32 {
@@ -75,6 +139,6 @@ impl Model for Ssd {
     }
 
     fn cost(&self) -> DeviceCost {
-        DeviceCost::flat(self.latency as u64, self.rate as u64, self.effective_channels)
+        DeviceCost::flat(self.read.latency.median() as u64, self.read.rate as u64, self.effective_channels)
     }
 }
