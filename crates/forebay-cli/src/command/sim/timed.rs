@@ -1,14 +1,12 @@
 //! With time: policies × sizes × schedulers × handlers, each a simulation of its own, side by side on all processors.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, device};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
 use forebay_sim::untimed::Capacity;
+use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
 use serde::Serialize;
 
@@ -41,7 +39,9 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let progress = Progress::new("simulating", setups.len());
     let mut source = open(sim).map_err(Failure::input)?;
     let workload = Workload::load(&mut source).map_err(Failure::input)?;
-    let outcomes = simulate(&setups, &workload, threads(sim), &progress);
+    let threads = sim.threads.map_or_else(processors, usize::from);
+    let outcomes =
+        sweep(&setups, threads, || progress.stopped(), |setup| timed::run(setup, &workload, &progress.run()));
     progress.clear();
     let mut records = Vec::new();
     for (setup, outcome) in setups.iter().zip(outcomes) {
@@ -98,35 +98,6 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
         }
     }
     Ok(setups)
-}
-
-/// Runs all of them on so many threads. `None` where nothing came of it because somebody stopped it.
-fn simulate(
-    setups: &[Setup],
-    workload: &Workload,
-    threads: usize,
-    progress: &Progress,
-) -> Vec<Option<Result<Outcome, timed::Error>>> {
-    let next = AtomicUsize::new(0);
-    let outcomes: Vec<Mutex<Option<_>>> = setups.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(setups.len()) {
-            scope.spawn(|| {
-                while !progress.stopped() {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let (Some(setup), Some(outcome)) = (setups.get(number), outcomes.get(number)) else { return };
-                    let result = timed::run(setup, workload, &progress.run());
-                    *outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
-                }
-            });
-        }
-    });
-    let unlocked = |slot: Mutex<_>| slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    outcomes.into_iter().map(unlocked).collect()
-}
-
-fn threads(sim: &Sim) -> usize {
-    sim.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// The policies that are asked for, each once. `all` is every way of looking ahead.
