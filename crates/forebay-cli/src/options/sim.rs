@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use forebay_core::Policy;
+use forebay_device::Slowdown;
+use forebay_device::scheduler::SchedulerKind;
 use forebay_sim::untimed::{Algorithm, Capacity};
 use forebay_trace::{Columns, Format};
 
@@ -17,7 +19,8 @@ const TIME: &str = "Options with time";
 /// `forebay sim`
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
-    /// The trace, in any format that `forebay trace info` knows, compressed or not
+    /// The trace: a file in any format that `forebay trace info` knows, compressed or not; or a synthetic one, by the name
+    /// and the parameters that `forebay trace generate` takes, as in zipf or zipf:objects=1000,requests=100000
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -98,7 +101,12 @@ pub(crate) struct Time {
 
     /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
     #[arg(long, value_name = "NAME", requires = "device")]
-    pub(crate) scheduler: Vec<String>,
+    pub(crate) scheduler: Vec<SchedulerKind>,
+
+    /// Let the devices take longer from a moment on, as in 500s:2 or 500s-900s:2; only the first one as in 1@500s:2. May be
+    /// given several times
+    #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
+    pub(crate) slowdown: Vec<Slow>,
 
     /// Where files lie: packed, one after the other; or scattered over their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed")]
@@ -177,6 +185,15 @@ pub(crate) struct Below {
     pub(crate) memory: Capacity,
 }
 
+/// A slowdown, of one device (counted from one) or all.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Slow {
+    /// Which one.
+    pub(crate) device: Option<usize>,
+    /// When, and how much.
+    pub(crate) slowdown: Slowdown,
+}
+
 /// A part of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Span {
@@ -225,6 +242,19 @@ fn below(text: &str) -> Result<Below, String> {
     Ok(Below { policy, memory })
 }
 
+/// `500s:2` or `1@500s:2`.
+fn slow(text: &str) -> Result<Slow, String> {
+    let (device, slowdown) = match text.split_once('@') {
+        None => (None, text),
+        Some((device, slowdown)) => {
+            let number = device.parse().ok().filter(|&number: &usize| number > 0);
+            (Some(number.ok_or("before `@` stands the number of a device, the first being 1")?), slowdown)
+        }
+    };
+    let slowdown = slowdown.parse().map_err(|error: forebay_device::slowdown::Error| error.to_string())?;
+    Ok(Slow { device, slowdown })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +274,10 @@ mod tests {
         assert!("soon".parse::<Span>().is_err());
         let level = below("competitive+arc:256MiB").unwrap();
         assert_eq!((level.policy.to_string().as_str(), level.memory), ("competitive+arc", Capacity::Bytes(256 << 20)));
+        let slow_one = slow("2@500s-900s:2").unwrap();
+        assert_eq!((slow_one.device, slow_one.slowdown.until_s, slow_one.slowdown.factor), (Some(2), Some(900.0), 2.0));
+        assert!(slow("500s:2").unwrap().device.is_none());
+        assert!(slow("0@500s:2").is_err() && slow("soon").is_err());
         for (text, expected) in [("lru", "lru:256MiB"), ("psychic:1%", "unknown policy"), ("lru:much", "no size")] {
             assert!(below(text).unwrap_err().contains(expected), "{text}");
         }

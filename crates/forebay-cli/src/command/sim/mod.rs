@@ -4,13 +4,14 @@ mod chart;
 mod curve;
 mod replay;
 mod timed;
+mod trace;
 
 use forebay_sim::untimed::{Capacity, Options, Outcome};
-use forebay_trace::Source;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Sim;
+use trace::{name, open};
 
 /// Unless something else is asked for.
 const MEMORY: Capacity = Capacity::Share(0.1);
@@ -37,17 +38,6 @@ impl Record {
     fn new(outcome: Outcome, sim: &Sim) -> Record {
         Record { outcome, trace: name(sim), seed: sim.seed }
     }
-}
-
-/// The trace's name without its folders.
-fn name(sim: &Sim) -> String {
-    sim.trace.file_name().unwrap_or(sim.trace.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// Opens the trace from its beginning.
-fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
-    let columns = sim.columns.clone().unwrap_or_default();
-    forebay_trace::open(&sim.trace, &forebay_trace::Options { format: sim.format, columns, ..Default::default() })
 }
 
 /// The sizes that are asked for.

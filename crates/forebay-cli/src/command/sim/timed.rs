@@ -3,7 +3,8 @@
 use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_device::{Description, device};
+use forebay_device::slowdown::SlowedDescription;
+use forebay_device::{Description, ModelDescription, device};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
@@ -13,7 +14,7 @@ use serde::Serialize;
 use super::{chart, memory, open};
 use crate::failure::Failure;
 use crate::options::Sim;
-use crate::options::sim::{Span, Spread, Writes};
+use crate::options::sim::{Slow, Span, Spread, Writes};
 use crate::progress::Progress;
 use crate::report;
 
@@ -33,12 +34,14 @@ pub(super) struct Record {
 /// Simulates and shows.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let policies = policies(sim)?;
-    let devices: Vec<Description> =
-        sim.time.device.iter().map(|name| device(name)).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let devices = devices(sim)?;
     let setups = setups(sim, &policies, &devices)?;
     let progress = Progress::new("simulating", setups.len());
     let mut source = open(sim).map_err(Failure::input)?;
-    let workload = Workload::load(&mut source).map_err(Failure::input)?;
+    let mut workload = Workload::load(&mut source).map_err(Failure::input)?;
+    for file in source.files() {
+        workload.lengthen(file.file, file.bytes.unwrap_or(0));
+    }
     let threads = sim.threads.map_or_else(processors, usize::from);
     let outcomes =
         sweep(&setups, threads, || progress.stopped(), |setup| timed::run(setup, &workload, &progress.run()));
@@ -60,6 +63,28 @@ fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     Record { outcome, scheduler, block_bytes: setup.block_bytes, trace: super::name(sim) }
 }
 
+/// The devices, with their slowdowns.
+fn devices(sim: &Sim) -> Result<Vec<Description>, Failure> {
+    let names = &sim.time.device;
+    if let Some(number) = sim.time.slowdown.iter().filter_map(|slow| slow.device).find(|&number| number > names.len()) {
+        return Err(Failure::input(format!("--slowdown {number}@…: there are {} devices", names.len())));
+    }
+    let one = |(number, name): (usize, &String)| {
+        let description = device(name).map_err(Failure::input)?;
+        let of = |slow: &&Slow| slow.device.is_none_or(|device| device == number);
+        let slowdowns: Vec<_> = sim.time.slowdown.iter().filter(of).map(|slow| slow.slowdown).collect();
+        if slowdowns.is_empty() {
+            return Ok(description);
+        }
+        Ok(Description {
+            name: format!("{} slowed", description.name),
+            model: ModelDescription::Slowed(SlowedDescription { device: name.clone(), slowdowns }),
+            ..description
+        })
+    };
+    (1..).zip(names).map(one).collect()
+}
+
 /// Every combination, in the order in which they are shown.
 fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec<Setup>, Failure> {
     let sizes = memory(sim);
@@ -70,13 +95,12 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
     let bytes = |size| bytes(size, distinct, block_bytes);
     let below: Vec<Level> = sim.time.level.iter().map(|level| Level::new(level.policy, bytes(level.memory))).collect();
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
-    let unsaid = [String::from("elevator")];
+    let unsaid = [SchedulerKind::default()];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
     let mut setups = Vec::new();
     for &policy in policies {
         for &size in &sizes {
-            for scheduler in schedulers {
-                let scheduler: SchedulerKind = scheduler.parse().map_err(Failure::input)?;
+            for &scheduler in schedulers {
                 for &handlers in &handlers {
                     let of =
                         |description: &Description| DeviceSetup { scheduler, ..DeviceSetup::new(description.clone()) };
