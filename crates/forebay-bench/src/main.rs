@@ -3,13 +3,16 @@
 //!
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
+mod curve;
 mod handlers;
 mod hit;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod replay;
 mod report;
+mod zipf;
 
 use std::path::PathBuf;
 
@@ -21,7 +24,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream"])]
+    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream", "replay", "curve"])]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -38,22 +41,30 @@ struct Options {
     /// How many hits that loop has
     #[arg(long, hide = true, default_value_t = 0)]
     hits: u64,
+    /// One replay whose memory is measured from outside: a policy, or nothing
+    #[arg(long, hide = true)]
+    weigh: Option<String>,
 }
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 5] = [
+const BENCHES: [(&str, Bench); 7] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("object-stream", object_stream::run),
+    ("replay", replay::run),
+    ("curve", curve::run),
 ];
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
     if let Some(what) = &options.count {
         return hit::count(what, options.hits);
+    }
+    if let Some(what) = &options.weigh {
+        return replay::weigh(what, options.smoke);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {
