@@ -12,6 +12,7 @@ mod object_stream;
 mod plot;
 mod replay;
 mod report;
+mod trace_read;
 mod zipf;
 
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream", "replay", "curve"])]
+    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream", "replay", "curve", "trace-read"])]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -48,7 +49,7 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 7] = [
+const BENCHES: [(&str, Bench); 8] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
@@ -56,6 +57,7 @@ const BENCHES: [(&str, Bench); 7] = [
     ("object-stream", object_stream::run),
     ("replay", replay::run),
     ("curve", curve::run),
+    ("trace-read", trace_read::run),
 ];
 
 fn main() -> anyhow::Result<()> {
