@@ -91,7 +91,7 @@ impl Description {
     /// The device, new, with everything random in it fixed by `seed`.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Error> {
         let built: Result<Box<dyn Model>, _> = match &self.model {
-            ModelDescription::Disk(disk) => Disk::new(disk).map(|m| Box::new(m) as _),
+            ModelDescription::Disk(disk) => Disk::new(disk).map(|m| Box::new(m.seeded(seed)) as _),
             ModelDescription::ObjectStore(store) => ObjectStore::new(store, seed).map(|m| Box::new(m) as _),
             ModelDescription::Ssd(ssd) => Ssd::new(ssd).map(|m| Box::new(m) as _),
         };

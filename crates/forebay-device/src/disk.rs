@@ -5,18 +5,28 @@
 //!                            └─ what is on board already goes straight to the bus
 //! ```
 //!
-//! After a request the head sweeps on, until the segment is full or the next request is ready; a request that continues
-//! there joins the sweep and loses no revolution. Left out, so far: sectors read out of order when the head lands in the
-//! middle of a request, spare sectors and defects, writes, overlap of a command's overhead with the work before it.
+//! After a read the head sweeps on, until the segment is full or something else is asked for; a request that continues
+//! there joins the sweep and loses no revolution. A write is done once its data are on board, if the disk caches writes, and
+//! the arm is busy until they are on the media. Left out: more than one command on board that the disk would put in an order
+//! of its own (a queue in front of the model does that), and the arm's start towards the next command before the bus is
+//! free.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::rotation::{Rotation, Spindle, Sweep, Switches};
+use crate::arm::{Arm, Sweep};
+use crate::layout::Layout;
+use crate::overheads::Overheads;
+use crate::random::Random;
+use crate::rotation::{Rotation, Spindle};
 use crate::seek_curve::SeekCurve;
 use crate::segment_cache::{Cache, Segments};
 use crate::zones::{Geometry, Place, SECTOR, Zones};
 use crate::{Model, Request, moment};
+
+mod age;
+mod read;
+mod write;
 
 /// A disk as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -26,34 +36,60 @@ pub struct Description {
     pub rpm: f64,
     /// Surfaces.
     pub heads: u32,
-    /// Milliseconds from a request's arrival until the arm may start.
-    #[serde(default)]
+    /// Milliseconds from a request's arrival until the arm may start, or data on board go over the bus.
+    #[serde(default = "plain_overhead_ms")]
     pub overhead_ms: f64,
-    /// Milliseconds to go to the next surface of the same cylinder.
+    /// Milliseconds to go to another surface of the same cylinder.
     #[serde(default)]
     pub head_switch_ms: f64,
-    /// Milliseconds to go from the last track of a cylinder to the first one of the next while reading on.
+    /// Milliseconds to go from the last track of a cylinder to the first one of the next while reading on; as long as the
+    /// seek, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cylinder_switch_ms: Option<f64>,
+    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write; below zero, if the times
+    /// above are of writes and reads take longer.
     #[serde(default)]
-    pub cylinder_switch_ms: f64,
-    /// Megabytes (10⁶) a second from the cache on board.
+    pub write_settle_ms: f64,
+    /// Megabytes (10⁶) a second between cache and host.
+    #[serde(default = "plain_bus_mb_s")]
     pub bus_mb_s: f64,
     /// Commands that it accepts at once: 1, or more with tagged queueing.
     #[serde(default = "one")]
     pub commands: u32,
-    /// Where the platters stand, or half a revolution each time.
+    /// Where the platters stand, or half a revolution each time, or any part of one.
     #[serde(default)]
     pub rotation: Rotation,
+    /// Whether a request on the cylinder of the one before it needs neither seek nor rotation, as SAC §4.1 assumes.
+    #[serde(default)]
+    pub sequential_cylinder: bool,
     /// The arm.
     pub seek: SeekCurve,
+    /// What the controller takes, by what is asked; beside `overhead_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overheads: Option<Overheads>,
     /// The cache on board.
     #[serde(default)]
     pub cache: Cache,
     /// Where the sectors are.
+    #[serde(default, skip_serializing_if = "Zones::is_empty")]
     pub zones: Zones,
+    /// The same with skews, spares and bad sectors; instead of `zones`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
 }
 
 fn one() -> u32 {
     1
+}
+
+/// What a command takes where a description does not say.
+fn plain_overhead_ms() -> f64 {
+    0.5
+}
+
+/// The rate of the bus where a description does not say: SCSI-2's.
+fn plain_bus_mb_s() -> f64 {
+    10.0
 }
 
 /// The longest time that a description may give, milliseconds.
@@ -62,84 +98,117 @@ pub(crate) const LONGEST_MS: f64 = 1e6;
 /// The model of a disk.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    map: Geometry,
-    seek: SeekCurve,
-    spindle: Spindle,
-    switches: Switches,
+    arm: Arm,
     commands: u32,
     overhead: f64,
-    /// Nanoseconds a byte.
+    overheads: Overheads,
+    /// Nanoseconds a sector.
     bus: f64,
-    cache: Segments,
-    /// What the head is doing; its sector and time are those of the last moment that mattered.
+    cache: Cache,
+    segments: Segments,
+    /// What the head is doing, or did last.
     sweep: Sweep,
+    /// The sector up to which it reads before anything else.
+    least: u64,
+    /// When the arm is free again that writes what the host has done with.
+    busy: f64,
+    /// Whether the request before this one was a write.
+    was_write: bool,
 }
 
 impl Disk {
-    /// The disk of a description, its arm at the rim; or what is wrong with the description.
+    /// The disk of a description, its arm at the rim; or what is wrong with the description. Random rotation begins with
+    /// seed 0.
     pub fn new(description: &Description) -> Result<Disk, &'static str> {
         let d = description;
         // Beyond these bounds is no disk, and arithmetic that nobody wants.
         if !(1.0..=1e6).contains(&d.rpm) || !(1e-3..=1e6).contains(&d.bus_mb_s) {
             return Err("`rpm` must be 1 to 1,000,000, `bus_mb_s` 0.001 to 1,000,000");
         }
-        if ![d.overhead_ms, d.head_switch_ms, d.cylinder_switch_ms].iter().all(|ms| (0.0..=LONGEST_MS).contains(ms)) {
+        let cylinder_switch_ms = d.cylinder_switch_ms.unwrap_or(0.0);
+        let times = [d.overhead_ms, d.head_switch_ms, cylinder_switch_ms, d.write_settle_ms.abs()];
+        if !times.iter().all(|ms| (0.0..=LONGEST_MS).contains(ms)) {
             return Err("times must be 0 to 1,000,000 ms");
         }
         d.seek.check()?;
+        d.cache.check()?;
+        let overheads = d.overheads.unwrap_or_default();
+        overheads.check()?;
         let revolution = 60e9 / d.rpm;
-        let switches = Switches { head: d.head_switch_ms * 1e6, cylinder: d.cylinder_switch_ms * 1e6 };
-        let map = Geometry::new(&d.zones, d.heads, switches.head / revolution, switches.cylinder / revolution)?;
+        let (head_switch, cylinder_switch) = (d.head_switch_ms * 1e6, d.cylinder_switch_ms.map(|ms| ms * 1e6));
+        let map = match &d.layout {
+            Some(_) if !d.zones.is_empty() => return Err("a disk has `zones` or a `layout`, not both"),
+            Some(layout) => Geometry::of(layout, d.heads)?,
+            None => {
+                let cylinders = d.zones.cylinders.iter().map(|&n| u64::from(n)).sum();
+                let next = cylinder_switch.unwrap_or_else(|| d.seek.nanos(1, cylinders).max(head_switch));
+                Geometry::new(&d.zones, d.heads, head_switch / revolution, next / revolution)?
+            }
+        };
+        let spindle = Spindle { revolution, rotation: d.rotation, random: Random::new(0) };
+        let (seek, settle) = (d.seek.clone(), d.write_settle_ms * 1e6);
+        let sequential_cylinder = d.sequential_cylinder;
         Ok(Disk {
-            map,
-            seek: d.seek.clone(),
-            spindle: Spindle { revolution, rotation: d.rotation },
-            switches,
+            arm: Arm { map, spindle, seek, head_switch, cylinder_switch, settle, sequential_cylinder },
             commands: d.commands.max(1),
             overhead: d.overhead_ms * 1e6,
-            bus: 1e3 / d.bus_mb_s,
-            cache: Segments::new(d.cache),
-            sweep: Sweep { sector: 0, at: 0.0, limit: 0 },
+            overheads,
+            bus: 1e3 / d.bus_mb_s * SECTOR as f64,
+            cache: d.cache,
+            segments: Segments::new(&d.cache),
+            sweep: Sweep::default(),
+            least: 0,
+            busy: 0.0,
+            was_write: false,
         })
+    }
+
+    /// The same, with its random rotation fixed by `seed`.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Disk {
+        self.arm.spindle.random = Random::new(seed);
+        self
     }
 
     /// Nanoseconds that the arm takes between the cylinders of two bytes.
     pub fn seek_time(&self, from: u64, to: u64) -> f64 {
-        let (from, to) = (self.map.locate(from / SECTOR), self.map.locate(to / SECTOR));
-        self.seek.nanos(from.cylinder.abs_diff(to.cylinder), self.map.cylinders())
+        let map = &self.arm.map;
+        let (from, to) = (map.locate(from / SECTOR), map.locate(to / SECTOR));
+        self.arm.seek.nanos(from.cylinder.abs_diff(to.cylinder), map.cylinders())
     }
 
     /// Nanoseconds of one revolution.
     pub fn revolution(&self) -> f64 {
-        self.spindle.revolution
+        self.arm.spindle.revolution
     }
 
-    fn advance(&self, sweep: Sweep, end: u64, until: f64) -> Sweep {
-        sweep.advance(&self.map, self.spindle, self.switches, end, until)
+    /// The map from sectors to places.
+    pub fn geometry(&self) -> &Geometry {
+        &self.arm.map
     }
 
-    /// When the head, free at `ready`, begins to read `sector`.
-    fn position(&self, ready: f64, sector: u64) -> f64 {
-        let (here, there) = (self.head(), self.map.locate(sector));
-        let travel = match here.cylinder.abs_diff(there.cylinder) {
-            0 if here.head == there.head => 0.0,
-            0 => self.switches.head,
-            distance => self.seek.nanos(distance, self.map.cylinders()),
-        };
-        ready + travel + self.spindle.wait(ready + travel, there.angle)
-    }
-
-    /// The track under the head: that of the last sector it read.
+    /// The track under the head: that of the last sector it read or wrote.
     fn head(&self) -> Place {
-        self.map.locate(self.sweep.sector.saturating_sub(1))
+        self.arm.map.locate(self.sweep.sector.saturating_sub(1))
     }
 
-    /// Reads `first..end` from the media, the head being free at `ready`; the sweep stands at `end` then.
-    fn read(&mut self, ready: f64, first: u64, end: u64) -> f64 {
-        let begin = Sweep { sector: first, at: self.position(ready, first), limit: end };
-        self.sweep = self.advance(begin, end, f64::INFINITY);
-        self.cache.grow(first, end);
-        self.sweep.at
+    /// Lets the head sweep on until `until`, and as far as it must.
+    fn catch_up(&mut self, until: f64) {
+        let before = self.sweep;
+        if before.sector >= before.limit {
+            return;
+        }
+        self.sweep = self.arm.advance(before, before.limit, until);
+        if self.sweep.sector < self.least {
+            self.sweep = self.arm.advance(self.sweep, self.least, f64::INFINITY);
+            self.busy = self.busy.max(self.sweep.done);
+        }
+        self.segments.grow(before.sector, self.sweep.sector);
+    }
+
+    /// Whether the head is on its way at `at`.
+    fn sweeping(&self) -> bool {
+        !self.sweep.write && self.sweep.sector < self.sweep.limit
     }
 
     /// The sectors of a request; what lies beyond the disk's end wraps to its start.
@@ -153,28 +222,13 @@ impl Disk {
 impl Model for Disk {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
         let (first, end) = self.sectors(request);
-        let ready = at.0 as f64 + self.overhead;
-        // The head has swept on until now.
-        let before = self.sweep;
-        self.sweep = self.advance(before, before.limit, ready);
-        self.cache.grow(before.sector, self.sweep.sector);
-
-        let on_board = self.cache.touch(first);
-        let media = match on_board {
-            Some(high) if end <= high => ready,
-            Some(high) if high == self.sweep.sector && high < self.sweep.limit => {
-                // It continues where the head reads: no revolution is lost.
-                self.sweep = self.advance(Sweep { limit: end, ..self.sweep }, end, f64::INFINITY);
-                self.cache.grow(high, end);
-                self.sweep.at
-            }
-            Some(high) => self.read(ready, high.max(first), end),
-            None => self.read(ready, first, end),
-        };
-        self.read_on(ready, end, on_board);
-        let bus = (end - first) as f64 * SECTOR as f64 * self.bus;
-        let last = SECTOR as f64 * self.bus;
-        moment((media + last).max(ready + bus), at)
+        let now = at.0 as f64 + self.overhead;
+        if first >= end {
+            return moment(now, at);
+        }
+        let done = if request.write { self.write(now, first, end) } else { self.read(now, first, end) };
+        self.was_write = request.write;
+        moment(done, at)
     }
 
     fn channels(&self) -> u32 {
@@ -186,15 +240,16 @@ impl Model for Disk {
     }
 
     fn capacity(&self) -> u64 {
-        self.map.sectors() * SECTOR
+        self.arm.map.sectors() * SECTOR
     }
 
     fn cost(&self) -> DeviceCost {
-        let rate = |bytes_a_turn: f64| (bytes_a_turn * 1e9 / self.spindle.revolution) as u64;
+        let revolution = self.revolution();
+        let rate = |bytes_a_turn: f64| (bytes_a_turn * 1e9 / revolution) as u64;
         DeviceCost {
             seek: self.seek_by_bytes(),
-            half_revolution: (self.spindle.revolution / 2.0) as u64,
-            zones: self.map.pace().map(|(from, pace)| (from, rate(pace))).collect(),
+            half_revolution: (revolution / 2.0) as u64,
+            zones: self.arm.map.pace().map(|(from, pace)| (from, rate(pace))).collect(),
             capacity: self.capacity(),
             channels: 1,
         }
@@ -202,21 +257,6 @@ impl Model for Disk {
 }
 
 impl Disk {
-    /// After a request that ended at `end`: lets the head read on, unless the request was answered by an older segment.
-    fn read_on(&mut self, ready: f64, end: u64, on_board: Option<u64>) {
-        let limit = (end + self.cache.read_ahead()).min(self.map.sectors());
-        let current = on_board.is_none_or(|high| end > high || high == self.sweep.sector);
-        if !current || limit <= self.sweep.limit || self.cache.read_ahead() == 0 {
-            return;
-        }
-        let stopped = self.sweep.sector == self.sweep.limit && self.sweep.at < ready;
-        if stopped {
-            // The segment was full and has room again: the head waits for its place to come round.
-            self.sweep.at = self.position(ready, self.sweep.sector);
-        }
-        self.sweep.limit = limit;
-    }
-
     /// f_seek against distance in bytes: for each distance, the mean over the pairs of places that lie so far apart, with
     /// the overhead. A distance in bytes spans more cylinders near the hub, which is why this is a mean.
     fn seek_by_bytes(&self) -> Vec<(u64, u64)> {
@@ -228,11 +268,12 @@ impl Disk {
         };
         // Finer where the curve bends: eight points below 1 %, then every 2 %.
         let shares = (0..8).map(|i| 0.01 * 0.25_f64.powi(8 - i)).chain((0..50).map(|i| 0.01 + 0.0198 * f64::from(i)));
-        let mut points = vec![(0, self.overhead as u64)];
+        let overhead = self.overhead + crate::overheads::after(self.overheads.read_miss_ms, false);
+        let mut points = vec![(0, overhead as u64)];
         for share in shares {
             let distance = (share * (capacity - 1) as f64) as u64;
             if distance > points[points.len() - 1].0 {
-                points.push((distance, (self.overhead + mean(distance)) as u64));
+                points.push((distance, (overhead + mean(distance)) as u64));
             }
         }
         points

@@ -19,10 +19,15 @@
 
 use forebay_core::{DeviceCost, Instant};
 
+mod arm;
+pub mod demerit;
 mod description;
 pub mod disk;
+pub mod diskspecs;
 pub mod fit;
+pub mod layout;
 pub mod object_store;
+pub mod overheads;
 mod pipe;
 mod profile;
 pub mod queue;
@@ -32,13 +37,14 @@ pub mod scheduler;
 pub mod seek_curve;
 mod segment_cache;
 pub mod ssd;
+pub mod validation;
 pub mod zones;
 
 pub use description::{Description, Error, ModelDescription, device, devices};
 pub use profile::{Kind, Profile};
 pub use queue::DeviceQueue;
 pub use rotation::Rotation;
-pub use segment_cache::Cache;
+pub use segment_cache::{Cache, ReadAhead};
 
 /// `len` bytes from byte `start` of a device, to be read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,14 +1,20 @@
 //! Where a disk's sectors are: zones from the rim to the hub, with fewer sectors a track towards the hub, so that the rate
 //! falls with the place. Sectors fill a track, then the cylinder's other tracks, then the next cylinder. Each track starts a
-//! little later on its circle than the one before (skew), so that a head or track switch costs no revolution.
+//! little later on its circle than the one before (skew), so that a head or track switch costs no revolution. Either two
+//! lists say it all, or a [`Layout`](crate::layout::Layout) that knows skews, spares and bad sectors.
 
 use serde::{Deserialize, Serialize};
+
+use crate::layout::{Layout, Mapping, Plan, Zone};
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
 
+/// The most sectors that a track may have, and heads that a disk may have: beyond is no disk.
+const MOST: u32 = 1 << 20;
+
 /// The zones as they are written in a description: two lists of the same length, from the rim to the hub.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zones {
     /// Cylinders of each zone.
@@ -17,19 +23,64 @@ pub struct Zones {
     pub sectors: Vec<u32>,
 }
 
+impl Zones {
+    /// Whether nothing is said here.
+    pub fn is_empty(&self) -> bool {
+        self.cylinders.is_empty() && self.sectors.is_empty()
+    }
+
+    /// The same as a layout whose skews cover `head_switch` and `cylinder_switch`, which are in revolutions.
+    fn layout(&self, head_switch: f64, cylinder_switch: f64) -> Result<Layout, &'static str> {
+        if self.cylinders.len() != self.sectors.len() {
+            return Err("`zones.cylinders` and `zones.sectors` must be equally long");
+        }
+        if self.cylinders.is_empty() || self.cylinders.contains(&0) {
+            return Err("a disk needs heads, zones, cylinders and sectors");
+        }
+        if head_switch >= 1.0 || cylinder_switch >= 1.0 {
+            return Err("a switch takes less than a revolution");
+        }
+        let mut first_cylinder = 0u32;
+        let mut layout = Layout { mapping: Mapping::default(), sparing: Default::default(), range: 1, zone: Vec::new() };
+        for (&cylinders, &sectors) in self.cylinders.iter().zip(&self.sectors) {
+            let next = first_cylinder.checked_add(cylinders).ok_or("the disk is too large")?;
+            let skew = |revolutions: f64| (revolutions * f64::from(sectors)).ceil();
+            layout.zone.push(Zone {
+                first_cylinder,
+                last_cylinder: next - 1,
+                sectors,
+                offset: 0.0,
+                front: 0,
+                track_skew: skew(head_switch),
+                cylinder_skew: skew(cylinder_switch),
+                spares: 0,
+                slips: Vec::new(),
+                defects: Vec::new(),
+            });
+            first_cylinder = next;
+        }
+        Ok(layout)
+    }
+}
+
 #[derive(Clone, Debug)]
-struct Zone {
+struct Band {
     first_sector: u64,
     first_cylinder: u64,
     sectors: u64,
-    track_skew: u64,
-    cylinder_skew: u64,
+    offset: f64,
+    track_skew: f64,
+    cylinder_skew: f64,
+    /// Sectors before the first one of the user.
+    front: u64,
+    plan: Plan,
 }
 
 /// The map from sectors to places.
 #[derive(Clone, Debug)]
 pub struct Geometry {
-    zones: Vec<Zone>,
+    bands: Vec<Band>,
+    mapping: Mapping,
     heads: u64,
     cylinders: u64,
     total: u64,
@@ -46,8 +97,15 @@ pub struct Place {
     pub angle: f64,
     /// Sectors of this track.
     pub sectors: u64,
-    /// Sectors from this one to the end of its track, itself included.
+    /// Sectors from this one on that lie side by side on the track, itself included: to the track's end or a bad sector.
     pub left: u64,
+}
+
+impl Place {
+    /// Whether the other is on the same track.
+    pub fn same_track(&self, other: &Place) -> bool {
+        self.cylinder == other.cylinder && self.head == other.head
+    }
 }
 
 impl Geometry {
@@ -58,32 +116,58 @@ impl Geometry {
         head_switch: f64,
         cylinder_switch: f64,
     ) -> Result<Geometry, &'static str> {
-        if zones.cylinders.len() != zones.sectors.len() {
-            return Err("`zones.cylinders` and `zones.sectors` must be equally long");
-        }
-        if zones.cylinders.is_empty() || zones.cylinders.contains(&0) || zones.sectors.contains(&0) || heads == 0 {
+        Geometry::of(&zones.layout(head_switch, cylinder_switch)?, heads)
+    }
+
+    /// The map of a layout on `heads` surfaces.
+    pub(crate) fn of(layout: &Layout, heads: u32) -> Result<Geometry, &'static str> {
+        if layout.zone.is_empty() || heads == 0 || layout.zone.iter().any(|zone| zone.sectors == 0) {
             return Err("a disk needs heads, zones, cylinders and sectors");
         }
-        if head_switch >= 1.0 || cylinder_switch >= 1.0 {
-            return Err("a switch takes less than a revolution");
+        if heads > MOST || layout.zone.iter().any(|zone| zone.sectors > MOST) {
+            return Err("a disk has at most 1,048,576 heads and sectors a track");
         }
-        let heads = u64::from(heads);
-        let mut map = Geometry { zones: Vec::new(), heads, cylinders: 0, total: 0 };
-        for (&cylinders, &sectors) in zones.cylinders.iter().zip(&zones.sectors) {
-            let sectors = u64::from(sectors);
-            let skew = |revolutions: f64| (revolutions * sectors as f64).ceil() as u64;
-            map.zones.push(Zone {
-                first_sector: map.total,
-                first_cylinder: map.cylinders,
-                sectors,
-                track_skew: skew(head_switch),
-                cylinder_skew: skew(cylinder_switch),
-            });
-            let size = u64::from(cylinders).checked_mul(heads * sectors).and_then(|size| size.checked_add(map.total));
-            map.total = size.filter(|&total| total < 1 << 50).ok_or("the disk is too large")?;
-            map.cylinders += u64::from(cylinders);
+        let mut map =
+            Geometry { bands: Vec::new(), mapping: layout.mapping, heads: heads.into(), cylinders: 0, total: 0 };
+        for zone in &layout.zone {
+            map.add(layout, zone)?;
         }
         Ok(map)
+    }
+
+    fn add(&mut self, layout: &Layout, zone: &Zone) -> Result<(), &'static str> {
+        let first_cylinder = u64::from(zone.first_cylinder);
+        if zone.cylinders() == 0 || first_cylinder < self.cylinders {
+            return Err("zones must ascend in cylinders, each with one at least");
+        }
+        let turn = 0.0..=f64::from(zone.sectors);
+        if ![zone.offset, zone.track_skew, zone.cylinder_skew].iter().all(|angle| turn.contains(angle)) {
+            return Err("a zone's offset and skews must be from 0 to a revolution");
+        }
+        if zone.slips.len().saturating_mul(zone.sectors as usize) > 1 << 26
+            || zone.defects.len().saturating_mul(zone.sectors as usize) > 1 << 26
+        {
+            return Err("a zone has too many slips or defects");
+        }
+        let places = u128::from(zone.cylinders()) * u128::from(self.heads) * u128::from(zone.sectors);
+        if places >= 1 << 50 || self.total >= 1 << 50 {
+            return Err("the disk is too large");
+        }
+        let plan = Plan::new(layout, zone, self.heads).ok_or("a zone has no room for data")?;
+        let size = plan.size;
+        self.bands.push(Band {
+            first_sector: self.total,
+            first_cylinder,
+            sectors: zone.sectors.into(),
+            offset: zone.offset,
+            track_skew: zone.track_skew,
+            cylinder_skew: zone.cylinder_skew,
+            front: zone.front.into(),
+            plan,
+        });
+        self.total += size;
+        self.cylinders = u64::from(zone.last_cylinder) + 1;
+        if self.total < 1 << 50 { Ok(()) } else { Err("the disk is too large") }
     }
 
     /// Sectors of the disk.
@@ -96,35 +180,66 @@ impl Geometry {
         self.cylinders
     }
 
-    fn zone(&self, sector: u64) -> &Zone {
-        &self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector).saturating_sub(1)]
+    fn band(&self, sector: u64) -> &Band {
+        &self.bands[self.bands.partition_point(|band| band.first_sector <= sector).saturating_sub(1)]
     }
 
     /// Where `sector` is; the last one stands for those beyond the end.
     pub fn locate(&self, sector: u64) -> Place {
         let sector = sector.min(self.total - 1);
-        let zone = self.zone(sector);
-        let (track, within) =
-            ((sector - zone.first_sector) / zone.sectors, (sector - zone.first_sector) % zone.sectors);
-        let (cylinder, head) = (track / self.heads, track % self.heads);
-        let per_cylinder = (self.heads - 1) * zone.track_skew + zone.cylinder_skew;
-        let turned = (within + cylinder * per_cylinder + head * zone.track_skew) % zone.sectors;
+        let band = self.band(sector);
+        let (place, run) = band.plan.place(sector - band.first_sector + band.front);
+        let (track, within) = (place / band.sectors, place % band.sectors);
+        let (cylinder, turn) = (track / self.heads, track % self.heads);
+        let backwards = match self.mapping {
+            Mapping::Cylinders => false,
+            Mapping::Serpentine => cylinder % 2 == 1,
+            Mapping::SerpentineOdd => (band.first_cylinder + cylinder) % 2 == 1,
+        };
+        // The n-th track in mapping order is turned by n switches between tracks, or cylinders, before it.
+        let switches = (turn + (self.heads - 1) * cylinder) as f64;
+        let slipped = band.plan.turned(place) as f64;
+        let turned = band.offset + switches * band.track_skew + cylinder as f64 * band.cylinder_skew + slipped;
+        let circle = band.sectors as f64;
         Place {
-            cylinder: zone.first_cylinder + cylinder,
-            head,
-            angle: turned as f64 / zone.sectors as f64,
-            sectors: zone.sectors,
-            left: zone.sectors - within,
+            cylinder: band.first_cylinder + cylinder,
+            head: if backwards { self.heads - 1 - turn } else { turn },
+            angle: (turned + within as f64).rem_euclid(circle) / circle,
+            sectors: band.sectors,
+            left: run.min(band.sectors - within),
         }
+    }
+
+    /// The sectors `first..end` that lie on the same track as `sector`.
+    pub fn track(&self, sector: u64) -> (u64, u64) {
+        self.around(sector, 1)
+    }
+
+    /// The sectors `first..end` that lie on the same cylinder as `sector`.
+    pub fn cylinder(&self, sector: u64) -> (u64, u64) {
+        self.around(sector, self.heads)
+    }
+
+    fn around(&self, sector: u64, tracks: u64) -> (u64, u64) {
+        let sector = sector.min(self.total - 1);
+        let band = self.band(sector);
+        let size = band.sectors * tracks;
+        let (place, _) = band.plan.place(sector - band.first_sector + band.front);
+        let at = |place| {
+            let within = band.plan.before(place).saturating_sub(band.front).min(band.plan.size);
+            band.first_sector + within
+        };
+        let first = place / size * size;
+        (at(first).min(sector), at(first + size).max(sector + 1))
     }
 
     /// The zones as (first byte, bytes a revolution in the long run, switches included).
     pub fn pace(&self) -> impl Iterator<Item = (u64, f64)> {
-        self.zones.iter().map(|zone| {
-            let (heads, sectors) = (self.heads as f64, zone.sectors as f64);
-            let skews = (heads - 1.0) * zone.track_skew as f64 + zone.cylinder_skew as f64;
+        self.bands.iter().map(|band| {
+            let (heads, sectors) = (self.heads as f64, band.sectors as f64);
+            let skews = (heads - 1.0) * band.track_skew + band.cylinder_skew;
             let revolutions = heads + skews / sectors;
-            (zone.first_sector * SECTOR, heads * sectors * SECTOR as f64 / revolutions)
+            (band.first_sector * SECTOR, heads * sectors * SECTOR as f64 / revolutions)
         })
     }
 }

@@ -1,0 +1,77 @@
+//! What a disk becomes with fewer particulars, or with years.
+
+use super::Description;
+use crate::rotation::Rotation;
+use crate::segment_cache::Cache;
+use crate::zones::Zones;
+
+/// By how much a newer generation's bandwidth is higher, a year (SAC Table 2).
+const BANDWIDTH_A_YEAR: f64 = 1.4;
+
+/// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table 2).
+const TIME_A_YEAR: f64 = 0.9;
+
+impl Description {
+    /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2: the bandwidth is lower by
+    /// 40 % a year, seeks and revolutions take 10 % longer. It has as much room: what its tracks hold less, it has more of
+    /// them.
+    #[must_use]
+    pub fn aged(&self, years: f64) -> Description {
+        let slower = TIME_A_YEAR.powf(-years);
+        // Bandwidth is sectors a track by revolutions.
+        let density = BANDWIDTH_A_YEAR.powf(-years) * slower;
+        let mut aged = self.clone();
+        aged.rpm /= slower;
+        aged.seek = self.seek.scaled(slower);
+        aged.head_switch_ms *= slower;
+        aged.cylinder_switch_ms = self.cylinder_switch_ms.map(|ms| ms * slower);
+        aged.write_settle_ms *= slower;
+        aged.bus_mb_s *= BANDWIDTH_A_YEAR.powf(-years);
+        aged.layout = None;
+        let zones = self.plain_zones();
+        let thin = |&sectors: &u32| ((f64::from(sectors) * density).round() as u32).max(1);
+        aged.zones.sectors = zones.sectors.iter().map(thin).collect();
+        let more = |((&cylinders, &was), &is): ((&u32, &u32), &u32)| {
+            ((f64::from(cylinders) * f64::from(was) / f64::from(is)).round() as u32).max(1)
+        };
+        let zipped = zones.cylinders.iter().zip(&zones.sectors).zip(&aged.zones.sectors);
+        aged.zones.cylinders = zipped.map(more).collect();
+        aged
+    }
+
+    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller and bus one command's time
+    /// and one rate; of the cache its size and whether it keeps writes. Media and bus do not overlap, and a switch to another
+    /// track takes what the shortest seek takes. No skews, spares or bad sectors, no times that depend on what was asked
+    /// before.
+    #[must_use]
+    pub fn simplified(&self) -> Description {
+        let zones = self.plain_zones();
+        let cylinders = zones.cylinders.iter().map(|&cylinders| u64::from(cylinders)).sum();
+        let command_ms = self.overheads.map_or(0.0, |o| o.read_miss_ms.0 + o.end_ms.0);
+        let cache = Cache::new(self.cache.segments, self.cache.segment_kib);
+        Description {
+            rpm: self.rpm,
+            heads: self.heads,
+            overhead_ms: self.overhead_ms + command_ms,
+            head_switch_ms: self.seek.nanos(1, cylinders) / 1e6,
+            cylinder_switch_ms: None,
+            write_settle_ms: 0.0,
+            bus_mb_s: self.bus_mb_s,
+            commands: self.commands,
+            rotation: Rotation::Exact,
+            sequential_cylinder: false,
+            seek: self.seek.clone(),
+            overheads: None,
+            cache: Cache { write_back: self.cache.write_back, watermark: 1.0, ..cache },
+            zones,
+            layout: None,
+        }
+    }
+
+    /// The zones without skews, spares and bad sectors.
+    fn plain_zones(&self) -> Zones {
+        let Some(layout) = &self.layout else { return self.zones.clone() };
+        let cylinders = layout.zone.iter().map(crate::layout::Zone::cylinders).collect();
+        Zones { cylinders, sectors: layout.zone.iter().map(|zone| zone.sectors).collect() }
+    }
+}

@@ -1,0 +1,90 @@
+//! DiskSim's parameter files: `X.diskspecs` with the `.model` and `.seek` files that it names beside it, as a [`Description`].
+//!
+//! Read are blocks `disksim_disk` with their `dm_disk`, its `dm_layout_g1` and its `dm_mech_g1`; a `dm_disk` alone gives a
+//! disk without a cache. Not read, and an error: the layouts `dm_layout_g2` and `dm_layout_g4` (maps of single tracks),
+//! `Access time type = constant` (no mechanics). What else the files say is used, but for these, which say nothing of how
+//! long a request takes on a disk that has one at a time:
+//!
+//! - `Scheduler`, `Preseeking level`, `Allow write prebuffering`, `Allow sneaky intermediate read hits`, `Write initiation
+//!   delay` and the like: what the disk does with a second request while it works on one. A queue in front of the model
+//!   orders requests; `Max queue length` is taken.
+//! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`: of the simulator.
+//! - `Block count`: follows from the layout. `Number of cylinders`: the layout's zones have them, with those between zones.
+//! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed transfer partial hit`,
+//!   `Other reselect overhead` of writes: who has the bus meanwhile. The bus is this disk's alone, and its data come as fast
+//!   as bus and media give them.
+//! - `Stop prefetch in sector`: less than a sector's time, and within the command's overhead.
+//! - `Write hit stop prefetch`: every write stops the sweep here. `Disconnect write if seek`: likewise without a bus to share.
+//! - `Read directly to buffer`: a sector's time at the end of a full segment.
+//! - `Maximum number of write segments`: at most one write is on its way to the media at a time.
+//! - `Fast write level` 1 and 2 are the same: both let go of the host once its data are on board.
+//! - `Percent error in rpms`: DiskSim does not use it either.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Description, ModelDescription};
+
+mod controller;
+mod model;
+mod node;
+mod syntax;
+
+/// Why a parameter file gave no description.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A file cannot be read.
+    #[error("{}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It says something that is no disk.
+    #[error("{}:{line}: {reason}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u32,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// The disk of `X.diskspecs`, with everything that the files say of it.
+///
+/// ```no_run
+/// let description = forebay_device::diskspecs::import("cheetah9LP.diskspecs".as_ref())?;
+/// println!("{}", toml::to_string(&description).expect("every description is TOML"));
+/// # Ok::<(), forebay_device::diskspecs::ImportError>(())
+/// ```
+pub fn import(path: &Path) -> Result<Description, ImportError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let bytes = std::fs::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    read(&bytes, path, &mut |name| std::fs::read(folder.join(name)))
+}
+
+/// The same disk, by its seek curve, speed, surfaces, zones and the size of its cache alone.
+pub fn import_simple(path: &Path) -> Result<Description, ImportError> {
+    let mut description = import(path)?;
+    if let ModelDescription::Disk(disk) = &description.model {
+        description.model = ModelDescription::Disk(disk.simplified());
+    }
+    Ok(description)
+}
+
+/// The disk of a parameter file's bytes. `origin` names it in errors, `file` answers with the files that it names.
+pub fn read(
+    bytes: &[u8],
+    origin: &Path,
+    file: &mut dyn FnMut(&str) -> io::Result<Vec<u8>>,
+) -> Result<Description, ImportError> {
+    let mut files = node::Files { origin: origin.to_owned(), open: file, left: 16 };
+    let specs = files.parse(bytes, origin.to_owned())?;
+    controller::describe(&mut files, specs)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What a disk's controller takes for itself, in milliseconds: by what is asked, and by what was asked before. The names of
+//! these times are DiskSim's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::LONGEST_MS;
+
+/// The controller's times as they are written in a description. Pairs are (after a read, after a write).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overheads {
+    /// A read of what is on board, until its data go over the bus.
+    pub read_hit_ms: (f64, f64),
+    /// A read of what is not, until the arm starts.
+    pub read_miss_ms: (f64, f64),
+    /// A write that is done once its data are on board, until they go over the bus and the arm starts.
+    pub write_hit_ms: (f64, f64),
+    /// A write that is done once its data are on the media, likewise.
+    pub write_miss_ms: (f64, f64),
+    /// To end a read, to end a write.
+    pub end_ms: (f64, f64),
+    /// To prepare data for the bus.
+    pub data_ms: f64,
+    /// To let go of the bus during a read; of a read that has to wait for the media.
+    pub read_disconnect_ms: (f64, f64),
+    /// To let go of the bus during a write.
+    pub write_disconnect_ms: f64,
+    /// To take the bus again: the first time in a request, and later.
+    pub reselect_ms: (f64, f64),
+    /// The least time that the arm takes to a write that does not continue the one before.
+    pub least_write_seek_ms: f64,
+    /// Of a write after a write elsewhere, if the disk lets go of the bus before it takes the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_disconnect: Option<EarlyDisconnect>,
+}
+
+/// A write that lets go of the bus between its command and its data; instead of the times above.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyDisconnect {
+    /// The command.
+    pub command_ms: f64,
+    /// To let go of the bus.
+    pub disconnect_ms: f64,
+    /// Until it is taken again.
+    pub between_ms: f64,
+    /// To let go of it a second time, after the data.
+    pub second_ms: f64,
+    /// From the command until the arm starts.
+    pub seek_ms: f64,
+}
+
+impl Overheads {
+    /// What is wrong with it, if anything.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let early = self.early_disconnect.unwrap_or_default();
+        let pairs = [
+            self.read_hit_ms,
+            self.read_miss_ms,
+            self.write_hit_ms,
+            self.write_miss_ms,
+            self.end_ms,
+            self.read_disconnect_ms,
+            self.reselect_ms,
+            (self.data_ms, self.write_disconnect_ms),
+            (self.least_write_seek_ms, early.command_ms),
+            (early.disconnect_ms, early.between_ms),
+            (early.second_ms, early.seek_ms),
+        ];
+        let times = 0.0..=LONGEST_MS;
+        match pairs.iter().all(|(a, b)| times.contains(a) && times.contains(b)) {
+            true => Ok(()),
+            false => Err("`overheads` must be 0 to 1,000,000 ms"),
+        }
+    }
+}
+
+/// One of a pair, in nanoseconds: the second one after a write.
+pub(crate) fn after((read, write): (f64, f64), was_write: bool) -> f64 {
+    1e6 * if was_write { write } else { read }
+}
