@@ -14,6 +14,7 @@ mod plot;
 mod replay;
 mod report;
 mod timed;
+mod trace_read;
 mod zipf;
 
 use std::path::PathBuf;
@@ -51,7 +52,7 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 9] = [
+const BENCHES: [(&str, Bench); 10] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
@@ -61,6 +62,7 @@ const BENCHES: [(&str, Bench); 9] = [
     ("object-stream", object_stream::run),
     ("replay", replay::run),
     ("curve", curve::run),
+    ("trace-read", trace_read::run),
 ];
 
 fn main() -> anyhow::Result<()> {

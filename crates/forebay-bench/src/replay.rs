@@ -160,13 +160,13 @@ pub(crate) fn seconds<T, E>(what: impl FnOnce() -> Result<T, E>) -> Result<(f64,
 }
 
 /// libCacheSim's Python package in an environment of its own under `target/`.
-struct LibCacheSim {
-    python: PathBuf,
+pub(crate) struct LibCacheSim {
+    pub(crate) python: PathBuf,
 }
 
 impl LibCacheSim {
     /// Finds the package, or fetches it. Pinned, so that figures can be compared.
-    fn fetch() -> anyhow::Result<LibCacheSim> {
+    pub(crate) fn fetch() -> anyhow::Result<LibCacheSim> {
         let folder = target().join("libcachesim");
         let python = folder.join("bin/python");
         if !succeeds(Command::new(&python).args(["-c", "import libcachesim"])) {
@@ -208,7 +208,7 @@ fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
