@@ -4,6 +4,7 @@
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in little memory.
 
 mod columns;
+mod contents;
 mod error;
 mod format;
 mod input;
@@ -13,6 +14,7 @@ mod request;
 mod source;
 
 pub use columns::{Columns, UnknownColumns};
+pub use contents::contents;
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
