@@ -39,26 +39,31 @@ impl Description {
         aged
     }
 
-    /// The same disk by what a data sheet says: seek curve, speed, surfaces, zones, the size of its cache and whether it
-    /// keeps writes there. Everything else is what a description that does not say it has.
+    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller and bus one command's time
+    /// and one rate; of the cache its size and whether it keeps writes. Media and bus do not overlap, and a switch to another
+    /// track takes what the shortest seek takes. No skews, spares or bad sectors, no times that depend on what was asked
+    /// before.
     #[must_use]
     pub fn simplified(&self) -> Description {
+        let zones = self.plain_zones();
+        let cylinders = zones.cylinders.iter().map(|&cylinders| u64::from(cylinders)).sum();
+        let command_ms = self.overheads.map_or(0.0, |o| o.read_miss_ms.0 + o.end_ms.0);
         let cache = Cache::new(self.cache.segments, self.cache.segment_kib);
         Description {
             rpm: self.rpm,
             heads: self.heads,
-            overhead_ms: super::plain_overhead_ms(),
-            head_switch_ms: 0.0,
+            overhead_ms: self.overhead_ms + command_ms,
+            head_switch_ms: self.seek.nanos(1, cylinders) / 1e6,
             cylinder_switch_ms: None,
             write_settle_ms: 0.0,
-            bus_mb_s: super::plain_bus_mb_s(),
+            bus_mb_s: self.bus_mb_s,
             commands: self.commands,
             rotation: Rotation::Exact,
             sequential_cylinder: false,
             seek: self.seek.clone(),
             overheads: None,
-            cache: Cache { write_back: self.cache.write_back, ..cache },
-            zones: self.plain_zones(),
+            cache: Cache { write_back: self.cache.write_back, watermark: 1.0, ..cache },
+            zones,
             layout: None,
         }
     }
