@@ -10,17 +10,17 @@ use forebay_core::DeviceId;
 use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::handlers::{Load, Portion, optimum};
+use forebay_live::handlers::{Load, Portion};
 use forebay_live::source::Source;
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::paced::PacedSource;
 
 use crate::report::{Point, Row, median};
 
-const FILE_BYTES: u64 = 4 << 20;
+pub(crate) const FILE_BYTES: u64 = 4 << 20;
 /// A quarter of the data, so that a file is gone long before its next turn.
-const MEMORY: u64 = 256 << 20;
-const FILES: usize = 256;
+pub(crate) const MEMORY: u64 = 256 << 20;
+pub(crate) const FILES: usize = 256;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
@@ -79,10 +79,10 @@ fn measure(folder: &Path, policy: &str, load: &Load) -> anyhow::Result<(f64, f64
     let config = Config { memory: MEMORY, policy: policy.parse()?, record: None };
     let engine = Engine::start(config, vec![cost.clone()])?;
     let throughput = load.run(&engine, &source, DeviceId(0))?;
-    Ok((throughput, optimum(&cost, load.mean_request(FILE_BYTES))))
+    Ok((throughput, cost.optimum(load.mean_request(FILE_BYTES))))
 }
 
-fn data(folder: &Path, files: usize) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn data(folder: &Path, files: usize) -> std::io::Result<Vec<PathBuf>> {
     let content = vec![0x5a; FILE_BYTES as usize];
     let names: Vec<PathBuf> = (0..files).map(|number| PathBuf::from(format!("{number:03}"))).collect();
     for name in &names {

@@ -3,6 +3,7 @@
 //!
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
+mod bridge;
 mod handlers;
 mod hit;
 mod local_stream;
@@ -10,6 +11,7 @@ mod mount_hits;
 mod object_stream;
 mod plot;
 mod report;
+mod timed;
 
 use std::path::PathBuf;
 
@@ -21,7 +23,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "object-stream"])]
+    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "bridge", "timed", "object-stream"])]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -42,11 +44,13 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 5] = [
+const BENCHES: [(&str, Bench); 7] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
+    ("bridge", bridge::run),
+    ("timed", timed::run),
     ("object-stream", object_stream::run),
 ];
 

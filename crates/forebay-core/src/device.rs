@@ -61,6 +61,26 @@ impl DeviceCost {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
+    /// What an offline optimum reads in 10^6 bytes a second, if it fetches requests of `bytes` each in one piece: S / (S/R + C)
+    /// (CP §3.2), with the mean transfer rate and the mean switch cost of two independent places. A yardstick: no policy
+    /// goes by it.
+    pub fn optimum(&self, bytes: f64) -> f64 {
+        let switch = self.switch_cost(self.mean_distance()) as f64 / 1e9;
+        bytes / (bytes / self.mean_rate() + switch) / 1e6
+    }
+
+    /// The transfer rate averaged over all places, in bytes a second.
+    fn mean_rate(&self) -> f64 {
+        let capacity = self.capacity.max(1);
+        let ends = self.zones.iter().skip(1).map(|zone| zone.0).chain([capacity]);
+        let weighted = self.zones.iter().zip(ends).map(|(&(from, rate), to)| {
+            let share = to.min(capacity).saturating_sub(from) as f64 / capacity as f64;
+            share * rate as f64
+        });
+        let sum: f64 = weighted.sum();
+        if sum > 0.0 { sum } else { self.transfer_rate(0) as f64 }
+    }
+
     /// The mean distance between two independent uniform places: a third of the device. What D_seek starts from.
     pub fn mean_distance(&self) -> u64 {
         self.capacity / 3

@@ -1,12 +1,14 @@
 //! Concurrent request handlers, as in the microbenchmarks of CP §3.1: each picks a file, reads it in blocks of 64 KB, whole or
 //! up to a random size, and picks the next. For the demo and the benchmarks; the load is closed, without think time.
+//!
+//! What is read in which order is fixed beforehand ([`Load::task`]), so that a simulation can run the same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use forebay_core::{DeviceCost, DeviceId};
+use forebay_core::DeviceId;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -45,26 +47,41 @@ pub struct Load {
 }
 
 impl Load {
+    /// What the handlers do, in the order in which they take it, without end: which of the files, and how many bytes from its
+    /// beginning, the files having `size`.
+    pub fn task(&self, number: usize, order: &[usize], size: u64) -> (usize, u64) {
+        let bytes = match self.portion {
+            Portion::Whole => size,
+            Portion::Random => {
+                let mut random = SmallRng::seed_from_u64(self.seed ^ (number as u64 + 1) << 32);
+                random.random_range(READ.min(size)..=size)
+            }
+        };
+        (order[number % order.len()], bytes)
+    }
+
+    /// In which order files are read, by their places in `files`; then again.
+    pub fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.files.len()).collect();
+        order.shuffle(&mut SmallRng::seed_from_u64(self.seed));
+        order
+    }
+
     /// Runs it; returns the rate at which handlers got bytes, in 10^6 bytes a second.
     pub fn run(&self, engine: &Arc<Engine>, source: &Arc<dyn Source>, device: DeviceId) -> Result<f64> {
-        let mut random = SmallRng::seed_from_u64(self.seed);
-        let mut files = self.files.clone();
-        files.shuffle(&mut random);
+        let order = self.order();
         let (next, bytes, over) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let handlers: Vec<_> = (0..self.handlers)
                 .map(|handler| {
-                    let mut random = SmallRng::seed_from_u64(self.seed ^ u64::from(handler + 1) << 32);
-                    let (files, next, bytes, over) = (&files, &next, &bytes, &over);
+                    let (order, next, bytes, over) = (&order, &next, &bytes, &over);
                     scope.spawn(move || -> Result<()> {
                         let mut buffer = vec![0; READ as usize];
                         while !over.load(Ordering::Relaxed) {
-                            let path = &files[next.fetch_add(1, Ordering::Relaxed) % files.len()];
+                            let number = next.fetch_add(1, Ordering::Relaxed);
+                            let path = &self.files[order[number % order.len()]];
                             let file = engine.open(source.open(path)?, device);
-                            let end = match self.portion {
-                                Portion::Whole => file.size(),
-                                Portion::Random => random.random_range(READ.min(file.size())..=file.size()),
-                            };
+                            let (_, end) = self.task(number, order, file.size());
                             let mut offset = 0;
                             while offset < end && !over.load(Ordering::Relaxed) {
                                 let wanted = READ.min(end - offset) as usize;
@@ -98,25 +115,6 @@ impl Load {
     }
 }
 
-/// What an offline optimum reads in 10^6 bytes a second, if it fetches requests of `bytes` each in one piece: S / (S/R + C)
-/// (CP §3.2), with the mean transfer rate and the mean switch cost of two independent places.
-pub fn optimum(cost: &DeviceCost, bytes: f64) -> f64 {
-    let switch = cost.switch_cost(cost.mean_distance()) as f64 / 1e9;
-    bytes / (bytes / mean_rate(cost) + switch) / 1e6
-}
-
-/// The transfer rate of a device, averaged over its places, in bytes a second.
-fn mean_rate(cost: &DeviceCost) -> f64 {
-    let capacity = cost.capacity.max(1);
-    let ends = cost.zones.iter().skip(1).map(|zone| zone.0).chain([capacity]);
-    let weighted = cost.zones.iter().zip(ends).map(|(&(from, rate), to)| {
-        let share = to.min(capacity).saturating_sub(from) as f64 / capacity as f64;
-        share * rate as f64
-    });
-    let sum: f64 = weighted.sum();
-    if sum > 0.0 { sum } else { cost.transfer_rate(0) as f64 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,9 +123,9 @@ mod tests {
     #[test]
     fn the_papers_optima() {
         let ibm = forebay_device::device("ibm-10k").unwrap().build(0).unwrap().cost();
-        let whole = optimum(&ibm, 4.0 * 1024.0 * 1024.0);
+        let whole = ibm.optimum(4.0 * 1024.0 * 1024.0);
         assert!((whole - 45.3).abs() < 0.6, "{whole}");
-        let random = optimum(&ibm, (4.0 * 1024.0 + 64.0) / 2.0 * 1024.0);
+        let random = ibm.optimum((4.0 * 1024.0 + 64.0) / 2.0 * 1024.0);
         assert!((random - 40.5).abs() < 0.6, "{random}");
     }
 }

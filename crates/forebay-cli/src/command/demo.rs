@@ -9,7 +9,7 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::handlers::{Load, Portion, optimum};
+use forebay_live::handlers::{Load, Portion};
 use forebay_live::source::Source;
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::paced::PacedSource;
@@ -96,7 +96,7 @@ fn run_one(folder: &Path, policy: &str, load: &Load) -> Result<Record, Failure> 
     let config = Config { memory: MEMORY, policy: policy_of(policy)?, record: None };
     let engine = Engine::start(config, vec![cost.clone()]).map_err(Failure::run)?;
     let throughput_mb_s = load.run(&engine, &source, DeviceId(0)).map_err(Failure::run)?;
-    let optimum_mb_s = optimum(&cost, load.mean_request(FILE_BYTES));
+    let optimum_mb_s = cost.optimum(load.mean_request(FILE_BYTES));
     Ok(Record { policy: policy.to_owned(), handlers: load.handlers, throughput_mb_s, optimum_mb_s })
 }
 

@@ -2,11 +2,16 @@
 
 use forebay_core::index::Hashed;
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
-    Instant, IoId, Policy, ReadId,
+    Action, Actions, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
+    IoId, Policy, ReadId,
 };
+use forebay_device::Network;
+use forebay_device::attached::COMMAND;
 
+use super::error::Error;
+use super::setup::Setup;
 use super::simulation::Record;
+use super::storage::network;
 
 /// A stretch of a file that somebody wants.
 #[derive(Clone, Copy, Debug)]
@@ -44,18 +49,11 @@ pub(super) struct Level {
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
-    short_cut: bool,
 }
 
 impl Level {
     /// An empty cache of `frames` blocks.
-    pub(super) fn new(
-        policy: Policy,
-        frames: u32,
-        block_bytes: u32,
-        devices: Vec<DeviceCost>,
-        recorded: bool,
-    ) -> Level {
+    pub(super) fn new(policy: Policy, frames: u32, block_bytes: u32, devices: Vec<DeviceCost>) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
@@ -65,10 +63,7 @@ impl Level {
             prefetch: policy.prefetch,
             reclaim: Default::default(),
         };
-        let mut core = policy.build::<Hashed>(setup);
-        if recorded {
-            core.no_short_cut();
-        }
+        let core = policy.build::<Hashed>(setup);
         Level {
             policy,
             frames,
@@ -82,7 +77,6 @@ impl Level {
             longest: u64::from(core.max_read()) * u64::from(block_bytes),
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
-            short_cut: !recorded,
             core,
         }
     }
@@ -96,18 +90,6 @@ impl Level {
     pub(super) fn tell_now(&mut self, at: Instant, kind: EventKind) {
         self.tell(at, kind);
         self.urgent = true;
-    }
-
-    /// Whether a want lies within one block, so that it can be a [`hit`](Self::hit).
-    pub(super) fn may_hit(&self, want: &Want) -> bool {
-        self.short_cut && want.offset >> self.block_shift == (want.end - 1) >> self.block_shift
-    }
-
-    /// Whether a want within one block is a hit whose reference tells nobody anything new: then it is answered. What the core
-    /// is to be told must have been [handled](Self::handle).
-    pub(super) fn hit(&mut self, want: &Want) -> bool {
-        let block = (want.offset >> self.block_shift) as u32;
-        self.core.hit(BlockKey::new(want.file, block), want.device).is_some()
     }
 
     /// Reads the next part of a want: as much as the core takes at a time.
@@ -214,4 +196,30 @@ impl Level {
     pub(super) fn device_counters(&self) -> impl Iterator<Item = Counters> {
         self.core.devices().iter().map(|device| device.counters)
     }
+}
+
+/// The caches, and the networks between them. What a level believes of the devices is what the one below it does, the messages
+/// added.
+pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<Level>, Vec<Option<Network>>), Error> {
+    let (mut levels, mut links) = (Vec::new(), Vec::new());
+    for (number, level) in setup.levels.iter().enumerate().rev() {
+        if number + 1 < setup.levels.len() {
+            let link = level.link.as_ref().map(|link| network(link, 2)).transpose()?;
+            if let Some(link) = &link {
+                costs.iter_mut().for_each(|cost| add_messages(cost, link));
+            }
+            links.push(link);
+        }
+        levels.push(Level::new(level.policy, setup.frames(number)?, setup.block_bytes, costs.clone()));
+    }
+    levels.reverse();
+    links.reverse();
+    Ok((levels, links))
+}
+
+/// A switch costs two messages more; a stream comes at the rate of the slower one.
+fn add_messages(cost: &mut DeviceCost, link: &Network) {
+    let messages = link.alone(COMMAND).saturating_add(link.alone(1));
+    cost.seek.iter_mut().for_each(|point| point.1 = point.1.saturating_add(messages));
+    cost.zones.iter_mut().for_each(|zone| zone.1 = zone.1.min(link.rate()));
 }

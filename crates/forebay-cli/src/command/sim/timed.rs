@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
+use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, device};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
 use forebay_sim::untimed::Capacity;
@@ -55,7 +56,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
 }
 
 fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
-    let scheduler = setup.devices.first().map(|device| device.scheduler.clone()).unwrap_or_default();
+    let scheduler = setup.devices.first().map(|device| device.scheduler.to_string()).unwrap_or_default();
     Record { outcome, scheduler, block_bytes: setup.block_bytes, trace: super::name(sim) }
 }
 
@@ -67,8 +68,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
-    let below: Vec<Level> =
-        sim.time.level.iter().map(|level| Level { policy: level.policy, memory_bytes: bytes(level.memory) }).collect();
+    let below: Vec<Level> = sim.time.level.iter().map(|level| Level::new(level.policy, bytes(level.memory))).collect();
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
     let unsaid = [String::from("elevator")];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
@@ -76,13 +76,11 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
     for &policy in policies {
         for &size in &sizes {
             for scheduler in schedulers {
+                let scheduler: SchedulerKind = scheduler.parse().map_err(Failure::input)?;
                 for &handlers in &handlers {
-                    let of = |description: &Description| DeviceSetup {
-                        scheduler: scheduler.clone(),
-                        ..DeviceSetup::new(description.clone())
-                    };
-                    let levels =
-                        std::iter::once(Level { policy, memory_bytes: bytes(size) }).chain(below.iter().cloned());
+                    let of =
+                        |description: &Description| DeviceSetup { scheduler, ..DeviceSetup::new(description.clone()) };
+                    let levels = std::iter::once(Level::new(policy, bytes(size))).chain(below.iter().cloned());
                     setups.push(Setup {
                         levels: levels.collect(),
                         block_bytes,
