@@ -22,7 +22,7 @@ pub(crate) use device::Device;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
-pub(crate) use trace::Trace;
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo};
 
 use crate::config;
 use crate::failure::Failure;

@@ -46,7 +46,8 @@ pub struct Description {
     /// seek, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylinder_switch_ms: Option<f64>,
-    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write.
+    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write; below zero, if the times
+    /// above are of writes and reads take longer.
     #[serde(default)]
     pub write_settle_ms: f64,
     /// Megabytes (10⁶) a second between cache and host.
@@ -125,7 +126,7 @@ impl Disk {
             return Err("`rpm` must be 1 to 1,000,000, `bus_mb_s` 0.001 to 1,000,000");
         }
         let cylinder_switch_ms = d.cylinder_switch_ms.unwrap_or(0.0);
-        let times = [d.overhead_ms, d.head_switch_ms, cylinder_switch_ms, d.write_settle_ms];
+        let times = [d.overhead_ms, d.head_switch_ms, cylinder_switch_ms, d.write_settle_ms.abs()];
         if !times.iter().all(|ms| (0.0..=LONGEST_MS).contains(ms)) {
             return Err("times must be 0 to 1,000,000 ms");
         }
@@ -200,7 +201,7 @@ impl Disk {
         self.sweep = self.arm.advance(before, before.limit, until);
         if self.sweep.sector < self.least {
             self.sweep = self.arm.advance(self.sweep, self.least, f64::INFINITY);
-            self.busy = self.busy.max(self.sweep.at);
+            self.busy = self.busy.max(self.sweep.done);
         }
         self.segments.grow(before.sector, self.sweep.sector);
     }

@@ -59,7 +59,7 @@ impl Disk {
         } else if limit > run.high {
             // The segment was full and has room again: the head waits for the next sector to come round.
             let at = self.land(now, run.high).begin;
-            self.sweep = Sweep { sector: run.high, at, limit, write: false };
+            self.sweep = Sweep { sector: run.high, at, done: at, limit, write: false };
         }
     }
 
@@ -107,13 +107,13 @@ impl Disk {
 
     /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns when it is at `end`.
     fn take(&mut self, begin: f64, from: u64, end: u64, limit: u64) -> f64 {
-        let sweep = Sweep { sector: from, at: begin, limit: end, write: false };
+        let sweep = Sweep { sector: from, at: begin, done: begin, limit: end, write: false };
         self.sweep = self.arm.advance(sweep, end, f64::INFINITY);
         self.segments.grow(from, end);
         let low = self.segments.ending(end).map_or(from, |run| run.low);
         self.sweep.limit = self.read_limit(end, low).max(limit);
         self.least = (end + sectors(self.cache.least_read_ahead_kib)).min(self.sweep.limit);
-        self.sweep.at
+        self.sweep.done
     }
 
     /// How far the head reads on after a request that ended at `end`, in a run that begins at `low`.

@@ -71,8 +71,9 @@ impl Disk {
     }
 
     fn put(&mut self, begin: f64, first: u64, end: u64) -> f64 {
-        self.sweep = self.arm.advance(Sweep { sector: first, at: begin, limit: end, write: true }, end, f64::INFINITY);
-        self.sweep.at
+        let sweep = Sweep { sector: first, at: begin, done: begin, limit: end, write: true };
+        self.sweep = self.arm.advance(sweep, end, f64::INFINITY);
+        self.sweep.done
     }
 
     /// What is on board after the write.

@@ -32,9 +32,9 @@ pub(super) fn describe(files: &mut Files<'_>, sections: Vec<Section>) -> Result<
         }
     };
     let file = files.origin.file_name().unwrap_or_default().to_string_lossy();
-    let given = section.block.name.trim_end_matches("_validate").replace(['_', ' '], "-").to_lowercase();
-    let name = if given.is_empty() { "imported".into() } else { given };
-    let about = format!("{} (imported from {file})", section.block.name.trim_end_matches("_validate"));
+    let given = section.block.name.trim_end_matches("_model").trim_end_matches("_validate");
+    let name = if given.is_empty() { "imported".into() } else { given.replace(['_', ' '], "-").to_lowercase() };
+    let about = format!("{given} (imported from {file})");
     let description = Description { name, about, model: ModelDescription::Disk(disk) };
     match description.build(0) {
         Ok(_) => Ok(description),
