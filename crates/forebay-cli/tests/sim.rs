@@ -174,6 +174,8 @@ fn slow_devices_arrays_levels_and_schedulers() {
     assert!(number(array, "throughput_mb_s") > number(plain, "throughput_mb_s"), "{array}");
     let levels = &sim(&["--device", "ibm-10k", "--level", "lru:256MiB"])[0];
     assert_eq!(levels["policy"], "linux+lru > none+lru");
+    let linked = &sim(&["--device", "ibm-10k", "--link", "latency_us=2000,gbit_s=1"])[0];
+    assert!(number(linked, "response_ms") > number(plain, "response_ms"), "messages take time: {linked}");
     let schedulers = sim(&["--device", "ibm-10k", "--scheduler", "none", "--scheduler", "anticipatory:wait_ms=5"]);
     assert_eq!(schedulers.len(), 2);
     assert_eq!(schedulers[0]["scheduler"], "none");

@@ -5,8 +5,13 @@ use forebay_core::{
     Action, Actions, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
     IoId, Policy, ReadId,
 };
+use forebay_device::Network;
+use forebay_device::attached::COMMAND;
 
+use super::error::Error;
+use super::setup::Setup;
 use super::simulation::Record;
+use super::storage::network;
 
 /// A stretch of a file that somebody wants.
 #[derive(Clone, Copy, Debug)]
@@ -191,4 +196,30 @@ impl Level {
     pub(super) fn device_counters(&self) -> impl Iterator<Item = Counters> {
         self.core.devices().iter().map(|device| device.counters)
     }
+}
+
+/// The caches, and the networks between them. What a level believes of the devices is what the one below it does, the messages
+/// added.
+pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<Level>, Vec<Option<Network>>), Error> {
+    let (mut levels, mut links) = (Vec::new(), Vec::new());
+    for (number, level) in setup.levels.iter().enumerate().rev() {
+        if number + 1 < setup.levels.len() {
+            let link = level.link.as_ref().map(|link| network(link, 2)).transpose()?;
+            if let Some(link) = &link {
+                costs.iter_mut().for_each(|cost| add_messages(cost, link));
+            }
+            links.push(link);
+        }
+        levels.push(Level::new(level.policy, setup.frames(number)?, setup.block_bytes, costs.clone()));
+    }
+    levels.reverse();
+    links.reverse();
+    Ok((levels, links))
+}
+
+/// A switch costs two messages more; a stream comes at the rate of the slower one.
+fn add_messages(cost: &mut DeviceCost, link: &Network) {
+    let messages = link.alone(COMMAND).saturating_add(link.alone(1));
+    cost.seek.iter_mut().for_each(|point| point.1 = point.1.saturating_add(messages));
+    cost.zones.iter_mut().for_each(|zone| zone.1 = zone.1.min(link.rate()));
 }

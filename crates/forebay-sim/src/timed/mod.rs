@@ -16,6 +16,7 @@
 
 mod agenda;
 mod error;
+mod files;
 mod histogram;
 mod level;
 mod outcome;

@@ -1,8 +1,9 @@
 //! What is simulated: levels, devices, the load.
 
 use forebay_core::Policy;
-use forebay_device::Description;
 use forebay_device::scheduler::SchedulerKind;
+use forebay_device::slowdown::Slowdown;
+use forebay_device::{Description, network};
 
 use super::error::Error;
 use super::placement::Placement;
@@ -16,7 +17,8 @@ pub struct Setup {
     pub block_bytes: u32,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
-    /// Bytes of a stripe: all devices are one array (RAID-0). `None`: each is a device of its own.
+    /// Bytes of a stripe: all devices are one array (RAID-0), each behind its own scheduler, and level 0 sees one device.
+    /// `None`: each is a device of its own.
     pub stripe: Option<u64>,
     /// Which files lie where.
     pub placement: Placement,
@@ -37,7 +39,7 @@ impl Setup {
     /// `handlers` without think time, CPU time and private memory.
     pub fn new(policy: Policy, memory_bytes: u64, device: Description, handlers: u32) -> Setup {
         Setup {
-            levels: vec![Level { policy, memory_bytes }],
+            levels: vec![Level::new(policy, memory_bytes)],
             block_bytes: 4096,
             devices: vec![DeviceSetup::new(device)],
             stripe: None,
@@ -72,9 +74,13 @@ impl Setup {
             }
             _ => {}
         }
-        let endless = |span: Option<Span>| matches!(span, Some(Span::Seconds(s)) if !(0.0..=1e9).contains(&s));
-        if endless(self.warm_up) || endless(self.limit) {
-            return wrong("warm-up and limit must be 0 to 10^9 seconds");
+        let possible = |span: Option<Span>| match span {
+            None => true,
+            Some(Span::Seconds(seconds)) => seconds > 0.0 && seconds <= 1e9,
+            Some(Span::Requests(requests)) => requests > 0,
+        };
+        if !possible(self.warm_up) || !possible(self.limit) {
+            return wrong("warm-up and limit must be positive, and at most 10^9 seconds");
         }
         Ok(())
     }
@@ -99,6 +105,18 @@ impl Setup {
     }
 }
 
+impl Setup {
+    /// The names of the devices, alike ones counted.
+    pub(super) fn device_names(&self) -> String {
+        let names: Vec<&str> = self.devices.iter().map(|device| device.description.name.as_str()).collect();
+        match names.as_slice() {
+            [name] => (*name).to_owned(),
+            [first, rest @ ..] if rest.iter().all(|name| name == first) => format!("{}x {first}", names.len()),
+            _ => names.join(","),
+        }
+    }
+}
+
 /// More frames a core does not number, its ghosts considered.
 const MOST_FRAMES: u32 = u32::MAX / 4;
 
@@ -109,6 +127,16 @@ pub struct Level {
     pub policy: Policy,
     /// Its memory in bytes: the frames of its blocks, bookkeeping apart. At level 0 handlers' private memory goes off.
     pub memory_bytes: u64,
+    /// The network between it and the level, or the devices, below: one endpoint above, and below one for the level, or one
+    /// for each device (SAC §4.1). It has as many endpoints as that, whatever the description says.
+    pub link: Option<network::Description>,
+}
+
+impl Level {
+    /// A cache right before what is below.
+    pub fn new(policy: Policy, memory_bytes: u64) -> Level {
+        Level { policy, memory_bytes, link: None }
+    }
 }
 
 /// A device and what stands before it.
@@ -118,12 +146,14 @@ pub struct DeviceSetup {
     pub description: Description,
     /// The scheduler before it.
     pub scheduler: SchedulerKind,
+    /// When it is slower than it should be (SAC §4.3).
+    pub slowdowns: Vec<Slowdown>,
 }
 
 impl DeviceSetup {
     /// A device behind an elevator.
     pub fn new(description: Description) -> DeviceSetup {
-        DeviceSetup { description, scheduler: SchedulerKind::default() }
+        DeviceSetup { description, scheduler: SchedulerKind::default(), slowdowns: Vec::new() }
     }
 }
 

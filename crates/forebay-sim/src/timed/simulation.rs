@@ -3,13 +3,15 @@
 use forebay_core::{
     Action, CALLED_OFF, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
 };
-use forebay_device::Request;
+use forebay_device::attached::COMMAND;
+use forebay_device::{Network, Request};
 
 use super::agenda::{Agenda, What};
 use super::error::Error;
-use super::level::{Level, Want};
+use super::files::{File, files};
+use super::level::{Level, Want, levels};
 use super::outcome::Outcome;
-use super::placement::{Place, Room};
+use super::placement::Place;
 use super::readers::{Next, Processors, Readers};
 use super::setup::{Load, Setup, Span, Writes};
 use super::storage::Storage;
@@ -44,29 +46,14 @@ const WRITE: u64 = 1 << 63;
 /// How many steps are taken between two looks at who looks on.
 const STEPS: u64 = 1 << 14;
 
-/// A file, as levels know it.
-#[derive(Clone, Copy)]
-struct File {
-    place: Place,
-    bytes: u64,
-    /// Whether the cores know it.
-    known: bool,
-    /// How many tasks have it open.
-    handles: u32,
-    /// The task that opened it last, plus one.
-    opener: u32,
-    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be another's who waited for
-    /// memory meanwhile.
-    handler: HandlerId,
-    context: ContextId,
-}
-
 struct Simulation<'a> {
     setup: &'a Setup,
     workload: &'a Workload,
     record: Option<&'a mut dyn Record>,
     agenda: Agenda,
     levels: Vec<Level>,
+    /// Between a level and the one below it; what is between the last one and the devices is the storage's.
+    links: Vec<Option<Network>>,
     storage: Storage,
     files: Vec<File>,
     readers: Readers,
@@ -90,11 +77,7 @@ impl<'a> Simulation<'a> {
         }
         let storage = Storage::new(setup)?;
         let readers = Readers::new(&setup.load, workload);
-        let mut levels = Vec::with_capacity(setup.levels.len());
-        for (number, level) in setup.levels.iter().enumerate() {
-            let frames = setup.frames(number)?;
-            levels.push(Level::new(level.policy, frames, setup.block_bytes, storage.costs()));
-        }
+        let (levels, links) = levels(setup, storage.costs())?;
         let files = files(setup, workload, &storage)?;
         let (processors, tally) = (Processors::new(&setup.load), Tally::default());
         let agenda = Agenda::default();
@@ -104,6 +87,7 @@ impl<'a> Simulation<'a> {
             record,
             agenda,
             levels,
+            links,
             storage,
             files,
             readers,
@@ -133,6 +117,9 @@ impl<'a> Simulation<'a> {
             }
         }
         debug_assert!(self.over || self.readers.are_done(), "somebody waits for nothing");
+        if !self.tally.has_begun(self.setup) {
+            return Err(Error::AllWarmUp);
+        }
         Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage))
     }
 
@@ -273,10 +260,13 @@ impl<'a> Simulation<'a> {
     /// What was wanted of a level is there.
     fn give(&mut self, level: usize, want: &Want) {
         let now = self.agenda.now();
-        match level.checked_sub(1) {
-            None => self.answered(want.asker),
-            Some(above) => self.agenda.put(now, What::Arrived(above as u8, want.asker)),
-        }
+        let Some(above) = level.checked_sub(1) else { return self.answered(want.asker) };
+        let wanted = self.levels[above].fetch(IoId(want.asker));
+        let at = match &mut self.links[above] {
+            Some(link) => link.send(now, 1, 0, wanted.end - wanted.offset),
+            None => now,
+        };
+        self.agenda.put(at, What::Arrived(above as u8, want.asker));
     }
 
     /// A reader has what it asked for.
@@ -378,7 +368,11 @@ impl<'a> Simulation<'a> {
         let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
         let want = Want { asker: io.0, handler, context, file: extent.file, device, offset, end };
         self.levels[level].begin_fetch(io, want);
-        self.below(level, io);
+        let now = self.agenda.now();
+        match self.links.get_mut(level) {
+            Some(Some(link)) => self.agenda.put(link.send(now, 0, 1, COMMAND), What::Below(level as u8, io.0)),
+            _ => self.below(level, io),
+        }
     }
 
     /// A fetch of a level has come to what is below: another level, or a device.
@@ -436,25 +430,4 @@ impl<'a> Simulation<'a> {
             self.agenda.put(at, What::Device(device));
         }
     }
-}
-
-/// The files of a workload, each at its place.
-fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Result<Vec<File>, Error> {
-    let block_bytes = setup.block_bytes;
-    let table = workload.file_table();
-    if let Some(file) = table.iter().find(|file| file.bytes.div_ceil(u64::from(block_bytes)) > u64::from(u32::MAX)) {
-        return Err(Error::FileTooLong { file: file.name, bytes: file.bytes, block_bytes });
-    }
-    let rooms: Vec<Room<'_>> = storage.rooms().map(|(name, capacity)| Room { name, capacity }).collect();
-    let places = setup.placement.place(table, &rooms, u64::from(block_bytes), setup.seed)?;
-    let file = |(place, bytes)| File {
-        place,
-        bytes,
-        known: false,
-        handles: 0,
-        opener: 0,
-        handler: HandlerId(0),
-        context: ContextId(0),
-    };
-    Ok(places.into_iter().zip(table.iter().map(|file| file.bytes)).map(file).collect())
 }

@@ -1,12 +1,15 @@
 //! The devices: queues of models, and what went through them.
 
+use std::sync::{Arc, Mutex};
+
 use forebay_core::{DeviceCost, Instant};
-use forebay_device::{DeviceQueue, Queue, Request};
+use forebay_device::slowdown::Slowed;
+use forebay_device::{Array, Attached, DeviceQueue, Network, Queue, Request, network};
 
 use super::error::Error;
 use super::histogram::Sizes;
 use super::outcome::DeviceFigures;
-use super::setup::Setup;
+use super::setup::{DeviceSetup, Setup};
 
 /// All devices.
 pub(super) struct Storage {
@@ -27,18 +30,28 @@ struct Device {
 impl Storage {
     /// The devices of a setup, new.
     pub(super) fn new(setup: &Setup) -> Result<Storage, Error> {
-        let build = |(number, device): (usize, &super::DeviceSetup)| -> Result<Device, Error> {
-            let model = device.description.build(setup.seed.wrapping_add(number as u64))?;
-            let (cost, capacity) = (model.cost(), model.capacity());
-            let queue = Box::new(DeviceQueue::new(model, device.scheduler.build()));
-            let figures = DeviceFigures { device: device.description.name.clone(), ..DeviceFigures::default() };
-            Ok(Device { queue, cost, capacity, figures, look: None })
+        let link = setup.levels.last().and_then(|level| level.link.as_ref());
+        let network = link.map(|link| network(link, 1 + setup.devices.len() as u32)).transpose()?;
+        let network = network.map(|network| Arc::new(Mutex::new(network)));
+        let mut queues = Vec::with_capacity(setup.devices.len());
+        for (number, device) in (0u32..).zip(&setup.devices) {
+            let queue = device.queue(setup.seed.wrapping_add(u64::from(number)))?;
+            queues.push(match &network {
+                None => queue,
+                Some(network) => Box::new(Attached::new(queue, Arc::clone(network), 0, 1 + number)),
+            });
+        }
+        let devices = if let Some(stripe) = setup.stripe {
+            let array = Array::new(queues, stripe).map_err(|reason| Error::Setup(reason.to_owned()))?;
+            vec![Device::new(setup.device_names(), Box::new(array))]
+        } else {
+            let names = setup.devices.iter().map(|device| device.description.name.clone());
+            names.zip(queues).map(|(name, queue)| Device::new(name, queue)).collect()
         };
-        let devices = setup.devices.iter().enumerate().map(build).collect::<Result<_, _>>()?;
         Ok(Storage { devices, sizes: Sizes::default() })
     }
 
-    /// What policies should believe of them.
+    /// What the last level should believe of them.
     pub(super) fn costs(&self) -> Vec<DeviceCost> {
         self.devices.iter().map(|device| device.cost.clone()).collect()
     }
@@ -106,7 +119,36 @@ impl Storage {
     }
 }
 
+impl DeviceSetup {
+    /// The device, new, what is random in it fixed by `seed`.
+    fn queue(&self, seed: u64) -> Result<Box<dyn Queue>, Error> {
+        if self.slowdowns.is_empty() {
+            return Ok(self.description.queue(seed, &self.scheduler)?);
+        }
+        let slowed = Slowed::new(self.description.build(seed)?, &self.slowdowns);
+        let model = slowed.map_err(|error| Error::Setup(error.to_string()))?;
+        Ok(Box::new(DeviceQueue::new(Box::new(model), self.scheduler.build())))
+    }
+}
+
+/// A network with so many endpoints.
+pub(super) fn network(link: &network::Description, endpoints: u32) -> Result<Network, Error> {
+    let description = network::Description { endpoints, ..*link };
+    Network::new(&description).map_err(|reason| Error::Setup(format!("network: {reason}")))
+}
+
 impl Device {
+    fn new(name: String, queue: Box<dyn Queue>) -> Device {
+        let (cost, capacity) = (queue.cost(), queue.capacity());
+        Device {
+            queue,
+            cost,
+            capacity,
+            figures: DeviceFigures { device: name, ..DeviceFigures::default() },
+            look: None,
+        }
+    }
+
     fn news(&mut self) -> Option<Instant> {
         let next = self.queue.next_completion()?;
         if self.look == Some(next) {

@@ -36,6 +36,11 @@ impl Tally {
         self.before + self.requests
     }
 
+    /// Whether what was counted before the warm-up's end is left out, if there is to be a warm-up.
+    pub(super) fn has_begun(&self, setup: &Setup) -> bool {
+        setup.warm_up.is_none() || !self.levels.is_empty()
+    }
+
     /// From here on it counts.
     pub(super) fn warmed_up(&mut self, now: Instant, levels: &[Level], storage: &mut Storage) {
         self.before += self.requests;
@@ -67,7 +72,7 @@ impl Tally {
         let ms = |share| self.responses.quantile(share) / 1e6;
         Outcome {
             policy: levels_now.iter().map(|level| level.policy.as_str()).collect::<Vec<_>>().join(" > "),
-            device: device_names(setup),
+            device: setup.device_names(),
             handlers: setup.load.handlers(),
             capacity_blocks: levels_now[0].capacity_blocks,
             requests: self.requests,
@@ -125,15 +130,5 @@ fn difference(now: Counters, before: Counters) -> Counters {
         fetched: now.fetched - before.fetched,
         fetches: now.fetches - before.fetches,
         failures: now.failures - before.failures,
-    }
-}
-
-/// The names of the devices, alike ones counted.
-fn device_names(setup: &Setup) -> String {
-    let names: Vec<&str> = setup.devices.iter().map(|device| device.description.name.as_str()).collect();
-    match names.as_slice() {
-        [name] => (*name).to_owned(),
-        [first, rest @ ..] if rest.iter().all(|name| name == first) => format!("{}x {first}", names.len()),
-        _ => names.join(","),
     }
 }

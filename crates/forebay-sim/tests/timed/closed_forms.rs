@@ -1,8 +1,10 @@
 //! What can be computed by hand.
 
 use forebay_core::Instant;
+use forebay_device::network;
 use forebay_device::random::Random;
-use forebay_sim::timed::{Error, Load, Span, Workload, Writes, run};
+use forebay_device::slowdown::Slowdown;
+use forebay_sim::timed::{Error, Load, Span, Spread, Workload, Writes, run};
 use forebay_sim::{Unwatched, Watch};
 use forebay_trace::{Operation, Request};
 
@@ -90,7 +92,7 @@ fn poisson_arrivals_wait_as_long_as_the_formula_says() {
     for load in [0.3, 0.6, 0.8] {
         let mut random = Random::new(7);
         let mut at = 0.0;
-        let requests = (0..200_000u64).map(|i| {
+        let requests = (0..100_000u64).map(|i| {
             at -= random.unit().ln() * 3e6 / load;
             // Every one is a miss, and none goes on with another.
             Request {
@@ -122,6 +124,81 @@ fn a_hit_at_the_level_below_costs_nothing() {
     assert_eq!((got.seconds, got.hits, got.misses), (0.192, 0, 2048));
     assert_eq!((got.levels[1].counters.hits, got.levels[1].counters.misses), (1024, 1024));
     assert_eq!((got.policy.as_str(), got.device_bytes), ("none+lru > none+lru", 4 << 20));
+}
+
+/// L = 100 µs, o = 10 µs, 1 Gbit/s: a message of k bytes takes 120 µs and 8 ns for each byte but the first. Every read is two
+/// messages: 64 bytes, then 64 KiB.
+const NETWORK: network::Description =
+    network::Description { latency_us: 100.0, overhead_us: 10.0, gap_us: 0.0, gbit_s: 1.0, endpoints: 1 };
+const MESSAGES: f64 = (2.0 * 120_000.0 + 8.0 * (63.0 + 65_535.0)) / 1e9;
+
+/// A hit behind a network costs the two messages alone; a miss, the device too.
+#[test]
+fn messages_between_levels_take_the_networks_time() {
+    let twice = workload(sequential(1, 1, 64, 0).chain(sequential(1, 2, 64, 0)).collect());
+    let mut setup = setup("none", flat(2.0, 1), 1);
+    setup.levels.push(setup.levels[0].clone());
+    setup.levels[0].memory_bytes = 2 << 20;
+    setup.levels[0].link = Some(NETWORK);
+    let got = outcome(&setup, &twice);
+    assert!(near(got.seconds, 0.192 + 128.0 * MESSAGES, 1e-9), "{}", got.seconds);
+    assert!(near(got.p50_ms, MESSAGES * 1e3, 0.008), "{}", got.p50_ms);
+}
+
+/// SAC §4.1: "the sum of network transit time plus the remote disk service time".
+#[test]
+fn devices_may_be_at_the_other_end_of_a_network() {
+    let both = workload(sequential(1, 1, 16, 0).chain(sequential(2, 2, 16, 0)).collect());
+    let mut setup = setup("none", flat(2.0, 1), 1);
+    setup.levels[0].link = Some(NETWORK);
+    let got = outcome(&setup, &both);
+    assert!(near(got.seconds, 32.0 * (0.003 + MESSAGES), 1e-9), "{}", got.seconds);
+    setup.devices.push(setup.devices[0].clone());
+    setup.load = Load::closed(2);
+    let got = outcome(&setup, &both);
+    let alone = 16.0 * (0.003 + MESSAGES);
+    assert!(got.seconds > alone && got.seconds < 1.2 * alone, "two devices share the line to the one who asks");
+}
+
+/// RAID-0 of n: a request over all of them transfers n times as fast, and so does prefetching, which knows it.
+#[test]
+fn an_array_of_n_transfers_n_times_as_fast() {
+    let long: Vec<Request> = (0..16).map(|i| Request { offset: i << 20, len: 1 << 20, ..Request::default() }).collect();
+    let reads = workload(long);
+    for (devices, latency) in [(1, 0.0), (2, 0.0), (4, 0.0), (4, 2.0)] {
+        let mut setup = setup("none", flat(latency, 1), 1);
+        setup.devices = vec![setup.devices[0].clone(); devices];
+        setup.stripe = Some(65536);
+        let got = outcome(&setup, &reads);
+        // (The last block of a read of 1 MiB that begins at a block is not cut off.)
+        let wanted = 16.0 * (latency + 16.0 / devices as f64) / 1e3;
+        assert!(near(got.seconds, wanted, 1e-6), "{devices}: {}", got.seconds);
+        assert_eq!((got.devices.len(), got.device_requests), (1, 16));
+    }
+}
+
+/// SAC §4.3: from the 24th millisecond on everything takes twice as long.
+#[test]
+fn a_slow_device_is_slow_from_its_moment_on() {
+    let reads = workload(sequential(1, 1, 16, 0).collect());
+    let mut setup = setup("none", flat(2.0, 1), 1);
+    setup.devices[0].slowdowns = vec!["24ms:2".parse().expect("a slowdown")];
+    assert_eq!(outcome(&setup, &reads).seconds, 0.072, "8 reads of 3 ms, 8 of 6");
+}
+
+/// CP §3.2, Fig. 4: one handler that thinks shortly between two reads, beside another; anticipation spares the switches.
+#[test]
+fn anticipation_knows_who_reads() {
+    let reads = workload((1..=2).flat_map(|file| sequential(file, file as u32, 64, 0)).collect());
+    let seconds = |scheduler: &str| {
+        let mut setup = setup("none", forebay_device::device("ibm-10k").expect("it is shipped"), 2);
+        setup.placement.spread = Spread::Known([(1, 0), (2, 20 << 30)].into());
+        setup.devices[0].scheduler = scheduler.parse().expect("a scheduler");
+        setup.load = Load::Closed { handlers: 2, think_ns: Some(500_000), cpu_ns: 0, processors: 1, private_bytes: 0 };
+        outcome(&setup, &reads).seconds
+    };
+    let (elevator, anticipatory) = (seconds("elevator"), seconds("anticipatory"));
+    assert!(anticipatory < 0.7 * elevator, "{anticipatory} and {elevator} s");
 }
 
 /// Reads longer than the core takes are read part by part, as the live engine does.
@@ -189,6 +266,12 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     refused(&|s| s.load = Load::Open { speed: f64::NAN }, &reads);
     refused(&|s| s.load = Load::Open { speed: 1.0 }, &reads);
     refused(&|s| s.limit = Some(Span::Seconds(-1.0)), &reads);
+    refused(&|s| s.limit = Some(Span::Requests(0)), &reads);
+    refused(&|s| s.warm_up = Some(Span::Seconds(10.0)), &reads);
+    refused(&|s| s.warm_up = Some(Span::Requests(5)), &reads);
+    refused(&|s| s.stripe = Some(0), &reads);
+    refused(&|s| s.levels[0].link = Some(network::Description { gbit_s: 0.0, ..NETWORK }), &reads);
+    refused(&|s| s.devices[0].slowdowns = vec![Slowdown { at_s: 0.0, until_s: None, factor: -1.0 }], &reads);
     refused(&|_| {}, &workload(vec![Request { offset: u64::MAX - 5, len: 5, ..Request::default() }]));
     refused(&|_| {}, &workload(vec![Request { offset: 1 << 40, len: 5, ..Request::default() }]));
 }

@@ -11,7 +11,16 @@ pub(crate) const READ: u32 = 64 << 10;
 
 /// A drive on which 64 KiB take `latency_ms` and a millisecond more.
 pub(crate) fn flat(latency_ms: f64, channels: u32) -> Description {
-    let ssd = ssd::Description { capacity_gb: 1000.0, latency_ms, rate_mb_s: 65.536, channels, total_mb_s: None };
+    let ssd = ssd::Description {
+        capacity_gb: 1000.0,
+        latency_ms,
+        p99_ms: None,
+        rate_mb_s: 65.536,
+        channels,
+        total_mb_s: None,
+        page_kib: None,
+        write: None,
+    };
     Description { name: "flat".into(), about: String::new(), model: ModelDescription::Ssd(ssd) }
 }
 

@@ -1,0 +1,47 @@
+//! The files of a simulation: where they lie, who has them open.
+
+use forebay_core::{ContextId, HandlerId};
+
+use super::error::Error;
+use super::placement::{Place, Room};
+use super::setup::Setup;
+use super::storage::Storage;
+use super::workload::Workload;
+
+/// A file, as levels know it.
+#[derive(Clone, Copy)]
+pub(super) struct File {
+    pub(super) place: Place,
+    pub(super) bytes: u64,
+    /// Whether the cores know it.
+    pub(super) known: bool,
+    /// How many tasks have it open.
+    pub(super) handles: u32,
+    /// The task that opened it last, plus one.
+    pub(super) opener: u32,
+    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be another's who waited for
+    /// memory meanwhile.
+    pub(super) handler: HandlerId,
+    pub(super) context: ContextId,
+}
+
+/// The files of a workload, each at its place.
+pub(super) fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Result<Vec<File>, Error> {
+    let block_bytes = setup.block_bytes;
+    let table = workload.file_table();
+    if let Some(file) = table.iter().find(|file| file.bytes.div_ceil(u64::from(block_bytes)) > u64::from(u32::MAX)) {
+        return Err(Error::FileTooLong { file: file.name, bytes: file.bytes, block_bytes });
+    }
+    let rooms: Vec<Room<'_>> = storage.rooms().map(|(name, capacity)| Room { name, capacity }).collect();
+    let places = setup.placement.place(table, &rooms, u64::from(block_bytes), setup.seed)?;
+    let file = |(place, bytes)| File {
+        place,
+        bytes,
+        known: false,
+        handles: 0,
+        opener: 0,
+        handler: HandlerId(0),
+        context: ContextId(0),
+    };
+    Ok(places.into_iter().zip(table.iter().map(|file| file.bytes)).map(file).collect())
+}
