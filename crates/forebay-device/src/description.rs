@@ -78,6 +78,8 @@ pub struct Description {
 }
 
 /// The mechanics that there are.
+// One is read now and then, and never many at a time.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelDescription {

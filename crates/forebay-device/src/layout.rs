@@ -193,7 +193,8 @@ impl Plan {
 
     /// Notes the slips, each a run of `grain` places.
     fn slip(&mut self, zone: &Zone, grain: u64, whole: u64) {
-        let mut bad: Vec<u64> = zone.slips.iter().map(|&slip| slip.into()).filter(|slip| slip * grain < whole).collect();
+        let mut bad: Vec<u64> =
+            zone.slips.iter().map(|&slip| slip.into()).filter(|slip| slip * grain < whole).collect();
         bad.sort_unstable();
         bad.dedup();
         let (mut unit, mut before) = (0, 0);

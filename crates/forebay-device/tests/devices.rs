@@ -99,12 +99,20 @@ proptest! {
             "[model.ssd]\ncapacity_gb = {:?}\nlatency_ms = {:?}\nrate_mb_s = {:?}\nchannels = {heads}\ntotal_mb_s = {:?}\n",
             n[0], n[1], n[2], n[3],
         );
+        let writes = format!(
+            "{flash}p99_ms = {:?}\npage_kib = {}\n[model.ssd.write]\nlatency_ms = {:?}\nrate_mb_s = {:?}\ntotal_mb_s = {:?}\n",
+            n[4], heads % 64, n[5], n[6], n[7],
+        );
+        let slowed = format!(
+            "[model.slowed]\ndevice = 'ibm-10k'\nslowdowns = [{{ at_s = {:?}, until_s = {:?}, factor = {:?} }}]\n",
+            n[0], n[1], n[2],
+        );
         let store = format!(
             "[model.object-store]\nrate_mb_s = {:?}\nconnections = {heads}\n[model.object-store.first_byte]\n\
              median_ms = {:?}\np99_ms = {:?}\n",
             n[0], n[1], n[2],
         );
-        for model in [disk(heads), disk(heads % 8), flash, store] {
+        for model in [disk(heads), disk(heads % 8), flash, writes, slowed, store] {
             let text = format!("name = \"x\"\nabout = \"\"\n{model}");
             let Ok(description) = Description::parse(&text, "any") else { continue };
             let mut model = description.build(1).unwrap();
@@ -117,6 +125,39 @@ proptest! {
                 now = model.serve(begin, Request::read(start, len % (8 << 20)));
                 prop_assert!(now >= begin);
             }
+        }
+    }
+
+    /// The same of devices that are made of devices: refused, or everything comes to its end.
+    #[test]
+    fn any_composition_is_refused_or_served(
+        n in proptest::collection::vec(number(), 4),
+        (members, stripe, endpoints) in (0usize..5, any::<u64>(), any::<u32>()),
+        requests in proptest::collection::vec((any::<u64>(), any::<u64>(), 0u64..1_000_000), 1..10),
+        scheduler in prop_oneof![Just("none"), Just("elevator"), Just("anticipatory"), Just("deadline")],
+    ) {
+        let names = ["ssd", "ibm-10k", "object-store", "ssd"][..members.min(4)].to_vec();
+        let array = format!("[model.array]\nmembers = {names:?}\nstripe_kib = {}\n", stripe >> 1 >> (stripe % 64));
+        let attached = format!(
+            "[model.attached]\ndevice = 'ssd'\nnetwork = {{ latency_us = {:?}, overhead_us = {:?}, gap_us = {:?}, gbit_s = {:?}, endpoints = {} }}\n",
+            n[0], n[1], n[2], n[3], endpoints % 100,
+        );
+        for model in [array, attached] {
+            let text = format!("name = \"x\"\nabout = \"\"\n{model}");
+            let Ok(description) = Description::parse(&text, "any") else { continue };
+            let mut queue = description.queue(1, &scheduler.parse().unwrap()).unwrap();
+            let cost = queue.cost();
+            cost.competitive_depth(cost.mean_distance(), cost.capacity / 2);
+            let mut at = Instant(0);
+            for (id, &(start, len, gap)) in requests.iter().enumerate() {
+                at = at.plus(gap);
+                queue.submit(at, id as u64, Request::read(start, len % (8 << 20)));
+            }
+            let mut served = 0;
+            while let Some(at) = queue.next_completion() {
+                served += usize::from(queue.complete(at).is_some());
+            }
+            prop_assert_eq!(served, requests.len());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in little memory.
 
 mod columns;
+mod contents;
 mod error;
 mod format;
 pub mod generate;
@@ -16,6 +17,7 @@ mod source;
 mod write;
 
 pub use columns::{Columns, UnknownColumns};
+pub use contents::contents;
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
