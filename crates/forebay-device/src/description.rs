@@ -11,8 +11,13 @@ use crate::ssd::Ssd;
 use crate::{Model, disk, object_store, ssd};
 
 /// The files that are shipped.
-const SHIPPED: [&str; 4] = [
+const SHIPPED: [&str; 9] = [
+    include_str!("../devices/barracuda.toml"),
+    include_str!("../devices/cheetah-9lp.toml"),
+    include_str!("../devices/hp-c3323a.toml"),
     include_str!("../devices/ibm-10k.toml"),
+    include_str!("../devices/ibm-18es.toml"),
+    include_str!("../devices/ibm-9lzx.toml"),
     include_str!("../devices/object-store.toml"),
     include_str!("../devices/seagate-10k.toml"),
     include_str!("../devices/ssd.toml"),
@@ -68,6 +73,8 @@ pub struct Description {
 }
 
 /// The mechanics that there are.
+// One is read now and then, and never many at a time.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelDescription {
@@ -105,8 +112,12 @@ pub fn devices() -> Vec<Description> {
     SHIPPED.into_iter().map(parse).collect()
 }
 
-/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`.
+/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A disk's name may end in `@` and
+/// years: the same disk, so much older ([`Description::aged`]).
 pub fn device(name: &str) -> Result<Description, Error> {
+    if let Some((young, years)) = disk::split_age(name)? {
+        return device(young)?.aged(years);
+    }
     if name.ends_with(".toml") {
         let path = Path::new(name);
         let read = |source| Error::Read { path: path.to_owned(), source };
