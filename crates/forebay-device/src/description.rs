@@ -21,8 +21,13 @@ use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
-const SHIPPED: [&str; 4] = [
+const SHIPPED: [&str; 9] = [
+    include_str!("../devices/barracuda.toml"),
+    include_str!("../devices/cheetah-9lp.toml"),
+    include_str!("../devices/hp-c3323a.toml"),
     include_str!("../devices/ibm-10k.toml"),
+    include_str!("../devices/ibm-18es.toml"),
+    include_str!("../devices/ibm-9lzx.toml"),
     include_str!("../devices/object-store.toml"),
     include_str!("../devices/seagate-10k.toml"),
     include_str!("../devices/ssd.toml"),
@@ -202,7 +207,8 @@ pub fn devices() -> Vec<Description> {
     SHIPPED.into_iter().map(parse).collect()
 }
 
-/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`.
+/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A disk's name may end in `@` and
+/// years: the same disk, so much older ([`Description::aged`]).
 pub fn device(name: &str) -> Result<Description, Error> {
     let description = load(name)?;
     description.queue(0, &SchedulerKind::None)?;
@@ -211,6 +217,9 @@ pub fn device(name: &str) -> Result<Description, Error> {
 
 /// A device that may still be impossible.
 fn load(name: &str) -> Result<Description, Error> {
+    if let Some((young, years)) = disk::split_age(name)? {
+        return load(young)?.aged(years);
+    }
     if name.ends_with(".toml") {
         let path = Path::new(name);
         let read = |source| Error::Read { path: path.to_owned(), source };

@@ -28,6 +28,8 @@ mod age;
 mod read;
 mod write;
 
+pub(crate) use age::split_age;
+
 /// A disk as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
