@@ -33,7 +33,7 @@ pub(crate) struct Sim {
     #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<Capacity>,
 
-    /// Whole miss-ratio curves of these policies: LRU's in one pass, others size by size
+    /// Whole miss-ratio curves of these policies, as in opt,lru: LRU's in one pass, others size by size
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
     pub(crate) curve: Vec<Algorithm>,
 
@@ -48,10 +48,11 @@ pub(crate) struct Sim {
 
     /// How many sizes a curve is drawn for, unless --memory gives them
     #[arg(long, value_name = "COUNT", default_value = "50", value_parser = value_parser!(u32).range(2..=100_000))]
+    #[arg(requires = "curve")]
     pub(crate) points: u32,
 
-    /// Leave out the optimum, which is listed first otherwise
-    #[arg(long)]
+    /// Leave out the optimum, which is listed first otherwise, but for curves, where it is one of the policies
+    #[arg(long, conflicts_with_all = ["curve", "device"])]
     pub(crate) no_opt: bool,
 
     /// The block that ranges are split into; the trace's own unless said, with time 4KiB
@@ -70,7 +71,7 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Fixes whatever is random: places of files, devices
+    /// Fixes whatever is random: synthetic traces, places of files, devices
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
@@ -105,7 +106,7 @@ pub(crate) struct Time {
     pub(crate) slowdown: Vec<Slow>,
 
     /// Where files lie: packed, one after the other; or scattered over their device by the seed
-    #[arg(long, value_name = "HOW", value_enum, default_value = "packed")]
+    #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
     /// How many handlers work off the trace's tasks at once; 1 unless said
@@ -147,7 +148,7 @@ pub(crate) struct Time {
     pub(crate) link: Option<network::Description>,
 
     /// What becomes of writes: skipped, they take no time; or they go to the device
-    #[arg(long, value_name = "HOW", value_enum, default_value = "skip")]
+    #[arg(long, value_name = "HOW", value_enum, default_value = "skip", requires = "device")]
     pub(crate) writes: Writes,
 
     /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
