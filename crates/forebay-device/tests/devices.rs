@@ -7,7 +7,8 @@ use proptest::prelude::*;
 #[test]
 fn shipped_devices_are_listed_and_can_be_built() {
     let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
-    assert_eq!(names, ["ibm-10k", "object-store", "seagate-10k", "ssd"]);
+    let disks = ["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx"];
+    assert_eq!(names, [disks.as_slice(), &["object-store", "seagate-10k", "ssd"]].concat());
     for name in names {
         let description = device(&name).unwrap();
         assert_eq!(description.name, name);
@@ -24,6 +25,17 @@ fn unknown_devices_are_answered_with_the_known_ones() {
     let said = device("ibm").unwrap_err().to_string();
     for part in ["`ibm`", "ibm-10k", "object-store", "seagate-10k", "ssd", ".toml"] {
         assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn disks_have_an_age() {
+    let aged = device("ibm-9lzx@2.5").unwrap();
+    assert_eq!(aged.name, "ibm-9lzx@2.5");
+    assert_eq!(device("cheetah-9lp@0").unwrap().build(0).unwrap().capacity() >> 30, 8);
+    for (name, said) in [("ibm-9lzx@old", "0 to 30 years"), ("ssd@3", "only disks age"), ("x@3", "no device")] {
+        let error = device(name).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
     }
 }
 
