@@ -123,7 +123,10 @@ impl ModelDescription {
             ModelDescription::Slowed(slowed) => std::slice::from_mut(&mut slowed.device),
             _ => return,
         };
-        for name in names.iter_mut().filter(|name| name.ends_with(".toml")) {
+        let is_file = |name: &str| {
+            name.ends_with(".toml") || name.rsplit_once('@').is_some_and(|(young, _)| young.ends_with(".toml"))
+        };
+        for name in names.iter_mut().filter(|name| is_file(name)) {
             *name = folder.join(&*name).to_string_lossy().into_owned();
         }
     }

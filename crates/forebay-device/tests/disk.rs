@@ -106,6 +106,17 @@ fn a_long_read_goes_at_the_zones_rate() {
     }
 }
 
+/// A bus that is slower than the media sets the rate, and the cost says so.
+#[test]
+fn a_slow_bus_sets_the_rate() {
+    let mut disk = disk("cheetah-9lp");
+    let cost = disk.cost();
+    let begin = disk.serve(Instant(0), Request::read(1 << 30, 512));
+    let end = disk.serve(begin, Request::read((1 << 30) + 512, 50 << 20));
+    near((50 << 20) as f64 / end.since(begin) as f64 * 1e9, cost.transfer_rate(1 << 30) as f64, 0.01);
+    assert!(cost.transfer_rate(1 << 30) < 5_000_000);
+}
+
 /// Thinking for longer than the segment takes to fill: the next reads come over the bus, and the head catches up.
 #[test]
 fn read_ahead_answers_at_the_speed_of_the_bus() {
