@@ -60,7 +60,11 @@ impl Arm {
     fn switch(&self, from: &Place, to: &Place, write: bool) -> f64 {
         match self.cylinder_switch {
             Some(switch) if from.cylinder.abs_diff(to.cylinder) == 1 => {
-                if write { (switch + self.settle).max(0.0) } else { switch }
+                if write {
+                    (switch + self.settle).max(0.0)
+                } else {
+                    switch
+                }
             }
             _ => self.travel(from, to, write),
         }

@@ -184,7 +184,8 @@ impl Plan {
         let places = |&(bad, good): &(u32, u32)| {
             (0..grain).map(move |i| (u64::from(bad) * grain + i, u64::from(good) * grain + i))
         };
-        plan.defects = zone.defects.iter().flat_map(places).filter(|&(bad, good)| bad < whole && good < whole).collect();
+        plan.defects =
+            zone.defects.iter().flat_map(places).filter(|&(bad, good)| bad < whole && good < whole).collect();
         plan.defects.sort_unstable();
         plan.size = plan.size.checked_sub(u64::from(zone.front)).filter(|&size| size > 0)?;
         Some(plan)
@@ -192,7 +193,8 @@ impl Plan {
 
     /// Notes the slips, each a run of `grain` places.
     fn slip(&mut self, zone: &Zone, grain: u64, whole: u64) {
-        let mut bad: Vec<u64> = zone.slips.iter().map(|&slip| slip.into()).filter(|slip| slip * grain < whole).collect();
+        let mut bad: Vec<u64> =
+            zone.slips.iter().map(|&slip| slip.into()).filter(|slip| slip * grain < whole).collect();
         bad.sort_unstable();
         bad.dedup();
         let (mut unit, mut before) = (0, 0);

@@ -81,14 +81,17 @@ mod tests {
 
     #[test]
     fn columns_are_read_in_nanoseconds() {
-        let trace = parse(b"R Hit    2992396   4  13670.00000  35942.00000\n\nW Miss 7 1 0.5 0\r\n").expect("well formed");
+        let trace =
+            parse(b"R Hit    2992396   4  13670.00000  35942.00000\n\nW Miss 7 1 0.5 0\r\n").expect("well formed");
         let first = Measured { write: false, block: 2_992_396, blocks: 4, service: 13.67e6, gap: 35.942e6 };
         assert_eq!(trace, [first, Measured { write: true, block: 7, blocks: 1, service: 500.0, gap: 0.0 }]);
     }
 
     #[test]
     fn mistakes_have_a_line() {
-        for bad in ["X Hit 1 1 1 1", "R Hit 1 0 1 1", "R Hit -1 1 1 1", "R Hit 1 1 nan 1", "R Hit 1 1 1", "R Hit 1 1 1 1 1"] {
+        for bad in
+            ["X Hit 1 1 1 1", "R Hit 1 0 1 1", "R Hit -1 1 1 1", "R Hit 1 1 nan 1", "R Hit 1 1 1", "R Hit 1 1 1 1 1"]
+        {
             let error = parse(format!("R Hit 1 1 1 1\n{bad}\n").as_bytes()).expect_err(bad);
             assert_eq!(error.line, 2, "{bad}: {error}");
         }

@@ -41,7 +41,8 @@ impl Zones {
             return Err("a switch takes less than a revolution");
         }
         let mut first_cylinder = 0u32;
-        let mut layout = Layout { mapping: Mapping::default(), sparing: Default::default(), range: 1, zone: Vec::new() };
+        let mut layout =
+            Layout { mapping: Mapping::default(), sparing: Default::default(), range: 1, zone: Vec::new() };
         for (&cylinders, &sectors) in self.cylinders.iter().zip(&self.sectors) {
             let next = first_cylinder.checked_add(cylinders).ok_or("the disk is too large")?;
             let skew = |revolutions: f64| (revolutions * f64::from(sectors)).ceil();

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use forebay_device::{demerit, diskspecs, validation};
 
 /// The disk, and DiskSim's own demerit on the trace, ms.
-const DISKS: [(&str, f64); 4] =
-    [("cheetah9LP", 0.107), ("ibm18es", 0.135), ("barracuda", 0.349), ("hp_c3323a", 0.306)];
+const DISKS: [(&str, f64); 4] = [("cheetah9LP", 0.107), ("ibm18es", 0.135), ("barracuda", 0.349), ("hp_c3323a", 0.306)];
 
 /// Where the traces are, if they are there.
 fn folder() -> Option<PathBuf> {

@@ -102,7 +102,8 @@ fn extracted(mech: &Section, files: &mut Files<'_>) -> Result<SeekCurve, ImportE
         let (Some(Ok(distance)), Some(Ok(ms))) = (numbers.next(), numbers.next()) else {
             return Err(wrong("expected a distance in cylinders and a time in milliseconds"));
         };
-        if points.last().is_some_and(|&(before, _)| distance.partial_cmp(&before) != Some(std::cmp::Ordering::Greater)) {
+        if points.last().is_some_and(|&(before, _)| distance.partial_cmp(&before) != Some(std::cmp::Ordering::Greater))
+        {
             return Err(wrong("distances must ascend"));
         }
         points.push((distance, ms));
