@@ -18,7 +18,7 @@ mod repro;
 pub(crate) mod sim;
 mod trace;
 
-pub(crate) use device::Device;
+pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;

@@ -21,11 +21,13 @@ pub(crate) struct Arm {
     pub(crate) sequential_cylinder: bool,
 }
 
-/// A head that began to read or write `sector` at `at` and goes on towards `limit`.
+/// A head that begins to read or write `sector` at `at` and goes on towards `limit`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sweep {
     pub(crate) sector: u64,
     pub(crate) at: f64,
+    /// When it was through with the sector before: earlier than `at`, if it goes to another track in between.
+    pub(crate) done: f64,
     pub(crate) limit: u64,
     pub(crate) write: bool,
 }
@@ -51,13 +53,19 @@ impl Arm {
         let head = if from.head == to.head { 0.0 } else { self.head_switch };
         let seek = self.seek.nanos(from.cylinder.abs_diff(to.cylinder), self.map.cylinders());
         let travel = seek.max(head);
-        travel + if write && travel > 0.0 { self.settle } else { 0.0 }
+        if write && travel > 0.0 { (travel + self.settle).max(0.0) } else { travel }
     }
 
     /// From track to track while a sweep goes on.
     fn switch(&self, from: &Place, to: &Place, write: bool) -> f64 {
         match self.cylinder_switch {
-            Some(switch) if from.cylinder.abs_diff(to.cylinder) == 1 => switch + if write { self.settle } else { 0.0 },
+            Some(switch) if from.cylinder.abs_diff(to.cylinder) == 1 => {
+                if write {
+                    (switch + self.settle).max(0.0)
+                } else {
+                    switch
+                }
+            }
             _ => self.travel(from, to, write),
         }
     }
@@ -97,12 +105,14 @@ impl Arm {
             let here = place.left.min(end - sector);
             if at + here as f64 * nanos > until {
                 let whole = ((until - at) / nanos).floor().max(0.0) as u64;
-                return Sweep { sector: sector + whole, at: at + whole as f64 * nanos, ..sweep };
+                let at = at + whole as f64 * nanos;
+                return Sweep { sector: sector + whole, at, done: at, ..sweep };
             }
             (sector, at) = (sector + here, at + here as f64 * nanos);
             if here < place.left || sector >= self.map.sectors() {
-                return Sweep { sector, at, ..sweep };
+                return Sweep { sector, at, done: at, ..sweep };
             }
+            let done = at;
             let next = self.map.locate(sector);
             let switch = self.switch(&place, &next, sweep.write);
             let end_angle = place.angle + here as f64 / place.sectors as f64;
@@ -111,7 +121,7 @@ impl Arm {
             at += gap + ((switch - gap) / revolution - SAME).ceil().max(0.0) * revolution;
             place = next;
             if sector >= end || at >= until {
-                return Sweep { sector, at, ..sweep };
+                return Sweep { sector, at, done, ..sweep };
             }
         }
     }
@@ -142,6 +152,9 @@ mod tests {
         let sweep = Sweep { limit: 40, ..Sweep::default() };
         let at = |end| arm(100.0, 200.0).advance(sweep, end, f64::INFINITY).at.round();
         assert_eq!([5, 15, 25, 35].map(at), [500.0, 1600.0, 2800.0, 3900.0]);
+        // At the end of a track it is through before it has gone to the next one.
+        let whole = arm(100.0, 200.0).advance(sweep, 10, f64::INFINITY);
+        assert_eq!((whole.done.round(), whole.at.round()), (1000.0, 1100.0));
         let stopped = arm(100.0, 200.0).advance(sweep, 40, 1650.0);
         assert_eq!(stopped.sector, 15);
         // A skew that is too small for the switch costs a whole revolution.

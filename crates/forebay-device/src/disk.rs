@@ -28,6 +28,8 @@ mod age;
 mod read;
 mod write;
 
+pub(crate) use age::split_age;
+
 /// A disk as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +48,8 @@ pub struct Description {
     /// seek, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylinder_switch_ms: Option<f64>,
-    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write.
+    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write; below zero, if the times
+    /// above are of writes and reads take longer.
     #[serde(default)]
     pub write_settle_ms: f64,
     /// Megabytes (10⁶) a second between cache and host.
@@ -125,7 +128,7 @@ impl Disk {
             return Err("`rpm` must be 1 to 1,000,000, `bus_mb_s` 0.001 to 1,000,000");
         }
         let cylinder_switch_ms = d.cylinder_switch_ms.unwrap_or(0.0);
-        let times = [d.overhead_ms, d.head_switch_ms, cylinder_switch_ms, d.write_settle_ms];
+        let times = [d.overhead_ms, d.head_switch_ms, cylinder_switch_ms, d.write_settle_ms.abs()];
         if !times.iter().all(|ms| (0.0..=LONGEST_MS).contains(ms)) {
             return Err("times must be 0 to 1,000,000 ms");
         }
@@ -200,7 +203,7 @@ impl Disk {
         self.sweep = self.arm.advance(before, before.limit, until);
         if self.sweep.sector < self.least {
             self.sweep = self.arm.advance(self.sweep, self.least, f64::INFINITY);
-            self.busy = self.busy.max(self.sweep.at);
+            self.busy = self.busy.max(self.sweep.done);
         }
         self.segments.grow(before.sector, self.sweep.sector);
     }
@@ -244,7 +247,9 @@ impl Model for Disk {
 
     fn cost(&self) -> DeviceCost {
         let revolution = self.revolution();
-        let rate = |bytes_a_turn: f64| (bytes_a_turn * 1e9 / revolution) as u64;
+        // A long read goes at the pace of the media or of the bus, whichever is slower.
+        let bus = SECTOR as f64 / self.bus;
+        let rate = |bytes_a_turn: f64| ((bytes_a_turn / revolution).min(bus) * 1e9) as u64;
         DeviceCost {
             seek: self.seek_by_bytes(),
             half_revolution: (revolution / 2.0) as u64,

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{Layout, Mapping, Plan, Zone};
+use crate::rotation::part;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -205,7 +206,7 @@ impl Geometry {
         Place {
             cylinder: band.first_cylinder + cylinder,
             head: if backwards { self.heads - 1 - turn } else { turn },
-            angle: (turned + within as f64).rem_euclid(circle) / circle,
+            angle: part((turned + within as f64) / circle),
             sectors: band.sectors,
             left: run.min(band.sectors - within),
         }

@@ -40,8 +40,7 @@ pub(crate) struct Input {
     ended: bool,
     read: Arc<AtomicU64>,
     total: u64,
-    /// How it is compressed; for messages.
-    pub(crate) compression: Option<&'static str>,
+    compression: Option<&'static str>,
 }
 
 impl Input {
@@ -112,6 +111,11 @@ impl Input {
             }
         }
         Ok(true)
+    }
+
+    /// How it is compressed.
+    pub(crate) fn compression(&self) -> Option<&'static str> {
+        self.compression
     }
 
     /// How many bytes of the file were read, and how many it has.

@@ -20,6 +20,10 @@ pub trait Source: Send {
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
+    /// How it was made, if it says so: of a generated trace, the generator with its parameters and seed.
+    fn origin(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -37,6 +41,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn files(&self) -> Vec<FileInfo> {
         (**self).files()
+    }
+
+    fn origin(&self) -> Option<String> {
+        (**self).origin()
     }
 }
 
@@ -66,6 +74,11 @@ pub struct Options {
 /// Opens a trace file. Its format is told by its name and content if `options` don't name it.
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
     crate::read::open(path, options)
+}
+
+/// As [`open`], of a file that is in memory already; `name` stands for its path.
+pub fn open_bytes(name: &Path, bytes: Vec<u8>, options: &Options) -> Result<Box<dyn Source>, Error> {
+    crate::read::open_bytes(name, bytes, options)
 }
 
 /// A trace in memory.

@@ -47,7 +47,9 @@ fn lirs_traces_have_the_requests_that_two_simulators_counted() {
     for (name, count) in counts {
         let (shape, requests) = all(&folder.join(format!("lirs/{name}.trace.gz")), &Options::default());
         assert_eq!(shape, Shape::Ranges { block_bytes: 4096 });
-        assert_eq!(requests.len(), count, "{name}");
+        // libCacheSim passes over one line of this file; it has 133,996, each a number.
+        let passed_over = usize::from(name == "sprite");
+        assert_eq!(requests.len(), count + passed_over, "{name}");
         assert!(requests.iter().all(|request| request.len == 4096 && request.offset % 4096 == 0 && request.file == 0));
     }
 }

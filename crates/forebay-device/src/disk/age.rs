@@ -4,12 +4,37 @@ use super::Description;
 use crate::rotation::Rotation;
 use crate::segment_cache::Cache;
 use crate::zones::Zones;
+use crate::{Error, ModelDescription};
 
 /// By how much a newer generation's bandwidth is higher, a year (SAC Table 2).
 const BANDWIDTH_A_YEAR: f64 = 1.4;
 
 /// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table 2).
 const TIME_A_YEAR: f64 = 0.9;
+
+/// A device's name and age, of `name@years`.
+pub(crate) fn split_age(name: &str) -> Result<Option<(&str, f64)>, Error> {
+    let Some((young, years)) = name.rsplit_once('@').filter(|_| !name.ends_with(".toml")) else { return Ok(None) };
+    match years.parse() {
+        Ok(years) if (0.0..=30.0).contains(&years) => Ok(Some((young, years))),
+        _ => Err(Error::Invalid { name: name.to_owned(), reason: "what follows @ must be its age, 0 to 30 years" }),
+    }
+}
+
+impl crate::Description {
+    /// The same device as it would have been sold `years` earlier, by the rule of SAC Table 2; its name says so. Only disks
+    /// age.
+    pub fn aged(&self, years: f64) -> Result<crate::Description, Error> {
+        let name = format!("{}@{years}", self.name);
+        let ModelDescription::Disk(disk) = &self.model else {
+            return Err(Error::Invalid { name, reason: "only disks age" });
+        };
+        let about = format!("{}, {years} years older", self.about);
+        let aged = crate::Description { name, about, model: ModelDescription::Disk(disk.aged(years)) };
+        aged.build(0)?;
+        Ok(aged)
+    }
+}
 
 impl Description {
     /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2: the bandwidth is lower by
@@ -39,26 +64,31 @@ impl Description {
         aged
     }
 
-    /// The same disk by what a data sheet says: seek curve, speed, surfaces, zones, the size of its cache and whether it
-    /// keeps writes there. Everything else is what a description that does not say it has.
+    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller and bus one command's time
+    /// and one rate; of the cache its size and whether it keeps writes. Media and bus do not overlap, and a switch to another
+    /// track takes what the shortest seek takes. No skews, spares or bad sectors, no times that depend on what was asked
+    /// before.
     #[must_use]
     pub fn simplified(&self) -> Description {
+        let zones = self.plain_zones();
+        let cylinders = zones.cylinders.iter().map(|&cylinders| u64::from(cylinders)).sum();
+        let command_ms = self.overheads.map_or(0.0, |o| o.read_miss_ms.0 + o.end_ms.0);
         let cache = Cache::new(self.cache.segments, self.cache.segment_kib);
         Description {
             rpm: self.rpm,
             heads: self.heads,
-            overhead_ms: super::plain_overhead_ms(),
-            head_switch_ms: 0.0,
+            overhead_ms: self.overhead_ms + command_ms,
+            head_switch_ms: self.seek.nanos(1, cylinders) / 1e6,
             cylinder_switch_ms: None,
             write_settle_ms: 0.0,
-            bus_mb_s: super::plain_bus_mb_s(),
+            bus_mb_s: self.bus_mb_s,
             commands: self.commands,
             rotation: Rotation::Exact,
             sequential_cylinder: false,
             seek: self.seek.clone(),
             overheads: None,
-            cache: Cache { write_back: self.cache.write_back, ..cache },
-            zones: self.plain_zones(),
+            cache: Cache { write_back: self.cache.write_back, watermark: 1.0, ..cache },
+            zones,
             layout: None,
         }
     }

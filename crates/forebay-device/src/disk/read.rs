@@ -59,7 +59,7 @@ impl Disk {
         } else if limit > run.high {
             // The segment was full and has room again: the head waits for the next sector to come round.
             let at = self.land(now, run.high).begin;
-            self.sweep = Sweep { sector: run.high, at, limit, write: false };
+            self.sweep = Sweep { sector: run.high, at, done: at, limit, write: false };
         }
     }
 
@@ -70,9 +70,11 @@ impl Disk {
         let limit = if joins { self.sweep.limit } else { end };
         // Where it continues what the head reads, no revolution is lost.
         let begin = if joins { self.sweep.at } else { self.land(now, run.high).begin };
+        let sector = self.revolution() / self.arm.map.locate(run.high).sectors as f64;
         let media = self.take(begin, run.high, end, limit);
-        let bus = if run.high == first { bus.max(begin) } else { bus };
-        (bus + (end - first) as f64 * self.bus).max(media + self.bus)
+        // What is on board goes first, the rest as it comes.
+        let rest = (bus + (run.high - first) as f64 * self.bus).max(begin + sector);
+        (rest + (end - run.high) as f64 * self.bus).max(media + self.bus)
     }
 
     /// Nothing is on board.
@@ -107,13 +109,13 @@ impl Disk {
 
     /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns when it is at `end`.
     fn take(&mut self, begin: f64, from: u64, end: u64, limit: u64) -> f64 {
-        let sweep = Sweep { sector: from, at: begin, limit: end, write: false };
+        let sweep = Sweep { sector: from, at: begin, done: begin, limit: end, write: false };
         self.sweep = self.arm.advance(sweep, end, f64::INFINITY);
         self.segments.grow(from, end);
         let low = self.segments.ending(end).map_or(from, |run| run.low);
         self.sweep.limit = self.read_limit(end, low).max(limit);
         self.least = (end + sectors(self.cache.least_read_ahead_kib)).min(self.sweep.limit);
-        self.sweep.at
+        self.sweep.done
     }
 
     /// How far the head reads on after a request that ended at `end`, in a run that begins at `low`.

@@ -37,7 +37,7 @@ pub(super) fn mechanics(model: &Section, files: &mut Files<'_>) -> Result<Mechan
         rpm: mech.number("Rotation speed (in rpms)")?,
         heads: model.count("Number of data surfaces")?,
         head_switch_ms: mech.number_or("Head switch time", 0.0)?,
-        write_settle_ms: mech.number_or("Add. write settling delay", 0.0)?,
+        write_settle_ms: mech.signed("Add. write settling delay")?,
         rotation,
         seek: seek(&mech, cylinders, files)?,
         layout: layout(&plan)?,

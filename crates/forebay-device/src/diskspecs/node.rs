@@ -68,6 +68,15 @@ impl Section {
         }
     }
 
+    /// A number of any sign; zero, if it is not given.
+    pub(super) fn signed(&self, name: &str) -> Result<f64, ImportError> {
+        match self.block.get(name) {
+            None => Ok(0.0),
+            Some(Node { value: Value::Number(number), .. }) => Ok(*number),
+            Some(node) => self.wrong(node.line, format!("`{name}` must be a number")),
+        }
+    }
+
     pub(super) fn number(&self, name: &str) -> Result<f64, ImportError> {
         if self.block.get(name).is_none() {
             return self.missing(name);

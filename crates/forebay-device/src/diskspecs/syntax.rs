@@ -56,15 +56,15 @@ impl Block {
     }
 }
 
-/// Reads a file's blocks.
+/// Reads a file's blocks. What else stands at the top, `source FILE`, `instantiate [ … ] as …` and `topology … [ … ]`, puts
+/// a system together and is passed over.
 pub(super) fn parse(text: &str) -> Result<File, Wrong> {
     let mut parser = Parser { tokens: tokens(text), at: 0 };
     let mut blocks = Vec::new();
     while parser.at < parser.tokens.len() {
-        if parser.eat(',') {
-            continue;
+        if !parser.eat(',') && !parser.statement()? {
+            blocks.push(parser.block()?);
         }
-        blocks.push(parser.block(0)?);
     }
     Ok(blocks)
 }
@@ -128,12 +128,35 @@ impl Parser {
         }
     }
 
+    /// Whether a statement that is no block was passed over.
+    fn statement(&mut self) -> Result<bool, Wrong> {
+        let Some((Token::Text(text), _)) = self.tokens.get(self.at) else { return Ok(false) };
+        let word = text.split(' ').next().unwrap_or_default();
+        if !["source", "instantiate", "topology", "as"].contains(&word) {
+            return Ok(false);
+        }
+        self.at += 1;
+        if self.eat('[') {
+            let mut open = 1;
+            while open > 0 {
+                match self.tokens.get(self.at) {
+                    Some((Token::Sign('['), _)) => open += 1,
+                    Some((Token::Sign(']'), _)) => open -= 1,
+                    Some(_) => {}
+                    None => return self.wrong("`]`"),
+                }
+                self.at += 1;
+            }
+        }
+        Ok(true)
+    }
+
     /// `type name { … }`.
-    fn block(&mut self, depth: u32) -> Result<Block, Wrong> {
+    fn block(&mut self) -> Result<Block, Wrong> {
         let line = self.line();
         let head = self.text("a block")?;
         self.expect('{')?;
-        self.body(&head, line, depth)
+        self.body(&head, line, 0)
     }
 
     /// The rest of a block, its head and `{` being read.
@@ -210,6 +233,15 @@ mod tests {
         let Some(Node { value: Value::List(list), line: 5 }) = file[0].get("L") else { panic!("a list in line 5") };
         assert_eq!(list[1].value, Value::Number(-25.0));
         assert!(matches!(&list[3].value, Value::Block(b) if b.parameters.len() == 1));
+    }
+
+    #[test]
+    fn statements_between_blocks_are_passed_over() {
+        let text = "a b { c = 1 }\nsource x.diskspecs\ninstantiate [ d0, d1 ] as b\n\
+                    topology e f [\n g h [ i j [] ] # deep\n]\nk l { m = 2 }";
+        let kinds: Vec<String> = parse(text).expect("well formed").into_iter().map(|block| block.kind).collect();
+        assert_eq!(kinds, ["a", "k"]);
+        assert!(parse("topology a [ b").is_err());
     }
 
     #[test]

@@ -56,6 +56,15 @@ impl SchedulerKind {
         }
     }
 
+    /// All of its parameters, as they may follow its name and a colon.
+    pub fn parameters(&self) -> String {
+        match self {
+            SchedulerKind::None | SchedulerKind::Elevator => String::new(),
+            SchedulerKind::Anticipatory(parameters) => fields(parameters, |_, _| true),
+            SchedulerKind::Deadline(expiry) => fields(expiry, |_, _| true),
+        }
+    }
+
     /// Whether its times are times.
     fn possible(&self) -> bool {
         let fine = |times: &[f64]| times.iter().all(|ms| (0.0..=1e9).contains(ms));
@@ -118,12 +127,17 @@ impl From<SchedulerKind> for String {
     }
 }
 
-/// What differs from the defaults, as `key=value`.
+/// The parameters that are wanted, as `key=value`.
+fn fields<T: Serialize>(parameters: &T, wanted: impl Fn(&str, &toml::Value) -> bool) -> String {
+    let table = toml::Table::try_from(parameters).unwrap_or_default();
+    let wanted = table.iter().filter(|(key, value)| wanted(key, value));
+    wanted.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// What differs from the defaults.
 fn differing<T: Serialize + Default>(parameters: &T) -> String {
-    let table = |value: &T| toml::Table::try_from(value).unwrap_or_default();
-    let (own, default) = (table(parameters), table(&T::default()));
-    let differs = own.into_iter().filter(|(key, value)| default.get(key) != Some(value));
-    differs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+    let default = toml::Table::try_from(T::default()).unwrap_or_default();
+    fields(parameters, |key, value| default.get(key) != Some(value))
 }
 
 impl fmt::Display for SchedulerKind {

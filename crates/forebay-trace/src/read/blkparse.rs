@@ -48,13 +48,12 @@ impl Blkparse {
             return wrong("process", process);
         };
         let (sector, plus, sectors) = (field(), field(), field());
-        let Some(offset) = number(sector).and_then(|sector| sector.checked_mul(SECTOR.into())) else {
-            return wrong("sector", sector);
-        };
-        // An empty flush has a kind that writes and no length.
-        if plus != b"+" {
+        // An empty flush has a kind that writes, and neither sector nor length.
+        if plus != b"+" && kind.contains(&b'F') {
             return None;
         }
+        let offset = number(sector).and_then(|sector| sector.checked_mul(SECTOR.into()));
+        let Some(offset) = offset.filter(|_| plus == b"+") else { return wrong("sector", sector) };
         let Some(len) = number(sectors).and_then(|sectors| u32::try_from(sectors).ok()?.checked_mul(SECTOR)) else {
             return wrong("number of sectors", sectors);
         };

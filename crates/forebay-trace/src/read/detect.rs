@@ -59,7 +59,7 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
     }
     let has = |byte: u8| lines.contains(&byte);
     let called = name.to_ascii_lowercase().contains(".csv") || name.to_ascii_lowercase().contains(".tsv");
-    if (called || has(b',') || has(b'\t') || has(b';')) && fits(Format::Csv) {
+    if (called || [b',', b'\t', b';'].into_iter().any(|delimiter| columns(lines, delimiter))) && fits(Format::Csv) {
         return Ok(Format::Csv);
     }
     let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
@@ -83,6 +83,14 @@ fn some_lines(bytes: &[u8], whole: bool) -> &[u8] {
         Some(end) => &bytes[..=end],
         None => bytes,
     }
+}
+
+/// Whether every line has the same number of a delimiter, and some at all.
+fn columns(lines: &[u8], delimiter: u8) -> bool {
+    let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let mut counts = lines.map(|line| line.iter().filter(|&&byte| byte == delimiter).count());
+    let first = counts.next().unwrap_or(0);
+    first > 0 && counts.all(|count| count == first)
 }
 
 /// Whether these lines can be read in a format.

@@ -17,12 +17,15 @@ mod spc;
 mod text;
 mod vscsi;
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+
 use crate::input::Input;
 use crate::read::text::Text;
-use crate::{Error, FileInfo, Format, Options, Request, Shape, Source};
+use crate::{Error, FileInfo, Format, Options, Request, Shape, Source, parquet};
 
 /// Turns bytes into requests.
 pub(crate) trait Decode: Send {
@@ -53,7 +56,25 @@ struct TraceFile {
 
 /// Opens a trace file with a decoder.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
-    let mut input = Input::open(path).map_err(|error| failed(path, 0, error))?;
+    let io = |error| failed(path, 0, error);
+    let parquet = || parquet::open(path, File::open(path).map_err(io)?);
+    begin(path, Input::open(path).map_err(io)?, options, parquet)
+}
+
+/// The same for what is in memory.
+pub(crate) fn open_bytes(path: &Path, bytes: Vec<u8>, options: &Options) -> Result<Box<dyn Source>, Error> {
+    let bytes = Bytes::from(bytes);
+    let input = Input::over(Box::new(io::Cursor::new(bytes.clone()))).map_err(|error| failed(path, 0, error))?;
+    begin(path, input, options, || parquet::open(path, bytes))
+}
+
+/// Tells the format of an input and makes its source; `parquet` opens the same content as Parquet.
+fn begin(
+    path: &Path,
+    mut input: Input,
+    options: &Options,
+    parquet: impl FnOnce() -> Result<Box<dyn Source>, Error>,
+) -> Result<Box<dyn Source>, Error> {
     // Programs of Windows write a mark before text in Unicode.
     if input.window().starts_with(b"\xef\xbb\xbf") {
         input.consume(3);
@@ -68,6 +89,9 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Er
             (format, told(format, "content"))
         }
     };
+    if format == Format::Parquet && input.compression().is_none() {
+        return parquet();
+    }
     let decoder = decoder(format, options, input.window()).map_err(|reason| unknown(reason + &guess))?;
     Ok(Box::new(TraceFile { path: path.to_owned(), input, decoder, guess }))
 }
@@ -102,7 +126,8 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
             )))
         }
         Format::Fio => Box::new(Text::new(fio::Fio::default())),
-        Format::Parquet => return Err("parquet is not there yet".to_owned()),
+        // Its footer is at its end, so that it is not read through a window.
+        Format::Parquet => return Err("a compressed Parquet file cannot be read; decompress it first".to_owned()),
     })
 }
 

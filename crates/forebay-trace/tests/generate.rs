@@ -1,0 +1,255 @@
+//! Generated workloads: the same for the same seed, and as the papers describe them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forebay_trace::generate::{kinds, named};
+use forebay_trace::{Request, Shape, Source};
+
+fn all(name: &str, parameters: &[(&str, &str)], seed: u64) -> Vec<Request> {
+    let mut source = named(name, parameters, seed).unwrap();
+    let mut requests = Vec::new();
+    while source.read(&mut requests).unwrap() > 0 {}
+    requests
+}
+
+/// The requests of each task, in order.
+fn tasks(requests: &[Request]) -> Vec<&[Request]> {
+    requests.chunk_by(|one, other| one.handler == other.handler).collect()
+}
+
+/// A few steps of every kind.
+fn few(name: &str) -> Vec<(&'static str, &'static str)> {
+    let kind = kinds().find(|kind| kind.name == name).unwrap();
+    let steps = ["requests", "tasks", "streams"];
+    let step = kind.parameters.iter().find(|parameter| steps.contains(&parameter.name)).unwrap();
+    let mut few = vec![(step.name, "7")];
+    if name == "blast" {
+        few.push(("bytes", "10M"));
+    }
+    few
+}
+
+#[test]
+fn every_kind_is_made_of_its_defaults_and_the_same_for_the_same_seed() {
+    let mut names = BTreeSet::new();
+    for kind in kinds() {
+        assert!(names.insert(kind.name), "{} is there twice", kind.name);
+        let parameters = few(kind.name);
+        let requests = all(kind.name, &parameters, 1);
+        assert!(requests.len() >= 7, "{}", kind.name);
+        assert_eq!(requests, all(kind.name, &parameters, 1), "{}", kind.name);
+        assert!(requests.is_sorted_by_key(|request| request.at), "{}", kind.name);
+        let source = named(kind.name, &parameters, 1).unwrap();
+        let sizes: BTreeMap<u64, u64> = source.files().iter().map(|file| (file.file, file.bytes.unwrap())).collect();
+        for request in &requests {
+            assert!(request.len > 0);
+            if let Some(bytes) = sizes.get(&request.file) {
+                assert!(request.offset + u64::from(request.len) <= *bytes, "{} {request:?}", kind.name);
+            } else {
+                assert!(sizes.is_empty(), "{} {request:?}", kind.name);
+            }
+        }
+        let origin = source.origin().unwrap();
+        assert!(origin.starts_with(kind.name) && origin.ends_with("seed=1"), "{origin}");
+        // A task's number is its own: it never comes again.
+        if requests.iter().all(|request| request.handler > 0) && !kind.name.starts_with("sac") {
+            let handlers: Vec<u32> = tasks(&requests).iter().map(|task| task[0].handler).collect();
+            assert_eq!(handlers, (1..=7).collect::<Vec<_>>(), "{}", kind.name);
+        }
+    }
+    let random = ["zipf", "uniform", "mix", "scan-zipf", "one-whole-0", "sac-1", "index-search", "media-clips"];
+    for name in random {
+        assert_ne!(all(name, &few(name), 1), all(name, &few(name), 2), "{name}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_says_what_does() {
+    let error = |name: &str, parameters: &[(&str, &str)]| named(name, parameters, 1).unwrap_err().to_string();
+    assert!(error("ziff", &[]).contains("unknown workload 'ziff'; known are zipf, "));
+    assert!(error("zipf", &[("skew", "1")]).contains("no parameter 'skew'; it has requests, objects, alpha, bytes"));
+    assert!(error("zipf", &[("objects", "0")]).contains("objects=0"));
+    assert!(error("zipf", &[("alpha", "-1")]).contains("zero"));
+    assert!(error("zipf", &[("alpha", "NaN")]).contains("zero"));
+    assert!(error("one-whole-0", &[("request", "8M")]).contains("request=8388608"));
+    let weights = [("zipf", "0"), ("uniform", "0"), ("loop", "0"), ("scan", "0")];
+    assert!(error("mix", &weights).contains("weight"));
+}
+
+#[test]
+fn zipf_has_the_shape_of_objects_and_the_requests_that_were_asked_for() {
+    let source = named("zipf", &[], 1).unwrap();
+    assert_eq!(source.shape(), Shape::Objects);
+    let requests = all("zipf", &[("requests", "100000"), ("objects", "1000"), ("alpha", "1")], 3);
+    assert_eq!(requests.len(), 100_000);
+    // The most popular of 1000 at alpha 1 has 1 / H(1000) = 13.36 % of the requests.
+    let share = requests.iter().filter(|request| request.file == 0).count() as f64 / 100_000.0;
+    assert!((share - 0.1336).abs() < 0.005, "{share}");
+}
+
+#[test]
+fn a_loop_loops_and_a_scan_never_comes_back() {
+    let requests = all("loop", &[("requests", "10"), ("blocks", "4")], 1);
+    let blocks: Vec<u64> = requests.iter().map(|request| request.offset / 4096).collect();
+    assert_eq!(blocks, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]);
+    let requests = all("scan-zipf", &[("requests", "3000"), ("every", "100"), ("scan", "50"), ("blocks", "10")], 1);
+    let scanned: Vec<u64> =
+        requests.iter().filter(|request| request.file == 1).map(|request| request.offset / 4096).collect();
+    assert_eq!(scanned, (0..1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_mixture_follows_its_weights() {
+    let requests = all("mix", &[("requests", "70000")], 5);
+    let of = |file| requests.iter().filter(|request| request.file == file).count() as f64 / 10_000.0;
+    for (file, weight) in [(0, 4.0), (1, 1.0), (2, 1.0), (3, 1.0)] {
+        assert!((of(file) - weight).abs() < 0.1, "{file}: {}", of(file));
+    }
+}
+
+/// CP §3.1: "Each request handler randomly chooses a file and it repeatedly reads 64 KB data blocks until the whole file is
+/// accessed", 6000 files of 4 MB.
+#[test]
+fn one_whole_0() {
+    assert_eq!(named("one-whole-0", &[], 1).unwrap().files().len(), 6000);
+    for task in tasks(&all("one-whole-0", &[("tasks", "20")], 1)) {
+        let offsets: Vec<u64> = task.iter().map(|request| request.offset).collect();
+        assert_eq!(offsets, (0..64).map(|n| n << 16).collect::<Vec<_>>());
+        assert!(
+            task.iter()
+                .all(|request| request.len == 65_536 && request.file == task[0].file && request.at == task[0].at)
+        );
+    }
+}
+
+/// CP §3.1: "up to a random total size (evenly distributed between 64 KB and 4 MB). Additionally, we add a 10 ms think time at
+/// four random points".
+#[test]
+fn one_rand_10() {
+    let requests = all("one-rand-10", &[("tasks", "2000")], 1);
+    let mut sizes = Vec::new();
+    let tasks = tasks(&requests);
+    for (task, next) in tasks.iter().zip(&tasks[1..]) {
+        let bytes: u64 = task.iter().map(|request| u64::from(request.len)).sum();
+        assert!((65_536..=4 << 20).contains(&bytes));
+        sizes.push(bytes as f64);
+        // The task ends when its last think time has passed, which is when the next one begins.
+        assert_eq!(next[0].at.0 - task[0].at.0, 4 * 10_000_000);
+        assert!(task.windows(2).all(|two| (two[1].at.0 - two[0].at.0) % 10_000_000 == 0));
+    }
+    // CPEM Table 1: 2 MB in the mean.
+    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64 / f64::from(1 << 20);
+    assert!((mean - 2.03).abs() < 0.1, "{mean}");
+}
+
+/// CP §3.1: "alternates reading 64 KB data blocks sequentially from two randomly chosen files".
+#[test]
+fn two_rand_0() {
+    for task in tasks(&all("two-rand-0", &[("tasks", "50")], 1)) {
+        let files: Vec<u64> = task.iter().map(|request| request.file).collect();
+        let distinct: BTreeSet<u64> = files.iter().copied().collect();
+        assert_eq!(distinct.len(), 2);
+        let shorter = distinct.iter().map(|file| files.iter().filter(|other| *other == file).count()).min().unwrap();
+        assert!(files[..2 * shorter].windows(2).all(|two| two[0] != two[1]));
+        for file in distinct {
+            let offsets: Vec<u64> =
+                task.iter().filter(|request| request.file == file).map(|request| request.offset).collect();
+            assert_eq!(offsets, (0..offsets.len() as u64).map(|n| n << 16).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// CP §3.1: "randomly chooses four files and reads a 64 KB random data block from each file".
+#[test]
+fn four_64kb_0() {
+    let requests = all("four-64kb-0", &[("tasks", "500")], 1);
+    for task in tasks(&requests) {
+        assert_eq!(task.len(), 4);
+        assert_eq!(task.iter().map(|request| request.file).collect::<BTreeSet<_>>().len(), 4);
+        assert!(task.iter().all(|request| request.len == 65_536 && request.offset % 65_536 == 0));
+    }
+    assert!(requests.iter().map(|request| request.offset).collect::<BTreeSet<_>>().len() > 60);
+}
+
+/// CPEM §5.1: 24 to 1418 KB, 152 KB in the mean, 9 % large, 20.4 GB in all; each read whole.
+#[test]
+fn media_clips() {
+    let sizes: Vec<u64> =
+        named("media-clips", &[], 1).unwrap().files().iter().map(|file| file.bytes.unwrap()).collect();
+    let sum = sizes.iter().sum::<u64>() as f64;
+    assert!((sum / 20.4e9 - 1.0).abs() < 0.02, "{sum}");
+    assert!((sum / sizes.len() as f64 / 152e3 - 1.0).abs() < 0.02);
+    assert!(sizes.iter().all(|size| (24_000..=1_418_000).contains(size)));
+    let large = sizes.iter().filter(|&&size| size > 400_000).count() as f64 / sizes.len() as f64;
+    assert!((large - 0.09).abs() < 0.005, "{large}");
+    for task in tasks(&all("media-clips", &[("tasks", "100")], 1)) {
+        let bytes: u64 = task.iter().map(|request| u64::from(request.len)).sum();
+        assert_eq!(bytes, sizes[task[0].file as usize]);
+    }
+}
+
+/// CPEM §5.1: a binary search on the mapping file for each keyword, then the index, 8 partitions, in several streams.
+#[test]
+fn index_search() {
+    let requests = all("index-search", &[("tasks", "300")], 1);
+    let files = named("index-search", &[], 1).unwrap().files();
+    assert_eq!(files.len(), 9);
+    assert_eq!(files[0].bytes, Some(522_000_000));
+    let mut streams = 0.0;
+    for task in tasks(&requests) {
+        let probes = task.iter().filter(|request| request.file == 0).count();
+        let sequences = task.iter().filter(|request| request.file > 0);
+        let mut ends: BTreeSet<(u64, u64)> = BTreeSet::new();
+        let mut begun = 0;
+        for request in sequences {
+            begun += usize::from(!ends.remove(&(request.file, request.offset)));
+            ends.insert((request.file, request.offset + u64::from(request.len)));
+        }
+        // 21.75 million entries are halved 25 times at most, the last few within one page.
+        assert!(probes <= 25 * begun.max(1) && probes > 0, "{probes} probes, {begun} streams");
+        streams += begun as f64;
+    }
+    assert!((1.9..2.7).contains(&(streams / 300.0)), "{streams}");
+}
+
+/// SAC Table 1.
+#[test]
+fn sac() {
+    for (name, requests, mean_kb, mb) in
+        [("sac-1", 192_000, 256.0, 400.0), ("sac-2", 750_000, 34.0, 425.0), ("sac-3", 750_000, 34.0, 425.0)]
+    {
+        let trace = all(name, &[], 1);
+        assert_eq!(trace.len(), requests);
+        let mean = trace.iter().map(|request| f64::from(request.len)).sum::<f64>() / requests as f64 / 1024.0;
+        assert!((mean / mean_kb - 1.0).abs() < 0.02, "{name}: {mean}");
+        let end = |disk| {
+            trace
+                .iter()
+                .filter(|request| request.file == disk)
+                .map(|request| request.offset + u64::from(request.len))
+                .max()
+        };
+        let set = (0..16).map(|disk| end(disk).unwrap() as f64).sum::<f64>() / f64::from(1 << 20);
+        assert!((set / mb - 1.0).abs() < 0.01, "{name}: {set}");
+    }
+    let disks: Vec<f64> = all("sac-3", &[], 1).iter().map(|request| request.file as f64).collect();
+    let mean = disks.iter().sum::<f64>() / disks.len() as f64;
+    let deviation = (disks.iter().map(|disk| (disk - mean).powi(2)).sum::<f64>() / disks.len() as f64).sqrt();
+    assert!((mean - 7.0).abs() < 0.1 && (deviation - 3.0).abs() < 0.1, "{mean} {deviation}");
+}
+
+/// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own.
+#[test]
+fn video() {
+    let requests = all("vod", &[("streams", "40"), ("length", "50")], 1);
+    let mut sizes = BTreeSet::new();
+    for task in tasks(&requests) {
+        assert_eq!(task.len(), 50);
+        sizes.insert(task[0].len);
+        for two in task.windows(2) {
+            assert_eq!(two[1].at.0 - two[0].at.0, 33_000_000);
+            assert_eq!((two[1].file, two[1].offset), (two[0].file, two[0].offset + u64::from(two[0].len)));
+        }
+    }
+    assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [16 << 10, 32 << 10, 64 << 10, 128 << 10]);
+}
