@@ -128,9 +128,9 @@ mod tests {
             for (i, (a, &(name, bytes))) in places.iter().zip(&files).enumerate() {
                 prop_assert!(a.at_byte % 4096 == 0 && a.at_byte + bytes <= 1 << 21);
                 prop_assert!(mapping != Mapping::Modulo || u64::from(a.device) == name % 3);
-                let before = places[..i].iter().zip(&files);
+                let mut before = places[..i].iter().zip(&files);
                 let apart = |(b, &(_, len)): (&Place, &(u64, u64))| b.device != a.device || b.at_byte + len <= a.at_byte;
-                prop_assert!(!packed || before.map(apart).all(|apart| apart));
+                prop_assert!(!packed || before.all(apart));
             }
         }
     }
