@@ -20,7 +20,6 @@ mod zipf;
 use std::path::PathBuf;
 
 use clap::Parser;
-use clap::builder::PossibleValuesParser;
 
 use report::Row;
 
@@ -28,7 +27,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = PossibleValuesParser::new(BENCHES.map(|(name, _)| name)))]
+    #[arg(value_parser = BENCHES.map(|(name, _)| name))]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]

@@ -10,7 +10,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, bail};
 use forebay_sim::Unwatched;
@@ -152,11 +151,22 @@ fn compare(
 
 pub(crate) const ONE_CORE: Options = Options { block_bytes: None, reads_only: false, threads: Some(1) };
 
-/// How long something takes, and what it gives.
-pub(crate) fn seconds<T, E>(what: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
-    let start = Instant::now();
+/// How long this thread computes something, and what it gives. Time of the processor and not of the wall: whoever else is
+/// at work on the machine takes from the caches, but not from this.
+pub(crate) fn seconds<T, E>(what: impl FnOnce() -> Result<T, E>) -> anyhow::Result<(f64, T)>
+where
+    anyhow::Error: From<E>,
+{
+    let start = on_processor()?;
     let result = what()?;
-    Ok((start.elapsed().as_secs_f64(), result))
+    Ok((on_processor()? - start, result))
+}
+
+/// The seconds that this thread had a processor.
+fn on_processor() -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds: u64 = text.split(' ').next().unwrap_or_default().parse().context("the kernel's schedstat")?;
+    Ok(nanoseconds as f64 / 1e9)
 }
 
 /// libCacheSim's Python package in an environment of its own under `target/`.
@@ -179,7 +189,7 @@ impl LibCacheSim {
         Ok(LibCacheSim { python })
     }
 
-    /// Seconds for a whole trace and the miss ratio.
+    /// Seconds of the processor for a whole trace, and the miss ratio.
     fn replay(&self, policy: &str, trace: &Path, capacity: u64) -> anyhow::Result<(f64, f64)> {
         const PROGRAM: &str = "
 import sys, time, libcachesim as lcs
@@ -187,9 +197,9 @@ policy, trace, capacity = sys.argv[1:]
 parameters = lcs.ReaderInitParam(ignore_obj_size=True)
 reader = lcs.TraceReader(trace, lcs.TraceType.ORACLE_GENERAL_TRACE, parameters)
 cache = getattr(lcs, policy)(int(capacity))
-start = time.perf_counter()
+start = time.process_time()
 misses = cache.process_trace(reader)[0]
-print('result', time.perf_counter() - start, misses)
+print('result', time.process_time() - start, misses)
 ";
         let mut command = Command::new(&self.python);
         command.args(["-c", PROGRAM, policy]).arg(trace).arg(capacity.to_string());

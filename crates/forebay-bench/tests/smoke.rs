@@ -28,6 +28,12 @@ fn reading_traces() {
 }
 
 #[test]
+fn in_virtual_time() {
+    let rows = smoke(&["bridge", "timed"]);
+    assert!(rows.contains("live engine, paced") && rows.contains("block references/s"), "{rows}");
+}
+
+#[test]
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// Look into traces, convert them, and make synthetic ones
     Trace(Trace),
     /// Replay a trace: miss ratios, or with a modelled device, times
-    Sim(Sim),
+    Sim(Box<Sim>),
     /// Show, import and check models of devices
     Device(Device),
     /// Check the claims of the papers

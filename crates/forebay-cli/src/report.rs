@@ -255,7 +255,7 @@ s3-fifo,12000,0.123456,,\"a, \"\"b\"\".trace\",1234567
     #[test]
     fn records_may_lack_fields() {
         let mut rows = rows();
-        rows[0].remove("capacity_blocks");
+        rows[0].shift_remove("capacity_blocks");
         rows[1].insert("more".into(), Value::Bool(true));
         assert_eq!(columns(&rows), ["policy", "miss_ratio", "response_ms", "trace", "seed", "capacity_blocks", "more"]);
         assert!(text(&rows).lines().nth(1).unwrap().contains('–'));

@@ -95,8 +95,8 @@ fn a_generated_trace_goes_through_every_format() {
     let figures = |name: &str| {
         let mut figures = record(&run(folder.path(), &["info", name, "--json"]));
         assert!(figures["once_share"].is_number());
-        for name in ["trace", "made_by"] {
-            figures[name].take();
+        for differs in ["trace", "made_by"] {
+            figures[differs].take();
         }
         figures
     };

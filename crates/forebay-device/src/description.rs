@@ -21,8 +21,13 @@ use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
-const SHIPPED: [&str; 4] = [
+const SHIPPED: [&str; 9] = [
+    include_str!("../devices/barracuda.toml"),
+    include_str!("../devices/cheetah-9lp.toml"),
+    include_str!("../devices/hp-c3323a.toml"),
     include_str!("../devices/ibm-10k.toml"),
+    include_str!("../devices/ibm-18es.toml"),
+    include_str!("../devices/ibm-9lzx.toml"),
     include_str!("../devices/object-store.toml"),
     include_str!("../devices/seagate-10k.toml"),
     include_str!("../devices/ssd.toml"),
@@ -118,7 +123,10 @@ impl ModelDescription {
             ModelDescription::Slowed(slowed) => std::slice::from_mut(&mut slowed.device),
             _ => return,
         };
-        for name in names.iter_mut().filter(|name| name.ends_with(".toml")) {
+        let is_file = |name: &str| {
+            name.ends_with(".toml") || name.rsplit_once('@').is_some_and(|(young, _)| young.ends_with(".toml"))
+        };
+        for name in names.iter_mut().filter(|name| is_file(name)) {
             *name = folder.join(&*name).to_string_lossy().into_owned();
         }
     }
@@ -202,7 +210,8 @@ pub fn devices() -> Vec<Description> {
     SHIPPED.into_iter().map(parse).collect()
 }
 
-/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`.
+/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A disk's name may end in `@` and
+/// years: the same disk, so much older ([`Description::aged`]).
 pub fn device(name: &str) -> Result<Description, Error> {
     let description = load(name)?;
     description.queue(0, &SchedulerKind::None)?;
@@ -211,6 +220,9 @@ pub fn device(name: &str) -> Result<Description, Error> {
 
 /// A device that may still be impossible.
 fn load(name: &str) -> Result<Description, Error> {
+    if let Some((young, years)) = disk::split_age(name)? {
+        return load(young)?.aged(years);
+    }
     if name.ends_with(".toml") {
         let path = Path::new(name);
         let read = |source| Error::Read { path: path.to_owned(), source };

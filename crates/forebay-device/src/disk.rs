@@ -28,6 +28,8 @@ mod age;
 mod read;
 mod write;
 
+pub(crate) use age::split_age;
+
 /// A disk as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -245,7 +247,9 @@ impl Model for Disk {
 
     fn cost(&self) -> DeviceCost {
         let revolution = self.revolution();
-        let rate = |bytes_a_turn: f64| (bytes_a_turn * 1e9 / revolution) as u64;
+        // A long read goes at the pace of the media or of the bus, whichever is slower.
+        let bus = SECTOR as f64 / self.bus;
+        let rate = |bytes_a_turn: f64| ((bytes_a_turn / revolution).min(bus) * 1e9) as u64;
         DeviceCost {
             seek: self.seek_by_bytes(),
             half_revolution: (revolution / 2.0) as u64,

@@ -10,9 +10,10 @@
 //!   orders requests; `Max queue length` is taken.
 //! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`: of the simulator.
 //! - `Block count`: follows from the layout. `Number of cylinders`: the layout's zones have them, with those between zones.
-//! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed transfer partial hit`,
-//!   `Other reselect overhead` of writes: who has the bus meanwhile. The bus is this disk's alone, and its data come as fast
-//!   as bus and media give them.
+//! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed transfer partial hit`: who
+//!   has the bus meanwhile. The bus is this disk's alone, and its data come as fast as bus and media give them.
+//! - `Allow sneaky partial read hits`: a read of what is on board only in part waits for the arm in any case.
+//! - `Read-ahead over requested` 0 and 1 are the same: what is read ahead takes the place of the segment's oldest sectors.
 //! - `Stop prefetch in sector`: less than a sector's time, and within the command's overhead.
 //! - `Write hit stop prefetch`: every write stops the sweep here. `Disconnect write if seek`: likewise without a bus to share.
 //! - `Read directly to buffer`: a sector's time at the end of a full segment.

@@ -216,6 +216,10 @@ impl Plan {
 
     /// The place of `position`, and how many positions from it on lie side by side.
     pub(crate) fn place(&self, position: u64) -> (u64, u64) {
+        if self.slips.is_empty() && position < self.data {
+            // The usual case: one unit, no slips, no division.
+            return self.whole(self.front + position, self.data - position);
+        }
         if self.to_end {
             let slipped = self.slips.partition_point(|&slip| slip <= position);
             let next = self.slips.get(slipped).map_or(u64::MAX, |&slip| slip - position);

@@ -11,7 +11,8 @@
 //! A request that is longer than the scheduler's piece goes to the model in pieces, one right after the other on the same
 //! channel, and is complete with the last.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
 
 use forebay_core::{DeviceCost, Instant};
 
@@ -23,8 +24,8 @@ pub struct DeviceQueue {
     model: Box<dyn Model>,
     scheduler: Box<dyn Scheduler>,
     piece: u64,
-    /// By the end of the piece in service, then the order of start.
-    in_service: BTreeMap<(Instant, u64), InService>,
+    /// Earliest end first.
+    in_service: BinaryHeap<Reverse<InService>>,
     complete: VecDeque<(Instant, u64)>,
     /// Commands that the device holds and doesn't work on yet, in order.
     held: VecDeque<Waiting>,
@@ -34,13 +35,37 @@ pub struct DeviceQueue {
     now: Instant,
 }
 
-/// A request that the model works on.
-#[derive(Clone, Copy)]
+/// A request that the model works on. They are in the order of their ends, then of their starts.
+#[derive(Clone, Copy, Debug)]
 struct InService {
+    /// When the piece will be done that the model works on.
+    end: Instant,
+    /// How many pieces were started before.
+    number: u64,
     waiting: Waiting,
-    /// Bytes of it that will be done at the end of the piece.
+    /// Bytes of the request that will be done then.
     done: u64,
 }
+
+impl Ord for InService {
+    fn cmp(&self, other: &InService) -> Ordering {
+        (self.end, self.number).cmp(&(other.end, other.number))
+    }
+}
+
+impl PartialOrd for InService {
+    fn partial_cmp(&self, other: &InService) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for InService {
+    fn eq(&self, other: &InService) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for InService {}
 
 impl DeviceQueue {
     /// An idle device.
@@ -49,7 +74,7 @@ impl DeviceQueue {
             piece: scheduler.piece().max(1),
             model,
             scheduler,
-            in_service: BTreeMap::new(),
+            in_service: BinaryHeap::new(),
             complete: VecDeque::new(),
             held: VecDeque::new(),
             timer: None,
@@ -94,13 +119,13 @@ impl DeviceQueue {
         let Request { start, len, .. } = waiting.request;
         let piece = Request { start: start.saturating_add(done), len: (len - done).min(self.piece), ..waiting.request };
         let end = self.model.serve(at, piece).max(at);
-        self.in_service.insert((end, self.started), InService { waiting, done: done + piece.len });
+        self.in_service.push(Reverse(InService { end, number: self.started, waiting, done: done + piece.len }));
         self.started += 1;
     }
 
     /// The next moment at which something happens of itself.
     fn next(&self) -> Option<Instant> {
-        let end = self.in_service.first_key_value().map(|(&(end, _), _)| end);
+        let end = self.in_service.peek().map(|Reverse(first)| first.end);
         end.into_iter().chain(self.timer).min()
     }
 
@@ -108,8 +133,8 @@ impl DeviceQueue {
     fn advance(&mut self, at: Instant) {
         self.now = self.now.max(at);
         while let Some(next) = self.next().filter(|&next| next <= self.now) {
-            let first = self.in_service.first_entry().filter(|entry| entry.key().0 <= next);
-            if let Some(InService { waiting, done }) = first.map(|entry| entry.remove()) {
+            let due = self.in_service.peek().is_some_and(|Reverse(first)| first.end <= next);
+            if let Some(Reverse(InService { waiting, done, .. })) = due.then(|| self.in_service.pop()).flatten() {
                 if done < waiting.request.len {
                     self.scheduler.ended(next, &waiting, End::Piece);
                     self.serve(next, waiting, done);

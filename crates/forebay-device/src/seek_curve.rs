@@ -1,7 +1,7 @@
 //! How long the arm takes, against how far it goes: measured points, or the two-part function of Ruemmler and Wilkes
 //! ("An introduction to disk drive modeling", 1994): a + b·√d for short seeks, where the arm accelerates and brakes,
-//! c + e·d for long ones, where it coasts; or Lee's curve through three known times ("Performance modeling and analysis of
-//! disk arrays", 1993).
+//! c + e·d for long ones, where it coasts; or Lee's curve through three known times (Lee and Katz, "An analytic performance
+//! model of disk arrays", 1993).
 
 use serde::{Deserialize, Serialize};
 

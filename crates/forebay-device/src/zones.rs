@@ -1,11 +1,12 @@
 //! Where a disk's sectors are: zones from the rim to the hub, with fewer sectors a track towards the hub, so that the rate
 //! falls with the place. Sectors fill a track, then the cylinder's other tracks, then the next cylinder. Each track starts a
 //! little later on its circle than the one before (skew), so that a head or track switch costs no revolution. Either two
-//! lists say it all, or a [`Layout`](crate::layout::Layout) that knows skews, spares and bad sectors.
+//! lists say it all, or a [`Layout`] that knows skews, spares and bad sectors.
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{Layout, Mapping, Plan, Zone};
+use crate::layout::{Layout, Mapping, Plan, Sparing, Zone};
+use crate::rotation::part;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -145,9 +146,9 @@ impl Geometry {
         if ![zone.offset, zone.track_skew, zone.cylinder_skew].iter().all(|angle| turn.contains(angle)) {
             return Err("a zone's offset and skews must be from 0 to a revolution");
         }
-        if zone.slips.len().saturating_mul(zone.sectors as usize) > 1 << 26
-            || zone.defects.len().saturating_mul(zone.sectors as usize) > 1 << 26
-        {
+        // Bad tracks are kept sector by sector.
+        let bad = zone.slips.len().saturating_add(zone.defects.len());
+        if layout.sparing == Sparing::Tracks && bad.saturating_mul(zone.sectors as usize) > 1 << 22 {
             return Err("a zone has too many slips or defects");
         }
         let places = u128::from(zone.cylinders()) * u128::from(self.heads) * u128::from(zone.sectors);
@@ -205,7 +206,7 @@ impl Geometry {
         Place {
             cylinder: band.first_cylinder + cylinder,
             head: if backwards { self.heads - 1 - turn } else { turn },
-            angle: (turned + within as f64).rem_euclid(circle) / circle,
+            angle: part((turned + within as f64) / circle),
             sectors: band.sectors,
             left: run.min(band.sectors - within),
         }

@@ -224,11 +224,16 @@ fn arrays_are_described_by_their_members_names() {
     // A revolution is 6 ms and where the platter stands differs by less than one.
     assert!(slow > quick, "{quick} {slow}");
     assert!(description.build(1).err().unwrap().to_string().contains("not a single device"));
+    write("aged.toml", &array("['../aged/disk.toml@2', 'ibm-10k@10']"));
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    write("sub/aged.toml", &array("['../disk.toml@2', 'ibm-10k@10']"));
+    write("disk.toml", include_str!("../devices/ibm-10k.toml"));
+    assert!(open("sub/aged.toml").is_ok() && open("aged.toml").is_err(), "by the folder of the file, with an age");
     write("self.toml", &array("['self.toml']"));
     assert!(open("self.toml").unwrap_err().to_string().contains("eight deep"));
     write("none.toml", &array("[]"));
     assert!(open("none.toml").unwrap_err().to_string().contains("1 to 1024"));
     write("absent.toml", &array("['absent']"));
-    assert!(open("absent.toml").unwrap_err().to_string().contains("ibm-10k, object-store"));
+    assert!(open("absent.toml").unwrap_err().to_string().contains("ibm-10k"));
     assert!(Description::parse(&array("['ibm-10k']"), "x").is_ok());
 }

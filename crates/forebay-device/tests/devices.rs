@@ -7,7 +7,8 @@ use proptest::prelude::*;
 #[test]
 fn shipped_devices_are_listed_and_can_be_built() {
     let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
-    assert_eq!(names, ["ibm-10k", "object-store", "seagate-10k", "ssd"]);
+    let disks = ["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx"];
+    assert_eq!(names, [disks.as_slice(), &["object-store", "seagate-10k", "ssd"]].concat());
     for name in names {
         let description = device(&name).unwrap();
         assert_eq!(description.name, name);
@@ -24,6 +25,17 @@ fn unknown_devices_are_answered_with_the_known_ones() {
     let said = device("ibm").unwrap_err().to_string();
     for part in ["`ibm`", "ibm-10k", "object-store", "seagate-10k", "ssd", ".toml"] {
         assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn disks_have_an_age() {
+    let aged = device("ibm-9lzx@2.5").unwrap();
+    assert_eq!(aged.name, "ibm-9lzx@2.5");
+    assert_eq!(device("cheetah-9lp@0").unwrap().build(0).unwrap().capacity() >> 30, 8);
+    for (name, said) in [("ibm-9lzx@old", "0 to 30 years"), ("ssd@3", "only disks age"), ("x@3", "no device")] {
+        let error = device(name).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
     }
 }
 
@@ -99,12 +111,20 @@ proptest! {
             "[model.ssd]\ncapacity_gb = {:?}\nlatency_ms = {:?}\nrate_mb_s = {:?}\nchannels = {heads}\ntotal_mb_s = {:?}\n",
             n[0], n[1], n[2], n[3],
         );
+        let writes = format!(
+            "{flash}p99_ms = {:?}\npage_kib = {}\n[model.ssd.write]\nlatency_ms = {:?}\nrate_mb_s = {:?}\ntotal_mb_s = {:?}\n",
+            n[4], heads % 64, n[5], n[6], n[7],
+        );
+        let slowed = format!(
+            "[model.slowed]\ndevice = 'ibm-10k'\nslowdowns = [{{ at_s = {:?}, until_s = {:?}, factor = {:?} }}]\n",
+            n[0], n[1], n[2],
+        );
         let store = format!(
             "[model.object-store]\nrate_mb_s = {:?}\nconnections = {heads}\n[model.object-store.first_byte]\n\
              median_ms = {:?}\np99_ms = {:?}\n",
             n[0], n[1], n[2],
         );
-        for model in [disk(heads), disk(heads % 8), flash, store] {
+        for model in [disk(heads), disk(heads % 8), flash, writes, slowed, store] {
             let text = format!("name = \"x\"\nabout = \"\"\n{model}");
             let Ok(description) = Description::parse(&text, "any") else { continue };
             let mut model = description.build(1).unwrap();
@@ -117,6 +137,39 @@ proptest! {
                 now = model.serve(begin, Request::read(start, len % (8 << 20)));
                 prop_assert!(now >= begin);
             }
+        }
+    }
+
+    /// The same of devices that are made of devices: refused, or everything comes to its end.
+    #[test]
+    fn any_composition_is_refused_or_served(
+        n in proptest::collection::vec(number(), 4),
+        (members, stripe, endpoints) in (0usize..5, any::<u64>(), any::<u32>()),
+        requests in proptest::collection::vec((any::<u64>(), any::<u64>(), 0u64..1_000_000), 1..10),
+        scheduler in prop_oneof![Just("none"), Just("elevator"), Just("anticipatory"), Just("deadline")],
+    ) {
+        let names = ["ssd", "ibm-10k", "object-store", "ssd"][..members.min(4)].to_vec();
+        let array = format!("[model.array]\nmembers = {names:?}\nstripe_kib = {}\n", stripe >> 1 >> (stripe % 64));
+        let attached = format!(
+            "[model.attached]\ndevice = 'ssd'\nnetwork = {{ latency_us = {:?}, overhead_us = {:?}, gap_us = {:?}, gbit_s = {:?}, endpoints = {} }}\n",
+            n[0], n[1], n[2], n[3], endpoints % 100,
+        );
+        for model in [array, attached] {
+            let text = format!("name = \"x\"\nabout = \"\"\n{model}");
+            let Ok(description) = Description::parse(&text, "any") else { continue };
+            let mut queue = description.queue(1, &scheduler.parse().unwrap()).unwrap();
+            let cost = queue.cost();
+            cost.competitive_depth(cost.mean_distance(), cost.capacity / 2);
+            let mut at = Instant(0);
+            for (id, &(start, len, gap)) in requests.iter().enumerate() {
+                at = at.plus(gap);
+                queue.submit(at, id as u64, Request::read(start, len % (8 << 20)));
+            }
+            let mut served = 0;
+            while let Some(at) = queue.next_completion() {
+                served += usize::from(queue.complete(at).is_some());
+            }
+            prop_assert_eq!(served, requests.len());
         }
     }
 }

@@ -3,7 +3,9 @@
 use forebay_core::Instant;
 use forebay_device::disk::{Description as DiskDescription, Disk};
 use forebay_device::random::Random;
-use forebay_device::{Model, ModelDescription, Request, Rotation, device};
+use forebay_device::seek_curve::SeekCurve;
+use forebay_device::zones::Zones;
+use forebay_device::{Cache, Model, ModelDescription, Request, Rotation, device};
 use proptest::prelude::*;
 
 fn description(name: &str) -> DiskDescription {
@@ -104,6 +106,17 @@ fn a_long_read_goes_at_the_zones_rate() {
     }
 }
 
+/// A bus that is slower than the media sets the rate, and the cost says so.
+#[test]
+fn a_slow_bus_sets_the_rate() {
+    let mut disk = disk("cheetah-9lp");
+    let cost = disk.cost();
+    let begin = disk.serve(Instant(0), Request::read(1 << 30, 512));
+    let end = disk.serve(begin, Request::read((1 << 30) + 512, 50 << 20));
+    near((50 << 20) as f64 / end.since(begin) as f64 * 1e9, cost.transfer_rate(1 << 30) as f64, 0.01);
+    assert!(cost.transfer_rate(1 << 30) < 5_000_000);
+}
+
 /// Thinking for longer than the segment takes to fill: the next reads come over the bus, and the head catches up.
 #[test]
 fn read_ahead_answers_at_the_speed_of_the_bus() {
@@ -139,6 +152,144 @@ fn rereading_comes_from_the_segment() {
     assert!(again.since(away) < 200_000, "{}", again.since(away));
 }
 
+/// A disk for closed forms: 6000 rpm, so 10 ms a revolution; two surfaces, ten cylinders of 100 sectors a track and ten of
+/// 50; switches of 1 and 2 ms, seeks of 3 ms, 0.5 ms a command, 512 bytes in 0.01 ms over the bus; no cache.
+fn plain() -> DiskDescription {
+    DiskDescription {
+        rpm: 6000.0,
+        heads: 2,
+        overhead_ms: 0.5,
+        head_switch_ms: 1.0,
+        cylinder_switch_ms: Some(2.0),
+        bus_mb_s: 51.2,
+        seek: SeekCurve::through(vec![(1.0, 3.0)]),
+        cache: Cache::default(),
+        zones: Zones { cylinders: vec![10, 10], sectors: vec![100, 50] },
+        ..description("ibm-10k")
+    }
+}
+
+const SECTOR: u64 = 512;
+
+fn ms(disk: &mut Disk, at_ms: f64, request: Request) -> f64 {
+    let at = Instant((at_ms * 1e6) as u64);
+    disk.serve(at, request).since(at) as f64 / 1e6
+}
+
+/// One random read, by hand. Sector 1030 is on track 10 (cylinder 5, surface 0), 30 sectors from its start. Five cylinders
+/// begin 5 · (1 · 10 + 20) = 150 sectors later on the circle: it comes by at (30 + 150) / 100 = 1.8, or 0.8, revolutions,
+/// 8 ms. Asked for at 1 ms: 0.5 ms of overhead and 3 ms of seek end at 4.5 ms, the head waits 3.5 ms, reads four sectors in
+/// 0.4 ms, and the last one takes 0.01 ms over the bus: 7.41 ms.
+#[test]
+fn a_random_read_by_hand() {
+    let mut disk = Disk::new(&plain()).unwrap();
+    let took = ms(&mut disk, 1.0, Request::read(1030 * SECTOR, 4 * SECTOR));
+    assert!((took - 7.41).abs() < 1e-6, "{took}");
+    // The same at 6 ms is past the sector by 1.5 ms and waits for the next revolution.
+    let took = ms(&mut Disk::new(&plain()).unwrap(), 6.0, Request::read(1030 * SECTOR, 4 * SECTOR));
+    assert!((took - 12.41).abs() < 1e-6, "{took}");
+}
+
+/// One sequential run across a zone's end, by hand. Sectors 1950 … 2099: 50 of the last track of the first zone, the 50 of
+/// the next zone's first track, and 50 more. Track 19 (cylinder 9, surface 1) begins at 9 · 30 + 10 = 280 sectors, or 0.8
+/// revolutions; sector 1950 at 3 ms, the run is read to 8 ms. The next zone begins at angle 0, so at 10 ms, which covers the
+/// 2 ms to the next cylinder, and takes the whole revolution to 20 ms; its second track begins 5 sectors of 0.2 ms later, at
+/// 21 ms, and ends at 31 ms.
+#[test]
+fn a_sequential_run_across_a_zone_by_hand() {
+    let mut disk = Disk::new(&plain()).unwrap();
+    let took = ms(&mut disk, 0.0, Request::read(1949 * SECTOR, SECTOR));
+    // Overhead and seek end at 3.5 ms, half a millisecond too late for sector 1949: a revolution later.
+    assert!((took - 13.01).abs() < 1e-6, "{took}");
+    let took = ms(&mut Disk::new(&plain()).unwrap(), 9.0, Request::read(1950 * SECTOR, 150 * SECTOR));
+    assert!((took - (13.0 - 9.0 + 28.0 + 0.01)).abs() < 1e-6, "{took}");
+}
+
+/// A write waits for the media without a cache; with one, the host is done when the bus is, and the next read waits for the
+/// arm. By hand: the data of four sectors are there at 1 + 0.5 + 0.04 ms; the media at 8.4 ms, as in the read.
+#[test]
+fn writes_by_hand() {
+    let request = Request::write(1030 * SECTOR, 4 * SECTOR);
+    let through = ms(&mut Disk::new(&plain()).unwrap(), 1.0, request);
+    assert!((through - 7.4).abs() < 1e-6, "{through}");
+    let mut settling = DiskDescription { write_settle_ms: 3.6, ..plain() };
+    // Settling takes the head past the sector, by 0.1 ms.
+    let settled = ms(&mut Disk::new(&settling).unwrap(), 1.0, request);
+    assert!((settled - 17.4).abs() < 1e-6, "{settled}");
+    settling.write_settle_ms = 0.0;
+    settling.cache = Cache::new(2, 64.0);
+    let mut disk = Disk::new(&settling).unwrap();
+    let cached = ms(&mut disk, 1.0, request);
+    assert!((cached - 0.54).abs() < 1e-6, "{cached}");
+    // What was written is on board.
+    let hit = ms(&mut disk, 2.0, Request::read(1030 * SECTOR, 4 * SECTOR));
+    assert!((hit - 0.54).abs() < 1e-6, "{hit}");
+    // The arm is free at 8.4 ms and 3 ms later at cylinder 0, whose first sector comes by at 20 ms.
+    let after = ms(&mut disk, 3.0, Request::read(0, SECTOR));
+    assert!((after - (20.0 - 3.0 + 0.11)).abs() < 1e-6, "{after}");
+}
+
+/// A write that continues the one under way joins it: the head finds the data there when it comes, and loses no revolution.
+#[test]
+fn sequential_writes_join() {
+    let mut disk = Disk::new(&DiskDescription { cache: Cache::new(2, 64.0), ..plain() }).unwrap();
+    let mut now = 0.0;
+    for i in 0..20 {
+        now += ms(&mut disk, now, Request::write((1000 + 4 * i) * SECTOR, 4 * SECTOR));
+    }
+    // 80 sectors are on the media 8 ms after the first one is, not 20 revolutions after.
+    let read = now + ms(&mut disk, now, Request::read(1500 * SECTOR, SECTOR));
+    assert!(now < 20.0 * 0.55 && read < 40.0, "{now} {read}");
+}
+
+/// SAC Table 2, each row by its own figures: years, MB/s, mean seek and mean rotational delay in ms.
+#[test]
+fn the_9lzx_ages_as_in_the_paper() {
+    let table = [
+        (0, 20.0, 5.30, 3.00),
+        (1, 14.3, 5.89, 3.33),
+        (2, 10.2, 6.54, 3.69),
+        (3, 7.29, 7.27, 4.11),
+        (4, 5.21, 8.08, 4.56),
+        (5, 3.72, 8.98, 5.07),
+        (6, 2.66, 9.97, 5.63),
+        (7, 1.90, 11.1, 6.26),
+        (8, 1.36, 12.3, 6.96),
+        (9, 0.97, 13.7, 7.73),
+        (10, 0.69, 15.2, 8.59),
+    ];
+    let size = disk("ibm-9lzx").capacity() as f64;
+    near(size, 9.1e9, 0.01);
+    for (years, mb_s, seek, rotation) in table {
+        let disk = disk(&format!("ibm-9lzx@{years}"));
+        let mut random = Random::new(years);
+        let n = 100_000;
+        let mut far = || disk.seek_time(random.below(disk.capacity()), random.below(disk.capacity()));
+        near((0..n).map(|_| far()).sum::<f64>() / f64::from(n) / 1e6, seek, 0.006);
+        near(disk.revolution() / 2e6, rotation, 0.004);
+        let cost = disk.cost();
+        let rates = (0..1000).map(|i| cost.transfer_rate(disk.capacity() / 1000 * i) as f64);
+        near(rates.sum::<f64>() / 1000.0 / 1e6, mb_s, 0.006);
+        near(disk.capacity() as f64, size, 0.01);
+    }
+}
+
+/// SAC §4.1: on the cylinder of the request before, only the transfer; elsewhere a seek and any part of a revolution.
+#[test]
+fn the_9lzx_needs_no_seek_on_its_cylinder() {
+    let mut disk = disk("ibm-9lzx").seeded(7);
+    let first = disk.serve(Instant(0), Request::read(0, 8192));
+    let again = disk.serve(first, Request::read(1 << 20, 8192));
+    // 16 of 272 sectors of a 6 ms revolution, the last one over the bus.
+    near(again.since(first) as f64, 16.0 / 272.0 * 6e6 + 6400.0, 1e-3);
+    let mut random = Random::new(3);
+    let (mut now, n) = (again, 20_000);
+    for _ in 0..n {
+        now = disk.serve(now, Request::read(random.below(disk.capacity() / 8192) * 8192, 8192));
+    }
+    near(now.since(again) as f64 / f64::from(n), 5.30e6 + 3.0e6 + 8192.0 / 20e6 * 1e9, 0.01);
+}
+
 proptest! {
     /// Laws of every shipped device, whatever is asked of it and whenever.
     #[test]
@@ -164,6 +315,30 @@ proptest! {
             if name.ends_with("10k") {
                 prop_assert!(end.since(begin) as f64 <= 17e6 + 12e6 + (inside + 4096) as f64 / 36e6 * 1e9);
             }
+            now = end;
+        }
+    }
+
+    /// Laws of every shipped disk, read and written: no request ends before it began, a twin does the same, and nothing takes
+    /// longer than a stroke and some revolutions, the transfer, and what is still to be written.
+    #[test]
+    fn every_disk_serves_reads_and_writes(
+        name in proptest::sample::select(vec!["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx@4"]),
+        requests in proptest::collection::vec((any::<bool>(), any::<u64>(), 1u64..200, 0u64..30_000_000), 1..60),
+        near in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let description = device(name).unwrap();
+        let (mut model, mut twin) = (description.build(seed).unwrap(), description.build(seed).unwrap());
+        let mut now = Instant(0);
+        for (write, start, sectors, think) in requests {
+            let start = if near { start % 2000 } else { start % (model.capacity() / SECTOR) } * SECTOR;
+            let request = Request { write, ..Request::read(start, sectors * SECTOR) };
+            let begin = now.plus(think);
+            let end = model.serve(begin, request);
+            prop_assert!(end >= begin);
+            prop_assert_eq!(end, twin.serve(begin, request), "same seed, same times");
+            prop_assert!(end.since(begin) < 300_000_000, "{:?} took {} ms", request, end.since(begin) / 1_000_000);
             now = end;
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_core::DeviceId;
-use forebay_device::scheduler::Elevator;
+use forebay_device::scheduler::SchedulerKind;
 use forebay_fuse::MountOptions;
 use forebay_live::budget::TooLittleMemory;
 use forebay_live::engine::{Config, Engine, StartError};
@@ -122,8 +122,8 @@ fn outside(arg: &OsStr, point: &Path) -> Result<(), Failure> {
 
 /// A source at the pace of a modelled device, in real time.
 fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failure> {
-    let model = forebay_device::device(device).and_then(|device| device.build(1)).map_err(Failure::input)?;
-    let paced = PacedSource::new(source, model, Box::<Elevator>::default(), 1.0);
+    let queue = forebay_device::device(device).and_then(|device| device.queue(1, &SchedulerKind::Elevator));
+    let paced = PacedSource::behind(source, queue.map_err(Failure::input)?, 1.0);
     let paced = paced.map_err(|error| Failure::run(format!("cannot start the pace of {device}: {error}")))?;
     Ok(Arc::new(paced))
 }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use forebay_sim::chart::Chart;
 use forebay_sim::repro::{self, Context, Error, Experiment, Finding, Verdict};
 use serde::Serialize;
 
@@ -45,7 +44,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     }
     let all = experiments.len();
     let (records, findings, stopped) = check(experiments, options)?;
-    let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).map(Chart::clone);
+    let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).cloned();
     report::show(&records, &options.report, chart)?;
     if let Some(path) = &options.html {
         std::fs::write(path, repro::page(&findings, options.seed))

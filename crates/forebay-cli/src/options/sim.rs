@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use forebay_core::Policy;
-use forebay_device::Slowdown;
 use forebay_device::scheduler::SchedulerKind;
+use forebay_device::{Slowdown, network};
 use forebay_sim::untimed::{Algorithm, Capacity};
-use forebay_trace::{Columns, Format};
 
 use super::Report;
+use super::trace::Reading;
 use crate::period::Period;
 use crate::size::Size;
 
@@ -33,7 +33,7 @@ pub(crate) struct Sim {
     #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<Capacity>,
 
-    /// Whole miss-ratio curves of these policies: LRU's in one pass, others size by size
+    /// Whole miss-ratio curves of these policies, as in opt,lru: LRU's in one pass, others size by size
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
     pub(crate) curve: Vec<Algorithm>,
 
@@ -48,10 +48,11 @@ pub(crate) struct Sim {
 
     /// How many sizes a curve is drawn for, unless --memory gives them
     #[arg(long, value_name = "COUNT", default_value = "50", value_parser = value_parser!(u32).range(2..=100_000))]
+    #[arg(requires = "curve")]
     pub(crate) points: u32,
 
-    /// Leave out the optimum, which is listed first otherwise
-    #[arg(long)]
+    /// Leave out the optimum, which is listed first otherwise, but for curves, where it is one of the policies
+    #[arg(long, conflicts_with_all = ["curve", "device"])]
     pub(crate) no_opt: bool,
 
     /// The block that ranges are split into; the trace's own unless said, with time 4KiB
@@ -62,19 +63,15 @@ pub(crate) struct Sim {
     #[arg(long)]
     pub(crate) reads_only: bool,
 
-    /// The format of the trace, if it is not to be told by its name and content
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<Format>,
-
-    /// Of CSV: which column is what, as in time-col=1,obj-id-col=2,obj-size-col=3
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) columns: Option<Columns>,
+    /// How to read it
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// How many runs go on side by side; one for each processor unless said
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Fixes whatever is random: places of files, devices
+    /// Fixes whatever is random: synthetic traces, places of files, devices
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
@@ -109,7 +106,7 @@ pub(crate) struct Time {
     pub(crate) slowdown: Vec<Slow>,
 
     /// Where files lie: packed, one after the other; or scattered over their device by the seed
-    #[arg(long, value_name = "HOW", value_enum, default_value = "packed")]
+    #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
     /// How many handlers work off the trace's tasks at once; 1 unless said
@@ -145,8 +142,13 @@ pub(crate) struct Time {
     #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
     pub(crate) level: Vec<Below>,
 
+    /// A network (LogGP) between each cache and what is below it, as in latency_us=50,gbit_s=1; overhead_us and gap_us can be
+    /// said, too
+    #[arg(long, value_name = "PARAMETERS", requires = "device", value_parser = link)]
+    pub(crate) link: Option<network::Description>,
+
     /// What becomes of writes: skipped, they take no time; or they go to the device
-    #[arg(long, value_name = "HOW", value_enum, default_value = "skip")]
+    #[arg(long, value_name = "HOW", value_enum, default_value = "skip", requires = "device")]
     pub(crate) writes: Writes,
 
     /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
@@ -242,6 +244,14 @@ fn below(text: &str) -> Result<Below, String> {
     Ok(Below { policy, memory })
 }
 
+/// `latency_us=50,gbit_s=1`; what is not said is as in SAC §4.4.
+fn link(text: &str) -> Result<network::Description, String> {
+    let network = toml::from_str(&text.replace(',', "\n"));
+    let network: network::Description =
+        network.map_err(|error: toml::de::Error| error.message().replace('\n', "; "))?;
+    network::Network::new(&network).map(|_| network).map_err(str::to_owned)
+}
+
 /// `500s:2` or `1@500s:2`.
 fn slow(text: &str) -> Result<Slow, String> {
     let (device, slowdown) = match text.split_once('@') {
@@ -274,6 +284,9 @@ mod tests {
         assert!("soon".parse::<Span>().is_err());
         let level = below("competitive+arc:256MiB").unwrap();
         assert_eq!((level.policy.to_string().as_str(), level.memory), ("competitive+arc", Capacity::Bytes(256 << 20)));
+        let slow_link = link("latency_us=50,gbit_s=1").unwrap();
+        assert_eq!((slow_link.latency_us, slow_link.gbit_s, slow_link.overhead_us), (50.0, 1.0, 0.4));
+        assert!(link("latency_us=-1").is_err() && link("colour=1").is_err());
         let slow_one = slow("2@500s-900s:2").unwrap();
         assert_eq!((slow_one.device, slow_one.slowdown.until_s, slow_one.slowdown.factor), (Some(2), Some(900.0), 2.0));
         assert!(slow("500s:2").unwrap().device.is_none());

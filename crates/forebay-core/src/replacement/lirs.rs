@@ -51,6 +51,7 @@ fn hirs(frames: u32) -> u32 {
 
 impl Replacement for Lirs {
     const LISTS: u8 = 3;
+    const MOVES: bool = true;
 
     fn ghosts(frames: u32) -> u32 {
         frames.saturating_mul(GHOSTS)

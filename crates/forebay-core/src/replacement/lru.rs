@@ -13,6 +13,7 @@ pub struct Lru {
 
 impl Replacement for Lru {
     const LISTS: u8 = 1;
+    const MOVES: bool = true;
 
     fn new(first_list: u8, _frames: u32) -> Lru {
         Lru { list: ListId(first_list) }

@@ -94,6 +94,9 @@ pub trait Replacement {
     /// How many lists of the slab it needs.
     const LISTS: u8;
 
+    /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that sees references ahead.
+    const MOVES: bool = false;
+
     /// How many ghosts it remembers beside `frames` frames.
     fn ghosts(frames: u32) -> u32 {
         let _ = frames;

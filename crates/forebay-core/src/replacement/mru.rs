@@ -18,6 +18,7 @@ pub struct Mru {
 
 impl Replacement for Mru {
     const LISTS: u8 = 1;
+    const MOVES: bool = true;
 
     fn new(first_list: u8, _frames: u32) -> Mru {
         Mru { list: ListId(first_list) }

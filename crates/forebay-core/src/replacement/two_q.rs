@@ -29,6 +29,7 @@ pub struct TwoQ {
 impl Replacement for TwoQ {
     /// A1in, Am, A1out.
     const LISTS: u8 = 3;
+    const MOVES: bool = true;
 
     /// Kout.
     fn ghosts(frames: u32) -> u32 {

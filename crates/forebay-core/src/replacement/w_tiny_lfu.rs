@@ -30,6 +30,7 @@ pub struct WTinyLfu {
 
 impl Replacement for WTinyLfu {
     const LISTS: u8 = 3;
+    const MOVES: bool = true;
 
     fn new(first_list: u8, frames: u32) -> WTinyLfu {
         let window_share = frames.div_ceil(100);

@@ -4,12 +4,37 @@ use super::Description;
 use crate::rotation::Rotation;
 use crate::segment_cache::Cache;
 use crate::zones::Zones;
+use crate::{Error, ModelDescription};
 
 /// By how much a newer generation's bandwidth is higher, a year (SAC Table 2).
 const BANDWIDTH_A_YEAR: f64 = 1.4;
 
 /// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table 2).
 const TIME_A_YEAR: f64 = 0.9;
+
+/// A device's name and age, of `name@years`.
+pub(crate) fn split_age(name: &str) -> Result<Option<(&str, f64)>, Error> {
+    let Some((young, years)) = name.rsplit_once('@').filter(|_| !name.ends_with(".toml")) else { return Ok(None) };
+    match years.parse() {
+        Ok(years) if (0.0..=30.0).contains(&years) => Ok(Some((young, years))),
+        _ => Err(Error::Invalid { name: name.to_owned(), reason: "what follows @ must be its age, 0 to 30 years" }),
+    }
+}
+
+impl crate::Description {
+    /// The same device as it would have been sold `years` earlier, by the rule of SAC Table 2; its name says so. Only disks
+    /// age.
+    pub fn aged(&self, years: f64) -> Result<crate::Description, Error> {
+        let name = format!("{}@{years}", self.name);
+        let ModelDescription::Disk(disk) = &self.model else {
+            return Err(Error::Invalid { name, reason: "only disks age" });
+        };
+        let about = format!("{}, {years} years older", self.about);
+        let aged = crate::Description { name, about, model: ModelDescription::Disk(disk.aged(years)) };
+        aged.build(0)?;
+        Ok(aged)
+    }
+}
 
 impl Description {
     /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2: the bandwidth is lower by

@@ -70,9 +70,11 @@ impl Disk {
         let limit = if joins { self.sweep.limit } else { end };
         // Where it continues what the head reads, no revolution is lost.
         let begin = if joins { self.sweep.at } else { self.land(now, run.high).begin };
+        let sector = self.revolution() / self.arm.map.locate(run.high).sectors as f64;
         let media = self.take(begin, run.high, end, limit);
-        let bus = if run.high == first { bus.max(begin) } else { bus };
-        (bus + (end - first) as f64 * self.bus).max(media + self.bus)
+        // What is on board goes first, the rest as it comes.
+        let rest = (bus + (run.high - first) as f64 * self.bus).max(begin + sector);
+        (rest + (end - run.high) as f64 * self.bus).max(media + self.bus)
     }
 
     /// Nothing is on board.

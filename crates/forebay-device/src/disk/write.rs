@@ -12,6 +12,9 @@ struct Command {
     ready: f64,
     /// The data come over the bus.
     bus: f64,
+    /// How long it takes to let go of the bus after the data, and to take it again for the end.
+    release: f64,
+    again: f64,
 }
 
 impl Disk {
@@ -37,7 +40,7 @@ impl Disk {
             return self.room(data, media, asked) + ended;
         }
         self.busy = 0.0;
-        data.max(media) + 1e6 * self.overheads.reselect_ms.0 + ended
+        (data + command.release).max(media) + command.again + ended
     }
 
     fn command(&self, now: f64, back: bool, follows: bool, joins: bool) -> Command {
@@ -46,13 +49,17 @@ impl Disk {
         if let Some(early) = o.early_disconnect.filter(|_| self.was_write && !follows) {
             let command = now + 1e6 * early.command_ms;
             let again = command + 1e6 * (early.disconnect_ms + early.between_ms);
-            return Command { ready: command + 1e6 * early.seek_ms, bus: again.max(self.busy) + prepare };
+            let ready = command + 1e6 * early.seek_ms;
+            let (release, later) = (1e6 * early.second_ms, 1e6 * o.reselect_ms.1);
+            return Command { ready, bus: again.max(self.busy) + prepare, release, again: later };
         }
         let ready = now + after(if back { o.write_hit_ms } else { o.write_miss_ms }, self.was_write);
-        if joins || self.busy <= now {
-            return Command { ready, bus: ready + 1e6 * o.data_ms };
-        }
-        Command { ready, bus: (ready + 1e6 * o.write_disconnect_ms).max(self.busy) + prepare }
+        let (release, again) = (1e6 * o.write_disconnect_ms, 1e6 * o.reselect_ms.0);
+        let bus = match joins || self.busy <= now {
+            true => ready + 1e6 * o.data_ms,
+            false => (ready + release).max(self.busy) + prepare,
+        };
+        Command { ready, bus, release, again }
     }
 
     /// The arm goes to `first` and writes; no sector before its data are there.

@@ -47,9 +47,13 @@ impl PacedSource {
         scheduler: Box<dyn Scheduler>,
         speed: f64,
     ) -> std::io::Result<PacedSource> {
+        PacedSource::behind(inner, Box::new(DeviceQueue::new(model, scheduler)), speed)
+    }
+
+    /// The same at the pace of any queue: of an array, or of what is at the other end of a network.
+    pub fn behind(inner: Arc<dyn Source>, queue: Box<dyn Queue>, speed: f64) -> std::io::Result<PacedSource> {
         let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
-        let (capacity, cost) = (model.capacity(), faster(model.cost(), speed));
-        let queue = DeviceQueue::new(model, scheduler);
+        let (capacity, cost) = (queue.capacity(), faster(queue.cost(), speed));
         let state = State { queue, waiting: HashMap::new(), closing: false };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -173,7 +177,7 @@ struct Shared {
 }
 
 struct State {
-    queue: DeviceQueue,
+    queue: Box<dyn Queue>,
     /// By the number of the fetch's name.
     waiting: HashMap<u64, Waiting>,
     closing: bool,

@@ -209,3 +209,43 @@ fn parse(text: &str) -> Result<Experiment, Error> {
 fn names() -> Vec<String> {
     experiments().unwrap_or_default().into_iter().map(|experiment| experiment.id).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_whole_and_known_by_their_names() {
+        let experiments = experiments().unwrap();
+        for experiment in &experiments {
+            assert_eq!(super::experiment(&experiment.id).unwrap(), *experiment);
+            let texts =
+                [&experiment.paper, &experiment.claim, &experiment.figure, &experiment.setting, &experiment.judgement];
+            assert!(texts.iter().all(|text| text.len() > 5), "{}", experiment.id);
+            assert!(!experiment.rules.is_empty(), "{} is judged by no rule", experiment.id);
+        }
+        let later =
+            LATER.iter().flat_map(|(paper, claims, _)| claims.iter().map(move |claim| format!("{paper}{claim}")));
+        for id in later {
+            assert!(matches!(experiment(&id), Err(Error::Later { .. })), "{id} is there and announced for later");
+        }
+        assert!(matches!(experiment("cp-"), Err(Error::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_description_that_makes_no_sense_is_named() {
+        let error = parse("id = \"x-y\"\npaper = 7").unwrap_err().to_string();
+        assert!(error.starts_with("experiment `x-y`: "), "{error}");
+        let mut experiment = experiment("cp-depth").unwrap();
+        let context = Context { seed: 1, watch: &crate::Unwatched };
+        experiment.rules.clear();
+        assert!(run(&experiment, &context).unwrap_err().to_string().contains("no rule is called `switch_ms`"));
+        experiment.parameters.insert("colour".into(), 1.into());
+        assert!(run(&experiment, &context).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn nothing_measured_holds_nothing() {
+        assert_eq!(Finding::new(String::new(), vec![], vec![]).verdict, Verdict::Fails);
+    }
+}

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use forebay_core::directory::Directory;
-use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot};
+use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, flag};
 use forebay_core::index::Dense;
 use forebay_core::presets::{Build, Replacement};
 use forebay_core::replacement;
@@ -73,8 +73,18 @@ impl<R: replacement::Replacement> Untimed<R> {
             *slot = self.directory.find(BlockKey::new(FileId(0), key)).unwrap_or(0);
         }
         let mut touched = 0;
-        for &slot in &slots {
-            touched ^= frames.list(slot).0;
+        if R::MOVES {
+            let mut neighbours = [(0, 0); BATCH];
+            for (neighbours, &slot) in neighbours.iter_mut().zip(&slots) {
+                *neighbours = (frames.towards_front(slot).unwrap_or(0), frames.towards_back(slot).unwrap_or(0));
+            }
+            for (front, back) in neighbours {
+                touched ^= frames.list(front).0 ^ frames.list(back).0;
+            }
+        } else {
+            for slot in slots {
+                touched ^= frames.list(slot).0;
+            }
         }
         black_box(touched);
     }
@@ -101,7 +111,7 @@ impl<R: replacement::Replacement> Untimed<R> {
         }
         // Without readers no frame is held, and a victim always found.
         if let Some(slot) = directory.assign(key, FETCHING) {
-            directory.frames.clear(slot, forebay_core::frames::flag::ABSENT);
+            directory.frames.clear(slot, flag::ABSENT);
             self.policy.insert(directory, slot, class);
         }
     }

@@ -35,11 +35,12 @@ impl Names {
         }
     }
 
+    /// The name of a number; zero if it has none.
     #[inline]
     pub(super) fn get(&self, number: usize) -> u64 {
         match self.packed.get(number / CHUNK) {
             Some(chunk) => chunk.get(number % CHUNK),
-            None => self.last[number % CHUNK],
+            None => self.last.get(number % CHUNK).copied().unwrap_or(0),
         }
     }
 }

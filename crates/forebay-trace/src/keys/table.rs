@@ -8,6 +8,9 @@ use super::names::Names;
 /// How many names go through the table together: as many loads as a processor has under way, and some more.
 const BATCH: usize = 64;
 
+/// How many names are put in order together.
+const PIECE: usize = 1 << 14;
+
 /// Numbers names from zero on in order of appearance.
 ///
 /// The table holds numbers, and the names are where the numbers say. What an entry's 32 bits have left is a part of the
@@ -28,11 +31,12 @@ pub(super) struct Table {
     /// How many names fit before it must grow.
     room: usize,
     names: Names,
+    pieces: Pieces,
 }
 
 impl Default for Table {
     fn default() -> Table {
-        Table { entries: vec![0; 64], bits: 8, room: 48, names: Names::default() }
+        Table { entries: vec![0; 64], bits: 8, room: 48, names: Names::default(), pieces: Pieces::default() }
     }
 }
 
@@ -44,28 +48,43 @@ impl Table {
 
     /// Appends the numbers of `names` to `keys`.
     ///
-    /// A table of millions of names is not in the processor's caches. Here every name's line is asked for before the first
-    /// of the batch is looked at, so that they come together.
+    /// A table of millions of names is neither in the processor's caches nor in those of its page tables. So names are looked
+    /// up in the order of their places, part of the table by part, and what a batch will look at is asked for before the
+    /// first of it is looked at. New names are added afterwards, in the order in which they came.
     pub(super) fn number(&mut self, names: &[u64], keys: &mut Vec<u32>) -> Result<(), TooManyKeys> {
-        let mut hashes = [0; BATCH];
-        let mut likely = [0; BATCH];
-        for names in names.chunks(BATCH) {
-            let mut touched = 0;
-            for (hash, &name) in hashes.iter_mut().zip(names) {
-                *hash = spread(name);
-                touched ^= self.entries[self.home(*hash)];
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for names in names.chunks(PIECE) {
+            pieces.sort(names.iter().map(|&name| spread(name)), self.entries.len());
+            for places in pieces.order.chunks(BATCH) {
+                self.touch(places.iter().map(|&place| pieces.hashes[place as usize]));
+                for &place in places {
+                    pieces.likely[place as usize] = self.likely(pieces.hashes[place as usize]);
+                }
             }
-            black_box(touched);
-            for (likely, &hash) in likely.iter_mut().zip(&hashes).take(names.len()) {
-                *likely = self.likely(hash);
-            }
-            for ((&name, &hash), &likely) in names.iter().zip(&hashes).zip(&likely) {
-                // Nearly always so; the processor takes it for granted and goes on to the next name's line.
-                let known = likely > 0 && self.names.get(likely as usize - 1) == name;
-                keys.push(if known { likely - 1 } else { self.find_or_add(name, hash)? });
+            let looked_up = pieces.hashes.chunks(BATCH).zip(pieces.likely.chunks(BATCH));
+            for (names, (hashes, likely)) in names.chunks(BATCH).zip(looked_up) {
+                let mut found = [0; BATCH];
+                for (found, &likely) in found.iter_mut().zip(likely) {
+                    *found = self.names.get(likely.saturating_sub(1) as usize);
+                }
+                for (at, (&name, &likely)) in names.iter().zip(likely).enumerate() {
+                    let known = likely > 0 && found[at] == name;
+                    keys.push(if known { likely - 1 } else { self.find_or_add(name, hashes[at])? });
+                }
             }
         }
+        self.pieces = pieces;
         Ok(())
+    }
+
+    /// Reads the home of every hash, for no other purpose than that it be near.
+    #[inline]
+    fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mut touched = 0;
+        for hash in hashes {
+            touched ^= self.entries[self.home(hash)];
+        }
+        black_box(touched);
     }
 
     #[inline]
@@ -142,22 +161,64 @@ impl Table {
         // First the old one is given back.
         self.entries = Vec::new();
         self.entries = vec![0; self.room * 20 / 17];
-        let mut hashes = [0; BATCH];
-        for start in (0..count).step_by(BATCH) {
-            let end = count.min(start + BATCH);
-            let mut touched = 0;
-            for (hash, number) in hashes.iter_mut().zip(start..end) {
-                *hash = spread(self.names.get(number));
-                touched ^= self.entries[self.home(*hash)];
-            }
-            black_box(touched);
-            for (&hash, number) in hashes.iter().zip(start..end) {
-                let mut at = self.home(hash);
-                while self.entries[at] != 0 {
-                    at = if at + 1 == self.entries.len() { 0 } else { at + 1 };
+        let mut pieces = Pieces::default();
+        for start in (0..count).step_by(PIECE) {
+            let end = count.min(start + PIECE);
+            pieces.sort((start..end).map(|number| spread(self.names.get(number))), self.entries.len());
+            for places in pieces.order.chunks(BATCH) {
+                self.touch(places.iter().map(|&place| pieces.hashes[place as usize]));
+                for &place in places {
+                    let hash = pieces.hashes[place as usize];
+                    let mut at = self.home(hash);
+                    while self.entries[at] != 0 {
+                        at = if at + 1 == self.entries.len() { 0 } else { at + 1 };
+                    }
+                    self.entries[at] = self.tag(hash) | (start as u32 + place + 1);
                 }
-                self.entries[at] = self.tag(hash) | (number as u32 + 1);
             }
+        }
+    }
+}
+
+/// Names that go through a large table together, in the order of their homes: no more than a core's own cache holds.
+#[derive(Debug, Default)]
+struct Pieces {
+    hashes: Vec<u64>,
+    /// Places in `hashes`, those together whose hashes begin alike.
+    order: Vec<u32>,
+    /// What the table says of each.
+    likely: Vec<u32>,
+}
+
+impl Pieces {
+    /// How many leading bits decide: 128 parts of a table.
+    const BITS: u32 = 7;
+    /// A table with fewer entries is near as it is.
+    const FAR: usize = 1 << 18;
+
+    fn sort(&mut self, hashes: impl Iterator<Item = u64>, entries: usize) {
+        self.hashes.clear();
+        self.hashes.extend(hashes);
+        let count = self.hashes.len();
+        self.likely.resize(count, 0);
+        self.order.clear();
+        if entries < Self::FAR {
+            self.order.extend(0..count as u32);
+            return;
+        }
+        self.order.resize(count, 0);
+        let part = |hash: u64| (hash >> (u64::BITS - Self::BITS)) as usize;
+        let mut starts = [0u32; (1 << Self::BITS) + 1];
+        for &hash in &self.hashes {
+            starts[part(hash) + 1] += 1;
+        }
+        for part in 0..1 << Self::BITS {
+            starts[part + 1] += starts[part];
+        }
+        for (place, &hash) in (0..).zip(&self.hashes) {
+            let next = &mut starts[part(hash)];
+            self.order[*next as usize] = place;
+            *next += 1;
         }
     }
 }

@@ -240,7 +240,7 @@ fn operation(text: &[u8]) -> Option<Operation> {
     ];
     let is = |name: &&str| text.eq_ignore_ascii_case(name.as_bytes());
     match () {
-        () if READS.iter().any(&is) => Some(Operation::Read),
+        () if READS.iter().any(is) => Some(Operation::Read),
         () if WRITES.iter().any(is) => Some(Operation::Write),
         () => None,
     }

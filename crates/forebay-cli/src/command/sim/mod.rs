@@ -48,7 +48,7 @@ fn memory(sim: &Sim) -> Vec<Capacity> {
 /// What a replay without time is told.
 fn untimed(sim: &Sim) -> Result<Options, Failure> {
     let block_bytes = sim.block_bytes.map(|size| block(size.bytes())).transpose()?;
-    Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from), ..Options::default() })
+    Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from) })
 }
 
 /// A size that a block can have.

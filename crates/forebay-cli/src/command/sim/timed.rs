@@ -2,9 +2,8 @@
 
 use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
+use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_device::slowdown::SlowedDescription;
-use forebay_device::{Description, ModelDescription, device};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
@@ -63,37 +62,30 @@ fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     Record { outcome, scheduler, block_bytes: setup.block_bytes, trace: super::name(sim) }
 }
 
-/// The devices, with their slowdowns.
-fn devices(sim: &Sim) -> Result<Vec<Description>, Failure> {
+/// The devices, with their slowdowns, behind the default scheduler.
+fn devices(sim: &Sim) -> Result<Vec<DeviceSetup>, Failure> {
     let names = &sim.time.device;
     if let Some(number) = sim.time.slowdown.iter().filter_map(|slow| slow.device).find(|&number| number > names.len()) {
-        return Err(Failure::input(format!("--slowdown {number}@…: there are {} devices", names.len())));
+        return Err(Failure::input(format!("--slowdown {number}@…: there is no device {number} of {}", names.len())));
     }
     let one = |(number, name): (usize, &String)| {
-        let description = device(name).map_err(Failure::input)?;
         let of = |slow: &&Slow| slow.device.is_none_or(|device| device == number);
-        let slowdowns: Vec<_> = sim.time.slowdown.iter().filter(of).map(|slow| slow.slowdown).collect();
-        if slowdowns.is_empty() {
-            return Ok(description);
-        }
-        Ok(Description {
-            name: format!("{} slowed", description.name),
-            model: ModelDescription::Slowed(SlowedDescription { device: name.clone(), slowdowns }),
-            ..description
-        })
+        let slowdowns = sim.time.slowdown.iter().filter(of).map(|slow| slow.slowdown).collect();
+        Ok(DeviceSetup { slowdowns, ..DeviceSetup::new(device(name).map_err(Failure::input)?) })
     };
     (1..).zip(names).map(one).collect()
 }
 
 /// Every combination, in the order in which they are shown.
-fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec<Setup>, Failure> {
+fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec<Setup>, Failure> {
     let sizes = memory(sim);
     let block_bytes = sim.block_bytes.map(|size| super::block(size.bytes())).transpose()?.unwrap_or(BLOCK);
     let all = sizes.iter().copied().chain(sim.time.level.iter().map(|level| level.memory));
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
-    let below: Vec<Level> = sim.time.level.iter().map(|level| Level::new(level.policy, bytes(level.memory))).collect();
+    let level = |policy, size| Level { link: sim.time.link, ..Level::new(policy, bytes(size)) };
+    let below: Vec<Level> = sim.time.level.iter().map(|below| level(below.policy, below.memory)).collect();
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
     let unsaid = [SchedulerKind::default()];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
@@ -102,9 +94,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
         for &size in &sizes {
             for &scheduler in schedulers {
                 for &handlers in &handlers {
-                    let of =
-                        |description: &Description| DeviceSetup { scheduler, ..DeviceSetup::new(description.clone()) };
-                    let levels = std::iter::once(Level::new(policy, bytes(size))).chain(below.iter().cloned());
+                    let of = |device: &DeviceSetup| DeviceSetup { scheduler, ..device.clone() };
+                    let levels = std::iter::once(level(policy, size)).chain(below.iter().cloned());
                     setups.push(Setup {
                         levels: levels.collect(),
                         block_bytes,

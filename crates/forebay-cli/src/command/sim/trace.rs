@@ -18,11 +18,7 @@ pub(super) fn open(sim: &Sim) -> Result<Box<dyn Source>, Error> {
             let generated = named(name, &parameters, sim.seed).map_err(|error| wrong(error.to_string()))?;
             Ok(Box::new(generated))
         }
-        None => {
-            let columns = sim.columns.clone().unwrap_or_default();
-            let options = forebay_trace::Options { format: sim.format, columns, ..Default::default() };
-            forebay_trace::open(&sim.trace, &options)
-        }
+        None => forebay_trace::open(&sim.trace, &sim.reading.options()),
     }
 }
 

@@ -202,6 +202,24 @@ fn haste_leaves_the_competitive_depth_as_it_is() {
     assert!(one.competitive_depth(distance, 0).abs_diff(ten.competitive_depth(distance, 0)) < 100);
 }
 
+/// An array of flash behind a network is a pace as any other.
+#[test]
+fn a_pace_may_be_that_of_many_devices() {
+    let member = "name = 'm'\nabout = ''\n[model.array]\nmembers = ['ssd', 'ssd', 'ssd']\nstripe_kib = 4";
+    let array = forebay_device::Description::parse(member, "m").unwrap();
+    let queue = array.queue(1, &forebay_device::scheduler::SchedulerKind::default()).unwrap();
+    let inner = Arc::new(MemorySource::of(&["a"], 1 << 20));
+    let source = PacedSource::behind(inner, queue, 1000.0).unwrap();
+    assert_eq!(source.cost().unwrap().transfer_rate(0), 3 * 900_000_000_000);
+    let object = source.open(Path::new("a")).unwrap();
+    let pending: Vec<_> = (0..50).map(|i| fetch(&*object, i * 20_000, 20_000)).collect();
+    for (receiver, i) in pending.into_iter().zip(0..) {
+        let (bytes, outcome) = receiver.recv_timeout(LONG).unwrap();
+        outcome.unwrap();
+        assert_eq!(bytes, pattern("a", i * 20_000, 20_000));
+    }
+}
+
 /// Completions keep the order of the model's queue. None is due before all are submitted; those that are due before their
 /// bytes come would be delivered by whoever brings those.
 #[test]
