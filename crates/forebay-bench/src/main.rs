@@ -4,14 +4,18 @@
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
 mod bridge;
+mod curve;
 mod handlers;
 mod hit;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod replay;
 mod report;
 mod timed;
+mod trace_read;
+mod zipf;
 
 use std::path::PathBuf;
 
@@ -23,7 +27,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = ["hit", "mount-hits", "local-stream", "handlers", "bridge", "timed", "object-stream"])]
+    #[arg(value_parser = BENCHES.map(|(name, _)| name))]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -40,11 +44,14 @@ struct Options {
     /// How many hits that loop has
     #[arg(long, hide = true, default_value_t = 0)]
     hits: u64,
+    /// One replay whose memory is measured from outside: a policy, or nothing
+    #[arg(long, hide = true)]
+    weigh: Option<String>,
 }
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 7] = [
+const BENCHES: [(&str, Bench); 10] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
@@ -52,12 +59,18 @@ const BENCHES: [(&str, Bench); 7] = [
     ("bridge", bridge::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
+    ("replay", replay::run),
+    ("curve", curve::run),
+    ("trace-read", trace_read::run),
 ];
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
     if let Some(what) = &options.count {
         return hit::count(what, options.hits);
+    }
+    if let Some(what) = &options.weigh {
+        return replay::weigh(what, options.smoke);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

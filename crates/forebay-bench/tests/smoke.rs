@@ -21,6 +21,19 @@ fn in_process() {
 }
 
 #[test]
+fn reading_traces() {
+    // Without libCacheSim it says so, and there are no rows.
+    let rows = smoke(&["trace-read"]);
+    assert!(rows.contains("\"against\": \"libCacheSim\"") || rows.trim() == "[]", "{rows}");
+}
+
+#[test]
+fn in_virtual_time() {
+    let rows = smoke(&["bridge", "timed"]);
+    assert!(rows.contains("live engine, paced") && rows.contains("block references/s"), "{rows}");
+}
+
+#[test]
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));

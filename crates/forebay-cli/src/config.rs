@@ -191,7 +191,7 @@ mod tests {
         assert!(info.get_one::<bool>("json").unwrap());
         let matches = command.try_get_matches_from(["forebay", "sim", "x"]).unwrap();
         let memory = matches.subcommand().unwrap().1.get_many::<forebay_sim::untimed::Capacity>("memory").unwrap();
-        assert_eq!(memory.map(ToString::to_string).collect::<Vec<_>>(), ["1%", "4KiB"], "a list is several values");
+        assert_eq!(memory.map(ToString::to_string).collect::<Vec<_>>(), ["1%", "4096b"], "a list is several values");
     }
 
     #[test]

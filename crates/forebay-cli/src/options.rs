@@ -22,7 +22,7 @@ pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, Device
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
-pub(crate) use trace::Trace;
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo};
 
 use crate::config;
 use crate::failure::Failure;
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// Look into traces, convert them, and make synthetic ones
     Trace(Trace),
     /// Replay a trace: miss ratios, or with a modelled device, times
-    Sim(Sim),
+    Sim(Box<Sim>),
     /// Show, import and check models of devices
     Device(Device),
     /// Check the claims of the papers

@@ -13,6 +13,10 @@ use crate::table::{Side, Table};
 /// Fields that describe a run rather than a row: what is the same in all rows stands below the table, once.
 const SETTINGS: [&str; 7] = ["trace", "device", "scheduler", "block_bytes", "handlers", "requests", "seed"];
 
+/// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a single record.
+const DETAILS: [&str; 8] =
+    ["p50_ms", "p90_ms", "bytes", "device_requests", "mean_request_kb", "called_off", "unread", "writes"];
+
 /// A record: fields and their values, in order.
 type Fields = Map<String, Value>;
 
@@ -104,7 +108,8 @@ fn list(record: &Fields) -> String {
 
 fn table(records: &[Fields]) -> String {
     let shared = |name: &str| SETTINGS.contains(&name) && records.iter().all(|r| r.get(name) == records[0].get(name));
-    let (settings, columns): (Vec<&str>, Vec<&str>) = columns(records).into_iter().partition(|name| shared(name));
+    let shown = columns(records).into_iter().filter(|name| !DETAILS.contains(name));
+    let (settings, columns): (Vec<&str>, Vec<&str>) = shown.partition(|name| shared(name));
     let headings: Vec<(String, Side)> = columns.iter().map(|name| (heading(name), side(records, name))).collect();
     let mut table = Table::new(headings.iter().map(|(heading, side)| (heading.as_str(), *side)));
     let decimals: Vec<usize> = columns.iter().map(|name| decimals(records, name)).collect();
@@ -121,7 +126,13 @@ fn table(records: &[Fields]) -> String {
     format!("{table}{below}")
 }
 
+/// A field's name for people: `throughput_mb_s` is `throughput MB/s`.
 fn heading(name: &str) -> String {
+    let name = match (name.strip_suffix("_mb_s"), name.strip_suffix("_kb")) {
+        (Some(name), _) => format!("{name} MB/s"),
+        (None, Some(name)) => format!("{name} KB"),
+        (None, None) => name.to_owned(),
+    };
     name.replace('_', " ")
 }
 
@@ -244,7 +255,7 @@ s3-fifo,12000,0.123456,,\"a, \"\"b\"\".trace\",1234567
     #[test]
     fn records_may_lack_fields() {
         let mut rows = rows();
-        rows[0].remove("capacity_blocks");
+        rows[0].shift_remove("capacity_blocks");
         rows[1].insert("more".into(), Value::Bool(true));
         assert_eq!(columns(&rows), ["policy", "miss_ratio", "response_ms", "trace", "seed", "capacity_blocks", "more"]);
         assert!(text(&rows).lines().nth(1).unwrap().contains('–'));

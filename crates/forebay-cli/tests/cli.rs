@@ -37,7 +37,7 @@ fn refused(output: &Output, expected: &[&str]) {
 
 #[test]
 fn help_and_version_succeed_on_standard_output() {
-    for command in ["mount", "profile", "stats", "policies", "demo"] {
+    for command in ["mount", "profile", "stats", "policies", "demo", "trace", "sim", "device", "repro"] {
         assert!(stdout(&run(&["--help"])).contains(command));
         let help = run(&[command, "--help"]);
         assert_eq!(help.status.code(), Some(0));

@@ -288,6 +288,14 @@ impl Frames {
         link(slots, slot, oldest, head, list);
     }
 
+    /// Moves a slot from wherever it is to the place behind `neighbour`, towards the back of that one's list.
+    pub fn move_behind(&mut self, slot: Slot, neighbour: Slot) {
+        let slots = self.slots.as_mut_slice();
+        unlink(slots, slot);
+        let Frame { next, list, .. } = slots[neighbour as usize];
+        link(slots, slot, neighbour, next, ListId(list));
+    }
+
     fn inside(&self, slot: Slot) -> Option<Slot> {
         (slot >= self.first).then_some(slot)
     }

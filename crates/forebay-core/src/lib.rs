@@ -22,6 +22,7 @@ pub mod prefetch;
 pub mod presets;
 pub mod reclaim;
 pub mod replacement;
+pub mod sketch;
 pub mod stream;
 mod types;
 

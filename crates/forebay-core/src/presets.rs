@@ -75,6 +75,10 @@ registry! {
     "sieve"   Sieve  "Zhang et al., NSDI 2024" "a hand sieves out blocks not used since it came by; survivors stay put"
     "s3-fifo" S3Fifo "Yang et al., SOSP 2023" "a small queue filters one-hit wonders before the main one"
     "arc"     Arc    "Megiddo and Modha, FAST 2003" "balances recency and frequency by its ghosts"
+    "car"     Car    "Bansal and Modha, FAST 2004" "ARC with two clocks: a hit moves nothing"
+    "2q"      TwoQ   "Johnson and Shasha, VLDB 1994" "a FIFO for what came, an LRU list for what came back"
+    "lirs"    Lirs   "Jiang and Zhang, SIGMETRICS 2002" "keeps the blocks whose last two uses were closest together"
+    "w-tinylfu" WTinyLfu "Einziger et al., TOS 2017" "admits from a small window what is more popular than the victim"
 }
 
 macro_rules! prefetchers {

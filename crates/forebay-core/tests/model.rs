@@ -8,18 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::frames::{FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::{Dense, Hashed, Index};
-use forebay_core::replacement::{Arc, Clock, Fifo, Lru, Mru, Replacement, S3Fifo, Sieve};
+use forebay_core::replacement::{Arc, Car, Clock, Fifo, Lirs, Lru, Mru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu};
 use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
 
 #[path = "model/arc.rs"]
 mod arc;
+#[path = "model/car.rs"]
+mod car;
 #[path = "model/clock.rs"]
 mod clock;
 mod cycle;
 #[path = "model/fifo.rs"]
 mod fifo;
+#[path = "model/lirs.rs"]
+mod lirs;
 #[path = "model/lru.rs"]
 mod lru;
 #[path = "model/mru.rs"]
@@ -28,6 +32,10 @@ mod mru;
 mod s3_fifo;
 #[path = "model/sieve.rs"]
 mod sieve;
+#[path = "model/two_q.rs"]
+mod two_q;
+#[path = "model/w_tiny_lfu.rs"]
+mod w_tiny_lfu;
 
 /// A policy as its paper would have it run: whole, slow, without frames.
 trait Twin {
@@ -227,6 +235,24 @@ twins! {
     sieve_is_its_twin, sieve_takes_late_fetches: Sieve = sieve::Sieve, |_| ();
     s3_fifo_is_its_twin, s3_fifo_takes_late_fetches: S3Fifo = s3_fifo::S3Fifo, |_| ();
     arc_is_its_twin, arc_takes_late_fetches: Arc = arc::Arc, arc_bounds;
+    car_is_its_twin, car_takes_late_fetches: Car = car::Car, car_bounds;
+    two_q_is_its_twin, two_q_takes_late_fetches: TwoQ = two_q::TwoQ, |_| ();
+    lirs_is_its_twin, lirs_takes_late_fetches: Lirs = lirs::Lirs, lirs_bounds;
+    w_tiny_lfu_is_its_twin, w_tiny_lfu_takes_late_fetches: WTinyLfu = w_tiny_lfu::WTinyLfu, |_| ();
+}
+
+/// The same of CAR.
+fn car_bounds(cycle: &Cycle<Car, Hashed>) {
+    let [t1, t2, b1, b2] = [0, 1, 2, 3].map(|n| cycle.directory.frames.len(ListId(FIRST_POLICY_LIST + n)));
+    let c = cycle.directory.frames.buffers();
+    assert!(t1 + b1 <= c && t1 + t2 <= c && b1 + b2 <= c + 1, "T1 {t1}, T2 {t2}, B1 {b1}, B2 {b2}, c {c}");
+}
+
+/// There are never more LIR blocks than there may be: those that are no LIR blocks have a share of their own.
+fn lirs_bounds(cycle: &Cycle<Lirs, Hashed>) {
+    let c = cycle.directory.frames.buffers();
+    let lir = cycle.directory.frames.len(ListId(FIRST_POLICY_LIST));
+    assert!(lir < c, "{lir} LIR blocks in {c} frames");
 }
 
 /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c, whatever is on its way.

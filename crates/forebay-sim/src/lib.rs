@@ -1,11 +1,14 @@
 //! The simulator: the policies of `forebay-core`, driven by traces in virtual time.
 //!
 //! [`untimed`] replays references without time and counts hits; [`timed`] runs a whole core over modelled devices.
-//! [`chart`] draws what came out.
+//! [`chart`] draws what came out, and [`repro`] checks the papers' claims with it.
 
 pub mod chart;
+pub mod repro;
+mod sweep;
 pub mod timed;
 pub mod untimed;
 mod watch;
 
+pub use sweep::{processors, sweep};
 pub use watch::{Unwatched, Watch};

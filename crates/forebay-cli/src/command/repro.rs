@@ -1,10 +1,108 @@
-//! `forebay repro`: the papers' claims.
+//! `forebay repro`: checks the papers' claims.
+
+use std::time::Instant;
+
+use forebay_sim::repro::{self, Context, Error, Experiment, Finding, Verdict};
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Repro;
+use crate::progress::Progress;
+use crate::report;
 
-/// Does what was asked.
-pub(crate) fn run(repro: &Repro) -> Result<(), Failure> {
-    let _ = repro;
-    Err(Failure::run("not there yet"))
+/// A claim that was checked.
+#[derive(Debug, Serialize)]
+struct Record {
+    id: String,
+    /// The paper's figure.
+    paper: String,
+    ours: String,
+    verdict: Verdict,
+    seconds: f64,
+    seed: u64,
+}
+
+/// A claim that can be checked.
+#[derive(Debug, Serialize)]
+struct Listed {
+    id: String,
+    source: String,
+    paper: String,
+}
+
+/// Checks what was asked for and shows it; a failure if a claim fails.
+pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
+    let experiments = experiments(options).map_err(Failure::input)?;
+    if options.list {
+        return list(&experiments, options);
+    }
+    if let (Some(path), false) = (&options.report.plot, experiments.len() == 1) {
+        let path = path.display();
+        return Err(Failure::input(format!(
+            "--plot {path} draws the curves of one claim; --html draws those of several"
+        )));
+    }
+    let all = experiments.len();
+    let (records, findings, stopped) = check(experiments, options)?;
+    let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).cloned();
+    report::show(&records, &options.report, chart)?;
+    if let Some(path) = &options.html {
+        std::fs::write(path, repro::page(&findings, options.seed))
+            .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
+    }
+    stopped.outcome(records.len(), all)?;
+    let failed: Vec<&str> =
+        records.iter().filter(|record| record.verdict == Verdict::Fails).map(|record| record.id.as_str()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Failure::run(format!("the claim fails: {}", failed.join(", ")))) }
+}
+
+/// The experiments that are asked for, each once, in the order in which they are given.
+fn experiments(options: &Repro) -> Result<Vec<Experiment>, Error> {
+    if options.claims.is_empty() {
+        return repro::experiments();
+    }
+    let mut experiments: Vec<Experiment> = Vec::new();
+    for id in &options.claims {
+        let experiment = repro::experiment(id)?;
+        if !experiments.contains(&experiment) {
+            experiments.push(experiment);
+        }
+    }
+    Ok(experiments)
+}
+
+fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
+    let listed = |experiment: &Experiment| Listed {
+        id: experiment.id.clone(),
+        source: experiment.paper.clone(),
+        paper: experiment.figure.clone(),
+    };
+    report::show(&experiments.iter().map(listed).collect::<Vec<_>>(), &options.report, || None)
+}
+
+type Checked = (Vec<Record>, Vec<(Experiment, Finding)>, Progress);
+
+/// One after the other: each uses all processors.
+fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failure> {
+    let progress = Progress::new("checking", experiments.len());
+    let (mut records, mut findings) = (Vec::new(), Vec::new());
+    for experiment in experiments {
+        let began = Instant::now();
+        let run = progress.run();
+        let finding = match repro::run(&experiment, &Context { seed: options.seed, watch: &run }) {
+            Err(_) if progress.stopped() => break,
+            finding => finding.map_err(Failure::run)?,
+        };
+        records.push(Record {
+            id: experiment.id.clone(),
+            paper: experiment.figure.clone(),
+            ours: finding.ours.clone(),
+            verdict: finding.verdict,
+            seconds: began.elapsed().as_secs_f64(),
+            seed: options.seed,
+        });
+        findings.push((experiment, finding));
+    }
+    progress.clear();
+    Ok((records, findings, progress))
 }

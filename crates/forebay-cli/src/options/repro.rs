@@ -1,5 +1,7 @@
 //! `forebay repro`
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::Report;
@@ -7,6 +9,26 @@ use super::Report;
 /// `forebay repro`
 #[derive(Debug, Args)]
 pub(crate) struct Repro {
+    /// The claims to check, by their names; `--list` lists them
+    #[arg(value_name = "CLAIM", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
+    pub(crate) claims: Vec<String>,
+
+    /// List the claims that can be checked, without checking them
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Check all of them
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Fixes whatever is random
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// Write a page with everything that was measured beside each claim's text, and the curves
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// How to show the results
     #[command(flatten)]
     pub(crate) report: Report,

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use forebay_core::Policy;
+use forebay_device::scheduler::SchedulerKind;
+use forebay_device::{Slowdown, network};
 use forebay_sim::untimed::{Algorithm, Capacity};
-use forebay_trace::{Columns, Format};
 
 use super::Report;
+use super::trace::Reading;
 use crate::period::Period;
 use crate::size::Size;
 
@@ -17,7 +19,8 @@ const TIME: &str = "Options with time";
 /// `forebay sim`
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
-    /// The trace, in any format that `forebay trace info` knows, compressed or not
+    /// The trace: a file in any format that `forebay trace info` knows, compressed or not; or a synthetic one, by the name
+    /// and the parameters that `forebay trace generate` takes, as in zipf or zipf:objects=1000,requests=100000
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -59,13 +62,9 @@ pub(crate) struct Sim {
     #[arg(long)]
     pub(crate) reads_only: bool,
 
-    /// The format of the trace, if it is not to be told by its name and content
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<Format>,
-
-    /// Of CSV: which column is what, as in time-col=1,obj-id-col=2,obj-size-col=3
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) columns: Option<Columns>,
+    /// How to read it
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// How many runs go on side by side; one for each processor unless said
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
@@ -98,7 +97,12 @@ pub(crate) struct Time {
 
     /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
     #[arg(long, value_name = "NAME", requires = "device")]
-    pub(crate) scheduler: Vec<String>,
+    pub(crate) scheduler: Vec<SchedulerKind>,
+
+    /// Let the devices take longer from a moment on, as in 500s:2 or 500s-900s:2; only the first one as in 1@500s:2. May be
+    /// given several times
+    #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
+    pub(crate) slowdown: Vec<Slow>,
 
     /// Where files lie: packed, one after the other; or scattered over their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed")]
@@ -136,6 +140,11 @@ pub(crate) struct Time {
     /// Another cache below, as in lru:256MiB; may be given several times, downwards
     #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
     pub(crate) level: Vec<Below>,
+
+    /// A network (LogGP) between each cache and what is below it, as in latency_us=50,gbit_s=1; overhead_us and gap_us can be
+    /// said, too
+    #[arg(long, value_name = "PARAMETERS", requires = "device", value_parser = link)]
+    pub(crate) link: Option<network::Description>,
 
     /// What becomes of writes: skipped, they take no time; or they go to the device
     #[arg(long, value_name = "HOW", value_enum, default_value = "skip")]
@@ -175,6 +184,15 @@ pub(crate) struct Below {
     pub(crate) policy: Policy,
     /// Its size.
     pub(crate) memory: Capacity,
+}
+
+/// A slowdown, of one device (counted from one) or all.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Slow {
+    /// Which one.
+    pub(crate) device: Option<usize>,
+    /// When, and how much.
+    pub(crate) slowdown: Slowdown,
 }
 
 /// A part of a run.
@@ -225,6 +243,27 @@ fn below(text: &str) -> Result<Below, String> {
     Ok(Below { policy, memory })
 }
 
+/// `latency_us=50,gbit_s=1`; what is not said is as in SAC §4.4.
+fn link(text: &str) -> Result<network::Description, String> {
+    let network = toml::from_str(&text.replace(',', "\n"));
+    let network: network::Description =
+        network.map_err(|error: toml::de::Error| error.message().replace('\n', "; "))?;
+    network::Network::new(&network).map(|_| network).map_err(str::to_owned)
+}
+
+/// `500s:2` or `1@500s:2`.
+fn slow(text: &str) -> Result<Slow, String> {
+    let (device, slowdown) = match text.split_once('@') {
+        None => (None, text),
+        Some((device, slowdown)) => {
+            let number = device.parse().ok().filter(|&number: &usize| number > 0);
+            (Some(number.ok_or("before `@` stands the number of a device, the first being 1")?), slowdown)
+        }
+    };
+    let slowdown = slowdown.parse().map_err(|error: forebay_device::slowdown::Error| error.to_string())?;
+    Ok(Slow { device, slowdown })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +283,13 @@ mod tests {
         assert!("soon".parse::<Span>().is_err());
         let level = below("competitive+arc:256MiB").unwrap();
         assert_eq!((level.policy.to_string().as_str(), level.memory), ("competitive+arc", Capacity::Bytes(256 << 20)));
+        let slow_link = link("latency_us=50,gbit_s=1").unwrap();
+        assert_eq!((slow_link.latency_us, slow_link.gbit_s, slow_link.overhead_us), (50.0, 1.0, 0.4));
+        assert!(link("latency_us=-1").is_err() && link("colour=1").is_err());
+        let slow_one = slow("2@500s-900s:2").unwrap();
+        assert_eq!((slow_one.device, slow_one.slowdown.until_s, slow_one.slowdown.factor), (Some(2), Some(900.0), 2.0));
+        assert!(slow("500s:2").unwrap().device.is_none());
+        assert!(slow("0@500s:2").is_err() && slow("soon").is_err());
         for (text, expected) in [("lru", "lru:256MiB"), ("psychic:1%", "unknown policy"), ("lru:much", "no size")] {
             assert!(below(text).unwrap_err().contains(expected), "{text}");
         }

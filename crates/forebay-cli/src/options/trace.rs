@@ -1,6 +1,14 @@
 //! `forebay trace`
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, builder::PossibleValue};
+use forebay_trace::generate::{Kind, Parameter, kinds};
+use forebay_trace::{Columns, Format};
+
+use super::Report;
+use crate::size::Size;
 
 /// `forebay trace`
 #[derive(Debug, Args)]
@@ -13,6 +21,172 @@ pub(crate) struct Trace {
 /// `forebay trace …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Say what is in a trace
-    Info,
+    /// Say what is in traces: requests, blocks, sizes, how popular and how sequential
+    Info(TraceInfo),
+    /// Write a trace in another format
+    Convert(TraceConvert),
+    /// Make a synthetic trace: Zipf, sequential, the papers' benchmarks and applications
+    Generate(TraceGenerate),
+}
+
+/// How to read a trace.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// The format of the trace, unless its name and content tell it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<Format>,
+
+    /// Of CSV without a header that tells: which column is what, as in time-col=1,obj-id-col=2,obj-size-col=3
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) columns: Option<Columns>,
+
+    /// Of blkparse: the action that is the request: Q as programs asked, D as the device was asked, C as it answered
+    #[arg(long, value_name = "LETTER")]
+    pub(crate) action: Option<char>,
+}
+
+impl Reading {
+    /// The same for the library.
+    pub(crate) fn options(&self) -> forebay_trace::Options {
+        let columns = self.columns.clone().unwrap_or_default();
+        forebay_trace::Options { format: self.format, columns, action: self.action }
+    }
+}
+
+/// `forebay trace info`
+#[derive(Debug, Args)]
+pub(crate) struct TraceInfo {
+    /// The traces, compressed or not
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) traces: Vec<PathBuf>,
+
+    /// The block that ranges are split into; the trace's own unless said
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) block_bytes: Option<Size>,
+
+    /// How to read them
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to show the results
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `forebay trace convert`
+#[derive(Debug, Args)]
+pub(crate) struct TraceConvert {
+    /// The trace
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+
+    /// Where to write it; .gz, .xz and .zst compress
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// The format to write; the ending of OUT tells it unless said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<Format>,
+
+    /// How to read it
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to show what was done
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `forebay trace generate`
+#[derive(Debug, Args)]
+pub(crate) struct TraceGenerate {
+    /// What to make
+    #[arg(value_name = "KIND", value_parser = kind_names())]
+    pub(crate) kind: String,
+
+    /// Where to write it; .gz, .xz and .zst compress
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// The format to write; the ending of FILE tells it unless said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<Format>,
+
+    /// Everything random follows from it
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// What is said about the workload
+    #[command(flatten)]
+    pub(crate) parameters: Parameters,
+
+    /// How to show what was done
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+fn kind_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(kinds().map(|kind| PossibleValue::new(kind.name).help(kind.summary)))
+}
+
+/// What is said about a workload: an option for every parameter of the table that the workloads are made by.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(pub(crate) Vec<(&'static str, String)>);
+
+/// The heading of these options.
+const PARAMETERS: &str = "Options of the kinds";
+
+/// The kinds' parameters, those of one name together, in the order of their first appearance.
+fn parameters() -> Vec<(&'static str, Vec<(&'static Kind, &'static Parameter)>)> {
+    let mut named: Vec<(&str, Vec<(&Kind, &Parameter)>)> = Vec::new();
+    for kind in kinds() {
+        for parameter in kind.parameters {
+            match named.iter_mut().find(|(name, _)| *name == parameter.name) {
+                Some((_, users)) => users.push((kind, parameter)),
+                None => named.push((parameter.name, vec![(kind, parameter)])),
+            }
+        }
+    }
+    named
+}
+
+/// What a parameter means to the kinds that have it, those that agree together.
+fn meaning(users: &[(&Kind, &Parameter)]) -> String {
+    let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
+    for (kind, parameter) in users {
+        let meaning = format!("{}, {} unless said", parameter.what, parameter.default);
+        match meanings.iter_mut().find(|(known, _)| *known == meaning) {
+            Some((_, kinds)) => kinds.push(kind.name),
+            None => meanings.push((meaning, vec![kind.name])),
+        }
+    }
+    let meanings: Vec<String> =
+        meanings.into_iter().map(|(meaning, kinds)| format!("{}: {meaning}", kinds.join(", "))).collect();
+    meanings.join("; ")
+}
+
+impl Args for Parameters {
+    fn augment_args(command: Command) -> Command {
+        parameters().into_iter().fold(command, |command, (name, users)| {
+            let arg = Arg::new(name).long(name).value_name("VALUE").help(meaning(&users));
+            command.arg(arg.help_heading(PARAMETERS))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Parameters {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Parameters, clap::Error> {
+        let said =
+            parameters().into_iter().filter_map(|(name, _)| Some((name, matches.get_one::<String>(name)?.clone())));
+        Ok(Parameters(said.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

@@ -63,20 +63,28 @@ use crate::frames::Slot;
 use crate::index::Index;
 
 mod arc;
+mod car;
 mod clock;
 mod fifo;
+mod lirs;
 mod lru;
 mod mru;
 mod s3_fifo;
 mod sieve;
+mod two_q;
+mod w_tiny_lfu;
 
 pub use arc::Arc;
+pub use car::Car;
 pub use clock::Clock;
 pub use fifo::Fifo;
+pub use lirs::Lirs;
 pub use lru::Lru;
 pub use mru::Mru;
 pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
+pub use two_q::TwoQ;
+pub use w_tiny_lfu::WTinyLfu;
 
 /// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code, 0 to 15.
 pub type Class = u8;

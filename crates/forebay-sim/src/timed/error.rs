@@ -55,6 +55,9 @@ pub enum Error {
     /// An open loop of a trace without times.
     #[error("the trace has no times, and an open loop needs them; run it in a closed loop")]
     NoTimes,
+    /// Nothing was counted.
+    #[error("the run is over before its warm-up is; warm up for less, or take a longer trace")]
+    AllWarmUp,
     /// There is nothing to simulate.
     #[error("the trace has no requests")]
     Empty,

@@ -74,9 +74,13 @@ impl Setup {
             }
             _ => {}
         }
-        let endless = |span: Option<Span>| matches!(span, Some(Span::Seconds(s)) if !(0.0..=1e9).contains(&s));
-        if endless(self.warm_up) || endless(self.limit) {
-            return wrong("warm-up and limit must be 0 to 10^9 seconds");
+        let possible = |span: Option<Span>| match span {
+            None => true,
+            Some(Span::Seconds(seconds)) => seconds > 0.0 && seconds <= 1e9,
+            Some(Span::Requests(requests)) => requests > 0,
+        };
+        if !possible(self.warm_up) || !possible(self.limit) {
+            return wrong("warm-up and limit must be positive, and at most 10^9 seconds");
         }
         Ok(())
     }

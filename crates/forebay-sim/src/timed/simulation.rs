@@ -117,6 +117,9 @@ impl<'a> Simulation<'a> {
             }
         }
         debug_assert!(self.over || self.readers.are_done(), "somebody waits for nothing");
+        if !self.tally.has_begun(self.setup) {
+            return Err(Error::AllWarmUp);
+        }
         Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage))
     }
 

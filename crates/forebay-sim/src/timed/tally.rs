@@ -36,6 +36,11 @@ impl Tally {
         self.before + self.requests
     }
 
+    /// Whether what was counted before the warm-up's end is left out, if there is to be a warm-up.
+    pub(super) fn has_begun(&self, setup: &Setup) -> bool {
+        setup.warm_up.is_none() || !self.levels.is_empty()
+    }
+
     /// From here on it counts.
     pub(super) fn warmed_up(&mut self, now: Instant, levels: &[Level], storage: &mut Storage) {
         self.before += self.requests;

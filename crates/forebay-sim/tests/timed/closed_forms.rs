@@ -3,6 +3,7 @@
 use forebay_core::Instant;
 use forebay_device::network;
 use forebay_device::random::Random;
+use forebay_device::slowdown::Slowdown;
 use forebay_sim::timed::{Error, Load, Span, Spread, Workload, Writes, run};
 use forebay_sim::{Unwatched, Watch};
 use forebay_trace::{Operation, Request};
@@ -265,6 +266,12 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     refused(&|s| s.load = Load::Open { speed: f64::NAN }, &reads);
     refused(&|s| s.load = Load::Open { speed: 1.0 }, &reads);
     refused(&|s| s.limit = Some(Span::Seconds(-1.0)), &reads);
+    refused(&|s| s.limit = Some(Span::Requests(0)), &reads);
+    refused(&|s| s.warm_up = Some(Span::Seconds(10.0)), &reads);
+    refused(&|s| s.warm_up = Some(Span::Requests(5)), &reads);
+    refused(&|s| s.stripe = Some(0), &reads);
+    refused(&|s| s.levels[0].link = Some(network::Description { gbit_s: 0.0, ..NETWORK }), &reads);
+    refused(&|s| s.devices[0].slowdowns = vec![Slowdown { at_s: 0.0, until_s: None, factor: -1.0 }], &reads);
     refused(&|_| {}, &workload(vec![Request { offset: u64::MAX - 5, len: 5, ..Request::default() }]));
     refused(&|_| {}, &workload(vec![Request { offset: 1 << 40, len: 5, ..Request::default() }]));
 }

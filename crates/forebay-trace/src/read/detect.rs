@@ -14,11 +14,10 @@ const TEXTS: [Format; 6] = [Format::Fio, Format::Msr, Format::Spc, Format::Blkpa
 /// The format that a name says, without its endings for compression.
 pub(crate) fn by_name(name: &str) -> Option<Format> {
     let name = name.to_ascii_lowercase();
-    let name = [".gz", ".xz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     if name.contains("oraclegeneral") {
         return Some(Format::OracleGeneral);
     }
-    match name.rsplit_once('.')?.1 {
+    match ending(&name)? {
         "lis" => Some(Format::Lis),
         "vscsi" => Some(Format::Vscsi),
         "spc" => Some(Format::Spc),
@@ -31,6 +30,12 @@ pub(crate) fn by_name(name: &str) -> Option<Format> {
         ids @ ("u64" | "u64le" | "u64be" | "u64-le" | "u64-be") => ids.parse().ok(),
         _ => None,
     }
+}
+
+/// The ending of a name in small letters, but for that of what compresses it.
+pub(crate) fn ending(name: &str) -> Option<&str> {
+    let name = [".gz", ".xz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    Some(name.rsplit_once('.')?.1)
 }
 
 /// The format that a content says which begins like this; `whole` if it also ends there. An error says what was tried.

@@ -96,6 +96,15 @@ fn begin(
     Ok(Box::new(TraceFile { path: path.to_owned(), input, decoder, guess }))
 }
 
+/// The format that the name of a file says, also where its content could say more.
+pub(crate) fn by_name(name: &str) -> Option<Format> {
+    detect::by_name(name).or_else(|| match detect::ending(&name.to_ascii_lowercase())? {
+        "csv" => Some(Format::Csv),
+        "txt" | "trace" => Some(Format::Plain),
+        _ => None,
+    })
+}
+
 fn told(format: Format, by: &str) -> String {
     format!(" (taken for {format} by its {by}; give the format if it is another)")
 }

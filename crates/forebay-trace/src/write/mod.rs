@@ -45,6 +45,16 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// The format that the name of a file to be written says.
+    pub fn format_of(path: &Path) -> Result<Format, Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        crate::read::by_name(&name).filter(|format| WRITTEN.contains(format)).ok_or_else(|| {
+            let known: Vec<&str> = WRITTEN.iter().map(|format| format.name()).collect();
+            let reason = format!("its name says no format that can be written; give one of {}", known.join(", "));
+            Error::Format { path: path.to_owned(), reason }
+        })
+    }
+
     /// Begins a file of `format` for requests of a shape. A name that ends in `.gz`, `.xz` or `.zst` is compressed, except
     /// Parquet, which is so by itself.
     pub fn create(path: &Path, format: Format, shape: Shape) -> Result<Writer, Error> {

@@ -4,13 +4,14 @@ mod chart;
 mod curve;
 mod replay;
 mod timed;
+mod trace;
 
 use forebay_sim::untimed::{Capacity, Options, Outcome};
-use forebay_trace::Source;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Sim;
+use trace::{name, open};
 
 /// Unless something else is asked for.
 const MEMORY: Capacity = Capacity::Share(0.1);
@@ -39,17 +40,6 @@ impl Record {
     }
 }
 
-/// The trace's name without its folders.
-fn name(sim: &Sim) -> String {
-    sim.trace.file_name().unwrap_or(sim.trace.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// Opens the trace from its beginning.
-fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
-    let columns = sim.columns.clone().unwrap_or_default();
-    forebay_trace::open(&sim.trace, &forebay_trace::Options { format: sim.format, columns, ..Default::default() })
-}
-
 /// The sizes that are asked for.
 fn memory(sim: &Sim) -> Vec<Capacity> {
     if sim.memory.is_empty() { vec![MEMORY] } else { sim.memory.clone() }
@@ -58,7 +48,7 @@ fn memory(sim: &Sim) -> Vec<Capacity> {
 /// What a replay without time is told.
 fn untimed(sim: &Sim) -> Result<Options, Failure> {
     let block_bytes = sim.block_bytes.map(|size| block(size.bytes())).transpose()?;
-    Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from), ..Options::default() })
+    Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from) })
 }
 
 /// A size that a block can have.

@@ -1,21 +1,19 @@
 //! With time: policies × sizes × schedulers × handlers, each a simulation of its own, side by side on all processors.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
+use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_device::{Description, device};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
 use forebay_sim::untimed::Capacity;
+use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
 use serde::Serialize;
 
 use super::{chart, memory, open};
 use crate::failure::Failure;
 use crate::options::Sim;
-use crate::options::sim::{Span, Spread, Writes};
+use crate::options::sim::{Slow, Span, Spread, Writes};
 use crate::progress::Progress;
 use crate::report;
 
@@ -35,13 +33,17 @@ pub(super) struct Record {
 /// Simulates and shows.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let policies = policies(sim)?;
-    let devices: Vec<Description> =
-        sim.time.device.iter().map(|name| device(name)).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let devices = devices(sim)?;
     let setups = setups(sim, &policies, &devices)?;
     let progress = Progress::new("simulating", setups.len());
     let mut source = open(sim).map_err(Failure::input)?;
-    let workload = Workload::load(&mut source).map_err(Failure::input)?;
-    let outcomes = simulate(&setups, &workload, threads(sim), &progress);
+    let mut workload = Workload::load(&mut source).map_err(Failure::input)?;
+    for file in source.files() {
+        workload.lengthen(file.file, file.bytes.unwrap_or(0));
+    }
+    let threads = sim.threads.map_or_else(processors, usize::from);
+    let outcomes =
+        sweep(&setups, threads, || progress.stopped(), |setup| timed::run(setup, &workload, &progress.run()));
     progress.clear();
     let mut records = Vec::new();
     for (setup, outcome) in setups.iter().zip(outcomes) {
@@ -60,27 +62,40 @@ fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     Record { outcome, scheduler, block_bytes: setup.block_bytes, trace: super::name(sim) }
 }
 
+/// The devices, with their slowdowns, behind the default scheduler.
+fn devices(sim: &Sim) -> Result<Vec<DeviceSetup>, Failure> {
+    let names = &sim.time.device;
+    if let Some(number) = sim.time.slowdown.iter().filter_map(|slow| slow.device).find(|&number| number > names.len()) {
+        return Err(Failure::input(format!("--slowdown {number}@…: there is no device {number} of {}", names.len())));
+    }
+    let one = |(number, name): (usize, &String)| {
+        let of = |slow: &&Slow| slow.device.is_none_or(|device| device == number);
+        let slowdowns = sim.time.slowdown.iter().filter(of).map(|slow| slow.slowdown).collect();
+        Ok(DeviceSetup { slowdowns, ..DeviceSetup::new(device(name).map_err(Failure::input)?) })
+    };
+    (1..).zip(names).map(one).collect()
+}
+
 /// Every combination, in the order in which they are shown.
-fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec<Setup>, Failure> {
+fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec<Setup>, Failure> {
     let sizes = memory(sim);
     let block_bytes = sim.block_bytes.map(|size| super::block(size.bytes())).transpose()?.unwrap_or(BLOCK);
     let all = sizes.iter().copied().chain(sim.time.level.iter().map(|level| level.memory));
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
-    let below: Vec<Level> = sim.time.level.iter().map(|level| Level::new(level.policy, bytes(level.memory))).collect();
+    let level = |policy, size| Level { link: sim.time.link, ..Level::new(policy, bytes(size)) };
+    let below: Vec<Level> = sim.time.level.iter().map(|below| level(below.policy, below.memory)).collect();
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
-    let unsaid = [String::from("elevator")];
+    let unsaid = [SchedulerKind::default()];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
     let mut setups = Vec::new();
     for &policy in policies {
         for &size in &sizes {
-            for scheduler in schedulers {
-                let scheduler: SchedulerKind = scheduler.parse().map_err(Failure::input)?;
+            for &scheduler in schedulers {
                 for &handlers in &handlers {
-                    let of =
-                        |description: &Description| DeviceSetup { scheduler, ..DeviceSetup::new(description.clone()) };
-                    let levels = std::iter::once(Level::new(policy, bytes(size))).chain(below.iter().cloned());
+                    let of = |device: &DeviceSetup| DeviceSetup { scheduler, ..device.clone() };
+                    let levels = std::iter::once(level(policy, size)).chain(below.iter().cloned());
                     setups.push(Setup {
                         levels: levels.collect(),
                         block_bytes,
@@ -98,35 +113,6 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[Description]) -> Result<Vec
         }
     }
     Ok(setups)
-}
-
-/// Runs all of them on so many threads. `None` where nothing came of it because somebody stopped it.
-fn simulate(
-    setups: &[Setup],
-    workload: &Workload,
-    threads: usize,
-    progress: &Progress,
-) -> Vec<Option<Result<Outcome, timed::Error>>> {
-    let next = AtomicUsize::new(0);
-    let outcomes: Vec<Mutex<Option<_>>> = setups.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(setups.len()) {
-            scope.spawn(|| {
-                while !progress.stopped() {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let (Some(setup), Some(outcome)) = (setups.get(number), outcomes.get(number)) else { return };
-                    let result = timed::run(setup, workload, &progress.run());
-                    *outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(result);
-                }
-            });
-        }
-    });
-    let unlocked = |slot: Mutex<_>| slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    outcomes.into_iter().map(unlocked).collect()
-}
-
-fn threads(sim: &Sim) -> usize {
-    sim.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// The policies that are asked for, each once. `all` is every way of looking ahead.

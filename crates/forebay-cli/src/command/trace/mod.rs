@@ -1,0 +1,107 @@
+//! `forebay trace`: what is in traces, converted and made.
+
+mod info;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use forebay_sim::Watch;
+use forebay_trace::{Error, Format, Request, Source, Writer, generate, open};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::options::{Report, Trace, TraceCommand, TraceConvert, TraceGenerate};
+use crate::progress::{Progress, Run};
+use crate::report;
+
+/// Does what was asked.
+pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
+    match &trace.command {
+        TraceCommand::Info(info) => info::run(info),
+        TraceCommand::Convert(convert) => self::convert(convert),
+        TraceCommand::Generate(generate) => self::generate(generate),
+    }
+}
+
+fn convert(convert: &TraceConvert) -> Result<(), Failure> {
+    let format = target(&convert.output, convert.to)?;
+    let mut source = open(&convert.input, &convert.reading.options()).map_err(Failure::input)?;
+    let from = convert.input.display().to_string();
+    write(&mut *source, from, None, &convert.output, format, &convert.report)
+}
+
+fn generate(generate: &TraceGenerate) -> Result<(), Failure> {
+    let format = target(&generate.output, generate.to)?;
+    let said: Vec<(&str, &str)> = generate.parameters.0.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut source = generate::named(&generate.kind, &said, generate.seed).map_err(Failure::input)?;
+    let from = source.origin().unwrap_or_default();
+    write(&mut source, from, Some(generate.seed), &generate.output, format, &generate.report)
+}
+
+/// The format to write: as said, or as the name says.
+fn target(output: &Path, said: Option<Format>) -> Result<Format, Failure> {
+    said.map_or_else(|| Writer::format_of(output), Ok).map_err(|error| Failure::input(format!("{error}, with --to")))
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    from: String,
+    output: String,
+    format: String,
+    requests: u64,
+    bytes: u64,
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+}
+
+fn write(
+    source: &mut dyn Source,
+    from: String,
+    seed: Option<u64>,
+    output: &PathBuf,
+    format: Format,
+    options: &Report,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let mut writer = Writer::create(output, format, source.shape()).map_err(refusal)?;
+    let progress = Progress::new("writing", 1);
+    let run = progress.run();
+    each(source, &run, |requests| writer.write(requests))?;
+    if progress.stopped() {
+        return Err(Failure::run(format!("interrupted: {} was not written", output.display())));
+    }
+    let requests = writer.finish(&*source).map_err(refusal)?;
+    drop(run);
+    progress.clear();
+    let bytes = std::fs::metadata(output).map_or(0, |metadata| metadata.len());
+    let seconds = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    let output = output.display().to_string();
+    let written = Written { from, output, format: format.to_string(), requests, bytes, seconds, seed };
+    report::show(&[written], options, || None)
+}
+
+/// Calls `each` with all requests, batch by batch, until somebody wants it to end.
+fn each(
+    source: &mut dyn Source,
+    run: &Run<'_>,
+    mut each: impl FnMut(&[Request]) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    let mut batch = Vec::new();
+    while !run.stopped() && source.read(&mut batch).map_err(refusal)? > 0 {
+        each(&batch).map_err(refusal)?;
+        batch.clear();
+        let (done, all) = source.progress();
+        run.progress(done, all);
+    }
+    Ok(())
+}
+
+/// A trace that is not as it must be is bad input; that a disk is full is not.
+fn refusal(error: Error) -> Failure {
+    match error {
+        Error::Io { .. } => Failure::run(error),
+        _ => Failure::input(error),
+    }
+}

@@ -1,0 +1,84 @@
+//! 2Q: a queue for what came, a list for what came back.
+
+use super::{Class, Replacement};
+use crate::directory::Directory;
+use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::index::Index;
+
+/// The block is unknown.
+const NEW: Class = 0;
+/// It is in A1out.
+const CAME_BACK: Class = 1;
+
+/// Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer Management Replacement Algorithm" (VLDB 1994), the full
+/// version (Fig. 2), with Kin a fourth of the frames and Kout half as many ghosts as frames, as they recommend.
+///
+/// ```text
+///   new ─▶ [ A1in, FIFO, Kin ] ─▶ [ A1out, ghosts, Kout ] ── wanted again ──▶ [ Am, LRU ] ─▶ gone
+/// ```
+///
+/// A block that comes back leaves A1out before the next one enters it, so that this one pushes nobody out.
+#[derive(Clone, Debug)]
+pub struct TwoQ {
+    a1_in: ListId,
+    a1_out: ListId,
+    am: ListId,
+    k_in: u32,
+}
+
+impl Replacement for TwoQ {
+    /// A1in, Am, A1out.
+    const LISTS: u8 = 3;
+
+    /// Kout.
+    fn ghosts(frames: u32) -> u32 {
+        (frames / 2).max(1)
+    }
+
+    fn new(first_list: u8, frames: u32) -> TwoQ {
+        TwoQ {
+            a1_in: ListId(first_list),
+            am: ListId(first_list + 1),
+            a1_out: ListId(first_list + 2),
+            k_in: (frames / 4).max(1),
+        }
+    }
+
+    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        // if X is in Am then move X to the head of Am; if X is in A1in do nothing
+        if directory.frames.list(slot) == self.am {
+            directory.frames.move_to_front(slot, self.am);
+        }
+    }
+
+    fn miss<I: Index>(&mut self, _directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+        if ghost.is_some() { CAME_BACK } else { NEW }
+    }
+
+    /// reclaimfor(X), when there are no free page slots.
+    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+        let frames = &directory.frames;
+        let from_in = frames.unpinned_from_back(self.a1_in);
+        let from_am = frames.unpinned_from_back(self.am);
+        let slot = if frames.len(self.a1_in) > self.k_in { from_in.or(from_am) } else { from_am.or(from_in) }?;
+        if frames.list(slot) == self.a1_in {
+            // Page out the tail of A1in, add its identifier to the head of A1out; if |A1out| > Kout remove the tail of it.
+            if frames.front(NO_GHOST).is_none()
+                && let Some(oldest) = frames.back(self.a1_out)
+            {
+                directory.release(oldest);
+            }
+            directory.release_to_ghost(slot, self.a1_out);
+        } else {
+            // Page out the tail of Am. Do not put it on A1out: it hasn't been accessed for a while.
+            directory.release(slot);
+        }
+        Some(slot)
+    }
+
+    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+        // if X is in A1out then add X to the head of Am, else to the head of A1in
+        let list = if class == CAME_BACK { self.am } else { self.a1_in };
+        directory.frames.move_to_front(slot, list);
+    }
+}

@@ -1,0 +1,251 @@
+//! The claims of the papers, each checked by an experiment: a description in `experiments/` (what the paper says, what is
+//! set up and why, by which rule the result is judged) and the code that runs it, a file here.
+//!
+//! To add one: its description, its file, and its line in [`EXPERIMENTS`].
+
+mod cp_bound;
+mod cp_depth;
+mod cp_slowstart;
+mod page;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::chart::Chart;
+use crate::{Watch, timed};
+
+pub use page::page;
+pub use verdict::{Rule, Verdict};
+
+/// The code of an experiment.
+type Check = fn(&Experiment, &Context<'_>) -> Result<Finding, Error>;
+
+/// The experiments that there are: their descriptions and their code.
+const EXPERIMENTS: &[(&str, Check)] = &[
+    (include_str!("../../../../experiments/cp-bound.toml"), cp_bound::check),
+    (include_str!("../../../../experiments/cp-depth.toml"), cp_depth::check),
+    (include_str!("../../../../experiments/cp-slowstart.toml"), cp_slowstart::check),
+];
+
+/// What the other claims need that is not there yet, by the beginning of their ids.
+const LATER: &[(&str, &[&str], &str)] = &[
+    ("cp-", &["dynamic", "micro", "antic", "random", "optimal", "index", "media"], "the servers of CP §3"),
+    (
+        "em-",
+        &["thrash", "micro", "ceiling", "second", "constrain", "blast", "factors", "space"],
+        "the prefetch cache of CPEM §4",
+    ),
+    ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
+    ("sac-", &["motive", "static", "dynamic", "clock", "fault", "web"], "the partitions of SAC"),
+    (
+        "amp-",
+        &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
+        "the program contexts of AMP",
+    ),
+];
+
+/// An experiment as its description has it.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Its name, that of the claim.
+    pub id: String,
+    /// Where the claim is made: paper and sections.
+    pub paper: String,
+    /// The claim, in the paper's terms.
+    pub claim: String,
+    /// The paper's figure, in a few words.
+    pub figure: String,
+    /// What is set up, what was chosen where the paper is silent, and why.
+    pub setting: String,
+    /// How it is judged, and why so.
+    pub judgement: String,
+    /// The rules of the judgement, by name.
+    #[serde(default)]
+    pub rules: BTreeMap<String, Rule>,
+    /// Whatever the experiment's code is told.
+    #[serde(default)]
+    pub parameters: toml::Table,
+}
+
+impl Experiment {
+    /// What the code is told, as it wants it.
+    fn parameters<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.parameters.clone().try_into().map_err(|source: toml::de::Error| self.wrong(source.message()))
+    }
+
+    /// A rule by its name.
+    fn rule(&self, name: &str) -> Result<Rule, Error> {
+        self.rules.get(name).copied().ok_or_else(|| self.wrong(&format!("no rule is called `{name}`")))
+    }
+
+    fn wrong(&self, reason: &str) -> Error {
+        Error::Description { id: self.id.clone(), reason: reason.replace('\n', "; ") }
+    }
+}
+
+/// What a check is given besides its description.
+pub struct Context<'a> {
+    /// Fixes whatever is random.
+    pub seed: u64,
+    /// Who looks on.
+    pub watch: &'a dyn Watch,
+}
+
+impl Context<'_> {
+    /// `done` of `all` steps are done; an error if it is to stop.
+    fn step(&self, done: usize, all: usize) -> Result<(), Error> {
+        self.watch.progress(done as u64, all as u64);
+        if self.watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// Our figure, in a few words.
+    pub ours: String,
+    /// The verdict: the worst of those on the measures that are judged.
+    pub verdict: Verdict,
+    /// Everything that was measured for it.
+    pub measures: Vec<Measure>,
+    /// The curves.
+    pub charts: Vec<Chart>,
+}
+
+/// One thing that was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measure {
+    /// What.
+    pub what: String,
+    /// What the paper says of it; empty if nothing.
+    pub paper: String,
+    /// What it is here.
+    pub ours: String,
+    /// The verdict on it, if it is judged.
+    pub verdict: Option<Verdict>,
+}
+
+impl Finding {
+    /// Of these measures, with the worst verdict among them.
+    fn new(ours: String, measures: Vec<Measure>, charts: Vec<Chart>) -> Finding {
+        let verdict = measures.iter().filter_map(|measure| measure.verdict).min().unwrap_or(Verdict::Fails);
+        Finding { ours, verdict, measures, charts }
+    }
+}
+
+/// Why a claim was not checked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody knows such a claim.
+    #[error("no claim is called `{id}`; there are {}", names().join(", "))]
+    Unknown {
+        /// What was asked for.
+        id: String,
+    },
+    /// It is a claim of the papers whose experiment does not exist.
+    #[error("`{id}` is a claim of the papers that cannot be checked yet: it needs {needs}; there are {}", names().join(", "))]
+    Later {
+        /// What was asked for.
+        id: String,
+        /// What is missing.
+        needs: &'static str,
+    },
+    /// A description makes no sense.
+    #[error("experiment `{id}`: {reason}")]
+    Description {
+        /// Of which experiment.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// A device is not there.
+    #[error(transparent)]
+    Device(#[from] forebay_device::Error),
+    /// A simulation gave nothing.
+    #[error(transparent)]
+    Timed(#[from] timed::Error),
+    /// Whoever looks on wants it to stop.
+    #[error("stopped before the end")]
+    Stopped,
+}
+
+/// The experiments that there are, in order.
+pub fn experiments() -> Result<Vec<Experiment>, Error> {
+    EXPERIMENTS.iter().map(|(text, _)| parse(text)).collect()
+}
+
+/// The experiment of a claim.
+pub fn experiment(id: &str) -> Result<Experiment, Error> {
+    if let Some(found) = experiments()?.into_iter().find(|experiment| experiment.id == id) {
+        return Ok(found);
+    }
+    let later =
+        LATER.iter().find(|(paper, claims, _)| id.strip_prefix(paper).is_some_and(|claim| claims.contains(&claim)));
+    Err(match later {
+        Some(&(_, _, needs)) => Error::Later { id: id.to_owned(), needs },
+        None => Error::Unknown { id: id.to_owned() },
+    })
+}
+
+/// Runs an experiment.
+pub fn run(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let same = |text: &str| parse(text).is_ok_and(|known| known.id == experiment.id);
+    let &(_, check) =
+        EXPERIMENTS.iter().find(|(text, _)| same(text)).ok_or_else(|| Error::Unknown { id: experiment.id.clone() })?;
+    check(experiment, context)
+}
+
+fn parse(text: &str) -> Result<Experiment, Error> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let id = text.lines().find_map(|line| line.strip_prefix("id = ")).unwrap_or("?").trim_matches('"').to_owned();
+        Error::Description { id, reason: error.message().replace('\n', "; ") }
+    })
+}
+
+fn names() -> Vec<String> {
+    experiments().unwrap_or_default().into_iter().map(|experiment| experiment.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_whole_and_known_by_their_names() {
+        let experiments = experiments().unwrap();
+        for experiment in &experiments {
+            assert_eq!(super::experiment(&experiment.id).unwrap(), *experiment);
+            let texts =
+                [&experiment.paper, &experiment.claim, &experiment.figure, &experiment.setting, &experiment.judgement];
+            assert!(texts.iter().all(|text| text.len() > 5), "{}", experiment.id);
+            assert!(!experiment.rules.is_empty(), "{} is judged by no rule", experiment.id);
+        }
+        let later =
+            LATER.iter().flat_map(|(paper, claims, _)| claims.iter().map(move |claim| format!("{paper}{claim}")));
+        for id in later {
+            assert!(matches!(experiment(&id), Err(Error::Later { .. })), "{id} is there and announced for later");
+        }
+        assert!(matches!(experiment("cp-"), Err(Error::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_description_that_makes_no_sense_is_named() {
+        let error = parse("id = \"x-y\"\npaper = 7").unwrap_err().to_string();
+        assert!(error.starts_with("experiment `x-y`: "), "{error}");
+        let mut experiment = experiment("cp-depth").unwrap();
+        let context = Context { seed: 1, watch: &crate::Unwatched };
+        experiment.rules.clear();
+        assert!(run(&experiment, &context).unwrap_err().to_string().contains("no rule is called `switch_ms`"));
+        experiment.parameters.insert("colour".into(), 1.into());
+        assert!(run(&experiment, &context).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn nothing_measured_holds_nothing() {
+        assert_eq!(Finding::new(String::new(), vec![], vec![]).verdict, Verdict::Fails);
+    }
+}
