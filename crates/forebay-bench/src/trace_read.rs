@@ -105,8 +105,10 @@ import sys, time
 from libcachesim import TraceReader, TraceType, ReaderInitParam, SamplerType
 from libcachesim.libcachesim_python import Sampler
 path, kind, more = sys.argv[1:]
+# The reader does not keep the sampler alive: the name does.
+sampler = Sampler(sample_ratio=1 / int(more), type=SamplerType.TEMPORAL_SAMPLER)
 parameters = ReaderInitParam()
-parameters.sampler = Sampler(sample_ratio=1 / int(more), type=SamplerType.TEMPORAL_SAMPLER)
+parameters.sampler = sampler
 reader = TraceReader(path, getattr(TraceType, kind), parameters)
 start = time.perf_counter()
 try:
