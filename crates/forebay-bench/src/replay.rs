@@ -93,7 +93,7 @@ impl Source for Objects {
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let workload = Workload::new(smoke);
     let mut rows = Vec::new();
-    match LibCacheSim::fetch() {
+    match LibCacheSim::fetch(smoke) {
         Ok(theirs) => {
             let folder = tempfile::tempdir_in(target())?;
             let trace = folder.path().join("zipf.oracleGeneral.bin");
@@ -175,12 +175,13 @@ pub(crate) struct LibCacheSim {
 }
 
 impl LibCacheSim {
-    /// Finds the package, or fetches it. Pinned, so that figures can be compared.
-    pub(crate) fn fetch() -> anyhow::Result<LibCacheSim> {
+    /// Finds the package, or fetches it unless this is a test. Pinned, so that figures can be compared.
+    pub(crate) fn fetch(smoke: bool) -> anyhow::Result<LibCacheSim> {
         let folder = target().join("libcachesim");
         let python = folder.join("bin/python");
         if !succeeds(Command::new(&python).args(["-c", "import libcachesim"])) {
-            let made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+            let made = !smoke
+                && succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
                 && succeeds(Command::new(&python).args(["-m", "pip", "install", "-q", "libcachesim==0.3.5"]));
             if !made {
                 bail!("the Python package libcachesim cannot be installed into {}", folder.display());

@@ -21,7 +21,7 @@ const FORMATS: [(Format, &str, &str, u64); 2] = [
 ];
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let theirs = match LibCacheSim::fetch() {
+    let theirs = match LibCacheSim::fetch(smoke) {
         Ok(theirs) => theirs,
         Err(reason) => {
             eprintln!("SKIPPED: reading traces against libCacheSim: {reason:#}");

@@ -34,6 +34,12 @@ fn in_virtual_time() {
 }
 
 #[test]
+fn replays() {
+    let rows = smoke(&["replay", "curve"]);
+    assert!(rows.contains("resident memory") && rows.contains("eight sizes one by one"), "{rows}");
+}
+
+#[test]
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));

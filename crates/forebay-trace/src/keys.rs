@@ -95,3 +95,78 @@ impl Keys {
         self.names.truncate(kept);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn numbers(mut keys: Keys, requests: &[Request]) -> (Vec<u32>, Keys) {
+        let mut numbers = Vec::new();
+        let mut taken = 0;
+        while taken < requests.len() {
+            taken += keys.append(&requests[taken..], &mut numbers).unwrap();
+        }
+        (numbers, keys)
+    }
+
+    /// Blocks by file and number, numbered by a map; some requests are long, some begin beyond 2^32 blocks, one file is
+    /// large enough that its blocks cross from one region to the next.
+    #[test]
+    fn ranges_are_numbered_block_by_block() {
+        let mut requests: Vec<Request> = (0..3000u64)
+            .map(|n| Request {
+                file: n % 5,
+                offset: n * n % 90_000 * 300 + (n % 3) * (1 << 45),
+                len: 1 + (n * 7919 % 9000) as u32,
+                ..Request::default()
+            })
+            .collect();
+        requests.push(Request { offset: (1 << 41) - 2048, len: 5000, ..Request::default() });
+        requests.push(Request { file: 9, offset: 1, len: 300 << 20, ..Request::default() });
+        requests.push(Request { file: 8, offset: u64::MAX - 5, len: u32::MAX, ..Request::default() });
+        requests.extend_from_within(..1000);
+        let mut map = BTreeMap::new();
+        let mut expected = Vec::new();
+        for request in &requests {
+            let last = request.offset.saturating_add(u64::from(request.len) - 1);
+            for block in request.offset / 512..=last / 512 {
+                let next = map.len() as u32;
+                expected.push(*map.entry((request.file, block)).or_insert(next));
+            }
+        }
+        let (numbers, keys) = numbers(Keys::new(Shape::Ranges { block_bytes: 512 }), &requests);
+        assert_eq!(numbers, expected);
+        assert_eq!((keys.distinct() as usize, keys.references() as usize), (map.len(), expected.len()));
+    }
+
+    /// A sample takes all references to some blocks and none to the others; a larger one takes these and more.
+    #[test]
+    fn samples_take_blocks_whole_and_one_within_the_other() {
+        let requests: Vec<Request> =
+            (0..60_000u64).map(|n| Request { file: n % 20_000, ..Request::default() }).collect();
+        let sampled = |threshold| numbers(Keys::new(Shape::Objects).sampled(threshold), &requests);
+        let mut before = 0;
+        for share in [0.01, 0.1, 0.5] {
+            let (numbers, keys) = sampled((share * 2f64.powi(64)) as u64);
+            let distinct = keys.distinct();
+            assert_eq!(numbers.len() as u32, 3 * distinct);
+            assert_eq!(keys.references(), 60_000);
+            let expected = 20_000.0 * share;
+            assert!((f64::from(distinct) - expected).abs() < 5.0 * expected.sqrt(), "{distinct} of {expected}");
+            assert!(distinct > before);
+            before = distinct;
+        }
+        assert_eq!(sampled(u64::MAX).1.distinct(), 20_000);
+    }
+
+    #[test]
+    fn writes_are_left_out_if_only_reads_count() {
+        let read = Request { file: 1, ..Request::default() };
+        let write = Request { file: 2, operation: crate::Operation::Write, ..Request::default() };
+        let keys = Keys::of(Blocks::new(Shape::Objects).reads_only(true));
+        let (numbers, keys) = numbers(keys, &[read, write, read]);
+        assert_eq!((numbers, keys.distinct(), keys.references()), (vec![0, 0], 1, 2));
+    }
+}

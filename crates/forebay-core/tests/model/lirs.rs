@@ -22,7 +22,7 @@ impl Lirs {
         self.s.drain(..bottom);
     }
 
-    fn to_top(&mut self, block: u32) {
+    fn raise(&mut self, block: u32) {
         self.s.retain(|&other| other != block);
         self.s.push(block);
     }
@@ -41,7 +41,7 @@ impl Lirs {
         self.prune();
     }
 
-    fn to_end_of_q(&mut self, block: u32) {
+    fn append_to_q(&mut self, block: u32) {
         self.q.retain(|&other| other != block);
         self.q.push(block);
     }
@@ -72,22 +72,22 @@ impl Twin for Lirs {
 
     fn hit(&mut self, block: u32) {
         let in_s = self.s.contains(&block);
-        self.to_top(block);
+        self.raise(block);
         if self.lir.contains(&block) {
             self.prune();
         } else if in_s {
             self.promote(block);
         } else {
-            self.to_end_of_q(block);
+            self.append_to_q(block);
             self.prune();
         }
     }
 
     /// The reference that had brought it would have come only now.
     fn first_use(&mut self, block: u32) {
-        self.to_top(block);
+        self.raise(block);
         if !self.lir.contains(&block) {
-            self.to_end_of_q(block);
+            self.append_to_q(block);
         }
         self.prune();
     }
