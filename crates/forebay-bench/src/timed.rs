@@ -23,7 +23,7 @@ const FILE_BYTES: u64 = 4 << 20;
 const WANTED: f64 = 1e6;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let (tasks, rounds) = if smoke { (50, 1) } else { (20_000, 3) };
+    let (tasks, rounds) = if smoke { (500, 1) } else { (20_000, 3) };
     let workload = workload(tasks)?;
     let mut rows = Vec::new();
     for block_bytes in [65536, 4096] {

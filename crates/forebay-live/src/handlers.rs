@@ -117,7 +117,6 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     /// CP §3.2: "Our estimated optimal throughputs … are 45.3 MB/sec, 40.5 MB/sec".
     #[test]
