@@ -73,7 +73,7 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
-    /// What the slot released last held, so that whoever asked a policy for a victim learns what went.
+    /// What the frame released last held, so that whoever asked a policy for a victim learns what went.
     pub fn released(&self) -> Released {
         self.released
     }
@@ -85,8 +85,11 @@ impl<I: Index> Directory<I> {
 
     fn blank(&mut self, slot: Slot) {
         let frames = &self.frames;
-        let unused = frames.has(slot, flag::PREFETCHED);
-        self.released = Released { key: frames.key(slot), owner: frames.owner(slot), unused };
+        // A policy may drop ghosts after the frame that it gives up.
+        if !frames.is_ghost(slot) {
+            let unused = frames.has(slot, flag::PREFETCHED);
+            self.released = Released { key: frames.key(slot), owner: frames.owner(slot), unused };
+        }
         debug_assert_eq!(self.frames.pins(slot), 0, "a reader holds the frame of {:?}", self.frames.key(slot));
         self.frames.clear(slot, 0x0f);
         self.frames.set_count(slot, 0);
