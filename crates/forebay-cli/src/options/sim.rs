@@ -105,7 +105,8 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
     pub(crate) slowdown: Vec<Slow>,
 
-    /// Where files lie: packed, one after the other; or scattered over their device by the seed
+    /// Where files lie: packed, one after the other by their numbers; the same in order of first access; or scattered over
+    /// their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
@@ -163,8 +164,10 @@ pub(crate) struct Time {
 /// Where files lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Spread {
-    /// One after the other.
+    /// One after the other, by the trace's numbers of files.
     Packed,
+    /// One after the other, in order of first access.
+    FirstAccess,
     /// Anywhere.
     Scattered,
 }

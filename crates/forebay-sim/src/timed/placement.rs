@@ -31,9 +31,12 @@ pub enum Mapping {
 /// Where files lie on their device; each in one piece that begins at a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Spread {
-    /// One after the other from the device's beginning, in order of first appearance.
+    /// One after the other from the device's beginning, by the trace's number of the file, as a file system lays out what is
+    /// written once: who reads files in no order finds them in none.
     #[default]
     Packed,
+    /// One after the other, in order of first access (SAC §4.4); what nobody reads comes last.
+    FirstAccess,
     /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs nothing but an improbable hit
     /// in a disk's own cache.
     Scattered,
@@ -59,14 +62,19 @@ pub(super) struct Place {
 impl Placement {
     /// The place of every file. `block` is the size of a block.
     pub(super) fn place(&self, files: &[File], rooms: &[Room<'_>], block: u64, seed: u64) -> Result<Vec<Place>, Error> {
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        if self.spread == Spread::Packed {
+            order.sort_by_key(|&number| files[number].name);
+        }
         let mut taken = vec![0u64; rooms.len()];
-        let mut places = Vec::with_capacity(files.len());
-        for (number, file) in files.iter().enumerate() {
+        let mut places = vec![Place { device: 0, at_byte: 0 }; files.len()];
+        for number in order {
+            let file = &files[number];
             let device = self.device(number, file.name, rooms.len(), seed);
             let (room, taken) = (&rooms[device], &mut taken[device]);
             let bytes = file.bytes.div_ceil(block).saturating_mul(block);
             let at_byte = match &self.spread {
-                Spread::Packed => *taken,
+                Spread::Packed | Spread::FirstAccess => *taken,
                 Spread::Scattered => hashed(seed, file.name).below(room.capacity.saturating_sub(bytes)) / block * block,
                 Spread::Known(places) => places.get(&file.name).copied().unwrap_or(0) / block * block,
             };
@@ -75,12 +83,12 @@ impl Placement {
             let needed = together.max(at_byte.saturating_add(file.bytes));
             *taken = taken.saturating_add(bytes);
             if room.capacity == 0 {
-                places.push(Place { device: device as u16, at_byte: 0 });
+                places[number].device = device as u16;
             } else if needed > room.capacity {
                 let needed = self.needed(files, rooms.len(), device, block, seed).max(needed);
                 return Err(Error::DeviceFull { device, name: room.name.to_owned(), needed, capacity: room.capacity });
             } else {
-                places.push(Place { device: device as u16, at_byte });
+                places[number] = Place { device: device as u16, at_byte };
             }
         }
         Ok(places)
@@ -121,16 +129,19 @@ mod tests {
         fn files_lie_within_their_device_and_packed_ones_apart(
             files in proptest::collection::vec((0u64..100, 1u64..50_000), 1..40),
             mapping in prop_oneof![Just(Mapping::RoundRobin), Just(Mapping::Hash), Just(Mapping::Modulo)],
-            packed in any::<bool>(),
+            spread in prop_oneof![Just(Spread::Packed), Just(Spread::FirstAccess), Just(Spread::Scattered)],
         ) {
-            let spread = if packed { Spread::Packed } else { Spread::Scattered };
+            let (scattered, numbered) = (spread == Spread::Scattered, spread == Spread::Packed);
             let places = placed(mapping, spread, &files, &[1 << 21; 3]).unwrap();
             for (i, (a, &(name, bytes))) in places.iter().zip(&files).enumerate() {
                 prop_assert!(a.at_byte % 4096 == 0 && a.at_byte + bytes <= 1 << 21);
                 prop_assert!(mapping != Mapping::Modulo || u64::from(a.device) == name % 3);
-                let mut before = places[..i].iter().zip(&files);
-                let apart = |(b, &(_, len)): (&Place, &(u64, u64))| b.device != a.device || b.at_byte + len <= a.at_byte;
-                prop_assert!(!packed || before.all(apart));
+                let first = |j: usize| if numbered { (files[j].0, j) < (name, i) } else { j < i };
+                let mut before = places.iter().zip(&files).enumerate().filter(|&(j, _)| first(j));
+                let apart = |(_, (b, &(_, len))): (usize, (&Place, &(u64, u64)))| {
+                    b.device != a.device || b.at_byte + len <= a.at_byte
+                };
+                prop_assert!(scattered || before.all(apart));
             }
         }
     }

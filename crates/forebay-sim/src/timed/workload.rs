@@ -77,6 +77,9 @@ impl Workload {
         if workload.entries.is_empty() {
             return Err(Error::Empty);
         }
+        for file in source.files() {
+            workload.know(file.file, file.bytes.unwrap_or(0))?;
+        }
         (workload.by_task, workload.tasks) = tasks.sort();
         Ok(workload)
     }
@@ -109,6 +112,11 @@ impl Workload {
         {
             return Ok(last);
         }
+        self.known(name)
+    }
+
+    /// The number of a file, a new one if it has none.
+    fn known(&mut self, name: u64) -> Result<u32, Error> {
         let number = self.files.len() as u32;
         let known = *self.names.entry(name).or_insert(number);
         if known == number {
@@ -120,7 +128,17 @@ impl Workload {
         Ok(known)
     }
 
-    /// Says that every file is at least `bytes` long. By default a file is as long as the furthest request of the trace says.
+    /// Learns from the trace's table of files how long a file is, and that it is there though nobody reads it: it takes its
+    /// place among the others.
+    fn know(&mut self, name: u64, bytes: u64) -> Result<(), Error> {
+        let number = self.known(name)?;
+        let file = &mut self.files[number as usize];
+        file.bytes = file.bytes.max(bytes);
+        Ok(())
+    }
+
+    /// Says that every file is at least `bytes` long. By default a file is as long as the trace's table of files says, and at
+    /// least as the furthest request does.
     pub fn at_least(&mut self, bytes: u64) {
         self.files.iter_mut().for_each(|file| file.bytes = file.bytes.max(bytes));
     }
@@ -143,7 +161,7 @@ impl Workload {
         if self.tasks.is_empty() { self.requests() } else { self.tasks.len() as u64 - 1 }
     }
 
-    /// How many files.
+    /// How many files, those included that the trace only lists.
     pub fn files(&self) -> u64 {
         self.files.len() as u64
     }
@@ -278,6 +296,15 @@ mod tests {
             let got: Vec<Vec<u64>> = (0..workload.tasks()).map(task).collect();
             prop_assert_eq!(got, expected);
         }
+    }
+
+    /// One-Rand-10 reads portions: that its files go on behind them is what a prefetch ahead of a reader is wasted on.
+    #[test]
+    fn a_trace_lists_files_that_are_longer_than_what_is_read_and_those_that_are_not() {
+        let mut source = forebay_trace::generate::named("one-rand-10", &[], 1).unwrap();
+        let workload = Workload::load(&mut source).unwrap();
+        assert_eq!((workload.files(), workload.bytes()), (6000, 6000 * (4 << 20)));
+        assert!(workload.tasks() < 6000, "some of them nobody reads");
     }
 
     #[test]

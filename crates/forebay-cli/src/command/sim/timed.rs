@@ -179,6 +179,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
 fn placement(sim: &Sim) -> Placement {
     let spread = match sim.time.placement {
         Spread::Packed => timed::Spread::Packed,
+        Spread::FirstAccess => timed::Spread::FirstAccess,
         Spread::Scattered => timed::Spread::Scattered,
     };
     Placement { spread, ..Placement::default() }
