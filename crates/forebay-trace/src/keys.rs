@@ -22,7 +22,7 @@ pub const CHUNK: usize = 1 << 14;
 /// let request = |offset, len| Request { offset, len, ..Request::default() };
 /// let mut numbers = Vec::new();
 /// keys.append(&[request(8000, 5000), request(0, 1), request(4096, 1)], &mut numbers)?;
-/// assert_eq!(numbers, [0, 1, 2, 3, 1]);
+/// assert_eq!(numbers, [0, 1, 2, 3, 0]);
 /// assert_eq!(keys.distinct(), 4);
 /// # Ok::<(), forebay_trace::TooManyKeys>(())
 /// ```

@@ -1,7 +1,7 @@
 //! The claims of the papers, each checked by an experiment: a description in `experiments/` (what the paper says, what is
 //! set up and why, by which rule the result is judged) and the code that runs it, a file here.
 //!
-//! To add one: its description, its file, and its line in [`EXPERIMENTS`].
+//! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
 mod cp_bound;
 mod cp_depth;
