@@ -11,7 +11,8 @@
 //! ```
 //!
 //! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `LAG` blocks before it comes
-//! late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one.
+//! late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
+//! that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
 
@@ -74,6 +75,8 @@ pub struct Stream {
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
     in_use: bool,
+    /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
+    retired: bool,
     cell_next: u32,
     file_prev: u32,
     file_next: u32,
@@ -132,6 +135,7 @@ impl Streams {
             rate: 0,
             feedback: Feedback::default(),
             in_use: false,
+            retired: false,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
             file_next: NOWHERE,
@@ -206,6 +210,7 @@ impl Streams {
             rate: 0,
             feedback: Feedback::default(),
             in_use: true,
+            retired: false,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
             file_next: NOWHERE,
@@ -229,11 +234,34 @@ impl Streams {
         stream.rate = if stream.rate == 0 { rate } else { stream.rate - stream.rate / 8 + rate / 8 };
         stream.steps += 1;
         stream.last = at;
+        stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
         self.move_to(id.0, extent.end());
         let slot = self.slot(id);
         self.order.move_to_front(slot, ACTIVE);
         self.expire(at);
+        true
+    }
+
+    /// An access to `extent` that lies behind a stream begins it anew if it is retired: somebody reads the file again. `false`,
+    /// and nothing changes, if it is not.
+    pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
+        let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
+        *stream = Stream {
+            handler: who.0,
+            context: who.1,
+            first: extent.start,
+            ahead: extent.end(),
+            piece: 0,
+            steps: 0,
+            began: at,
+            last: at,
+            rate: 0,
+            feedback: Feedback::default(),
+            retired: false,
+            ..*stream
+        };
+        self.move_to(id.0, extent.end());
         true
     }
 
@@ -260,6 +288,9 @@ impl Streams {
     /// A stream is no longer active, unless it goes on.
     pub fn retire(&mut self, id: StreamId) {
         let slot = self.slot(id);
+        if let Some(stream) = self.get_mut(id) {
+            stream.retired = true;
+        }
         if self.order.list(slot) == ACTIVE {
             self.order.move_to_front(slot, IDLE);
         }

@@ -61,7 +61,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
         if !self.streams.advance(id, at, read.extent, who) {
-            return (id, Turn::Lags);
+            let again = self.streams.restart(id, at, read.extent, who);
+            return (id, if again { Turn::Begins } else { Turn::Lags });
         }
         if let Some(entry) = self.files.get_mut(file) {
             entry.went_on();
