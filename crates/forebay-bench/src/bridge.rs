@@ -5,7 +5,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use forebay_core::{DeviceId, Policy};
@@ -22,7 +21,7 @@ use forebay_sim::Unwatched;
 use forebay_sim::timed::{self, Setup, Span, Spread, Workload};
 use forebay_trace::{Memory, Request, Shape};
 
-use crate::handlers::{FILE_BYTES, FILES, MEMORY, data};
+use crate::handlers::{FILE_BYTES, FILES, MEMORY, data, load};
 use crate::report::{Row, median};
 
 const DISK: &str = "ibm-10k";
@@ -40,14 +39,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         for &handlers in handlers {
             let mut seen = Vec::new();
             for seed in 1..=rounds {
-                let load = Load {
-                    files: files.clone(),
-                    handlers,
-                    portion,
-                    warm_up: Duration::from_secs_f64(seconds / 4.0),
-                    counted: Duration::from_secs_f64(seconds),
-                    seed,
-                };
+                let load = load(&files, handlers, portion, seconds, seed);
                 seen.push((live(folder.path(), &load)?, simulated(folder.path(), &load)?));
             }
             let shares = seen.iter().map(|&((live, _), sim)| (live / sim).min(sim / live)).collect();

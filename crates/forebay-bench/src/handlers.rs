@@ -22,6 +22,18 @@ pub(crate) const FILE_BYTES: u64 = 4 << 20;
 pub(crate) const MEMORY: u64 = 256 << 20;
 pub(crate) const FILES: usize = 256;
 
+/// A load that is counted for so long, after a quarter of that to warm up.
+pub(crate) fn load(files: &[PathBuf], handlers: u32, portion: Portion, seconds: f64, seed: u64) -> Load {
+    Load {
+        files: files.to_vec(),
+        handlers,
+        portion,
+        warm_up: Duration::from_secs_f64(seconds / 4.0),
+        counted: Duration::from_secs_f64(seconds),
+        seed,
+    }
+}
+
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let files = data(folder.path(), if smoke { 8 } else { FILES })?;
@@ -32,14 +44,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         for &handlers in handlers {
             let (mut shares, mut gains, mut seen) = (Vec::new(), Vec::new(), Vec::new());
             for seed in 1..=rounds {
-                let load = Load {
-                    files: files.clone(),
-                    handlers,
-                    portion,
-                    warm_up: Duration::from_secs_f64(seconds / 4.0),
-                    counted: Duration::from_secs_f64(seconds),
-                    seed,
-                };
+                let load = load(&files, handlers, portion, seconds, seed);
                 let [linux, aggressive, competitive] =
                     ["linux", "aggressive", "competitive"].map(|policy| measure(folder.path(), policy, &load));
                 let (linux, aggressive, (competitive, best)) = (linux?.0, aggressive?.0, competitive?);

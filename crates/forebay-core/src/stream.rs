@@ -83,6 +83,30 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// A stream that begins with an access to `extent`, linked nowhere.
+    fn new(at: Instant, extent: Extent, device: DeviceId, (handler, context): (HandlerId, ContextId)) -> Stream {
+        Stream {
+            file: extent.file,
+            device,
+            handler,
+            context,
+            first: extent.start,
+            next: extent.end(),
+            ahead: extent.end(),
+            piece: 0,
+            steps: 0,
+            began: at,
+            last: at,
+            rate: 0,
+            feedback: Feedback::default(),
+            in_use: true,
+            retired: false,
+            cell_next: NOWHERE,
+            file_prev: NOWHERE,
+            file_next: NOWHERE,
+        }
+    }
+
     /// Blocks fetched or under way that were not read yet.
     pub fn remaining(&self) -> u32 {
         self.ahead.saturating_sub(self.next)
@@ -120,26 +144,8 @@ impl Streams {
     /// A table of `places` streams whose depth stays below `max_depth` blocks.
     pub fn new(places: u32, max_depth: u32) -> Streams {
         let places = places.max(1);
-        let blank = Stream {
-            file: FileId(0),
-            device: DeviceId(0),
-            handler: HandlerId(0),
-            context: ContextId(0),
-            first: 0,
-            next: 0,
-            ahead: 0,
-            piece: 0,
-            steps: 0,
-            began: Instant(0),
-            last: Instant(0),
-            rate: 0,
-            feedback: Feedback::default(),
-            in_use: false,
-            retired: false,
-            cell_next: NOWHERE,
-            file_prev: NOWHERE,
-            file_next: NOWHERE,
-        };
+        let nobody = (HandlerId(0), ContextId(0));
+        let blank = Stream { in_use: false, ..Stream::new(Instant(0), Extent::default(), DeviceId(0), nobody) };
         Streams {
             table: vec![blank; places as usize],
             order: Frames::new(2, places, 0),
@@ -195,26 +201,7 @@ impl Streams {
             self.unlink(id.0);
             self.unlink_file(id.0);
         }
-        self.table[id.index()] = Stream {
-            file: extent.file,
-            device,
-            handler: who.0,
-            context: who.1,
-            first: extent.start,
-            next: extent.end(),
-            ahead: extent.end(),
-            piece: 0,
-            steps: 0,
-            began: at,
-            last: at,
-            rate: 0,
-            feedback: Feedback::default(),
-            in_use: true,
-            retired: false,
-            cell_next: NOWHERE,
-            file_prev: NOWHERE,
-            file_next: NOWHERE,
-        };
+        self.table[id.index()] = Stream::new(at, extent, device, who);
         self.link(id.0);
         self.link_file(id.0);
         self.order.move_to_front(slot, IDLE);
@@ -243,24 +230,13 @@ impl Streams {
         true
     }
 
-    /// An access to `extent` that lies behind a stream begins it anew if it is retired: somebody reads the file again. `false`,
-    /// and nothing changes, if it is not.
+    /// An access to `extent` that brought a stream no further begins it anew if it is retired: somebody reads the file again.
+    /// `false`, and nothing changes, if it is not.
     pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
-        *stream = Stream {
-            handler: who.0,
-            context: who.1,
-            first: extent.start,
-            ahead: extent.end(),
-            piece: 0,
-            steps: 0,
-            began: at,
-            last: at,
-            rate: 0,
-            feedback: Feedback::default(),
-            retired: false,
-            ..*stream
-        };
+        let Stream { device, next, cell_next, file_prev, file_next, .. } = *stream;
+        // It keeps its links, and `next` until they are moved.
+        *stream = Stream { next, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
         self.move_to(id.0, extent.end());
         true
     }

@@ -19,8 +19,7 @@ pub(super) fn caches_per_pass(options: &Options) -> usize {
 
 /// How many threads there shall be.
 pub(super) fn threads(options: &Options) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    options.threads.unwrap_or_else(cores).max(1)
+    options.threads.unwrap_or_else(crate::processors).max(1)
 }
 
 /// Serves all of `references` to every cache. `false` if it was ended early.
