@@ -11,6 +11,7 @@ mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod prefetch_cache;
 mod replay;
 mod report;
 mod timed;
@@ -38,7 +39,7 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, or a loop of `prefetch-cache` and a policy
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -51,8 +52,9 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 10] = [
+const BENCHES: [(&str, Bench); 11] = [
     ("hit", hit::run),
+    ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
