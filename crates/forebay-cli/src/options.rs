@@ -22,7 +22,7 @@ pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, Device
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
-pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo};
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
 use crate::config;
 use crate::failure::Failure;

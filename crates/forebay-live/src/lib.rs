@@ -6,6 +6,7 @@ pub mod engine;
 pub mod flight;
 pub mod handlers;
 pub mod io;
+pub mod play;
 pub mod profiler;
 mod retry;
 pub mod source;
