@@ -20,6 +20,7 @@ mod admit;
 mod check;
 mod fetch;
 mod prefetch;
+mod referenced;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -37,6 +38,8 @@ use crate::reclaim::{EvictionHistory, Reclaim};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, Instant, ReadId};
+
+pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
 const UNKNOWN_FILE: i32 = 9;
@@ -57,6 +60,9 @@ pub struct Setup {
     pub prefetch: Prefetch,
     /// What prefetched frames are given up first.
     pub reclaim: Reclaim,
+    /// What becomes of blocks that were referenced.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub referenced: Referenced,
 }
 
 /// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
@@ -169,7 +175,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
-            short_cut: !setup.prefetch.every_reference(),
+            short_cut: !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept,
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -241,6 +247,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn release(&mut self, read: Read, out: &mut Actions) {
         if read.admitted {
             self.unpin_all(read.extent);
+            self.hand_on(read.extent, out);
         }
         if let Some(file) = self.files.get_mut(read.extent.file) {
             file.reads -= 1;

@@ -58,6 +58,7 @@ impl Budget {
             devices,
             prefetch: policy.prefetch,
             reclaim: Default::default(),
+            referenced: Default::default(),
         }
     }
 }

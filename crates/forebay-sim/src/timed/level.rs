@@ -62,6 +62,7 @@ impl Level {
             devices,
             prefetch: policy.prefetch,
             reclaim: Default::default(),
+            referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
         Level {
