@@ -37,7 +37,7 @@ use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, Reclaim};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
-use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId};
+use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, Instant, ReadId};
 
 pub use referenced::Referenced;
 
@@ -106,14 +106,6 @@ pub trait Core: Send {
     fn unpin(&mut self, frame: FrameId) -> bool;
     /// The frame that holds a block or is being filled with it.
     fn frame(&self, key: BlockKey) -> Option<FrameId>;
-    /// Whether it matters what handlers do when they don't read: send `Ran` and `Exited`.
-    fn judges_handlers(&self) -> bool {
-        false
-    }
-    /// Appends handlers for which something unread is held, those whose frames go next first, at most `most`.
-    fn handlers_in_question(&self, out: &mut Vec<HandlerId>, most: usize) {
-        let _ = (out, most);
-    }
     /// The longest read that the core takes, in blocks.
     fn max_read(&self) -> u32;
     /// Counts over all devices.

@@ -25,9 +25,6 @@ pub const PERIOD: Duration = Duration::from_millis(100);
 /// How many handlers are looked at each time.
 pub const LOOKS: usize = 64;
 
-/// How many handlers may be in question: with more, those whose frames go next.
-pub const QUESTIONS: usize = 8 * LOOKS;
-
 /// How long it takes to notice that handlers are in question again.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -50,19 +47,15 @@ pub trait Threads: Send {
 
 /// Who asks, and is told.
 trait Asker: Send + Sync {
-    /// The handlers in question, at most `most`. `false` if the asker is gone.
-    fn questions(&self, out: &mut Vec<HandlerId>, most: usize) -> bool;
+    /// The handlers in question, in the order of their numbers behind `after`, at most `most`. `None` if the asker is gone.
+    fn questions(&self, after: HandlerId, most: usize) -> Option<Vec<HandlerId>>;
     /// Tells what was seen.
     fn tell(&self, seen: EventKind);
 }
 
 impl Asker for Weak<Engine> {
-    fn questions(&self, out: &mut Vec<HandlerId>, most: usize) -> bool {
-        let engine = self.upgrade();
-        if let Some(engine) = &engine {
-            engine.handlers_in_question(out, most);
-        }
-        engine.is_some()
+    fn questions(&self, after: HandlerId, most: usize) -> Option<Vec<HandlerId>> {
+        self.upgrade().map(|engine| engine.handlers_in_question(after, most))
     }
 
     fn tell(&self, seen: EventKind) {
@@ -77,36 +70,37 @@ impl Asker for Weak<Engine> {
 struct Watch {
     /// How long each had run when it was looked at last.
     run: BTreeMap<HandlerId, u64>,
-    /// Who was looked at last.
+    /// Who was looked at last; nobody (0) if that was the last of all.
     last: HandlerId,
 }
 
 impl Watch {
-    /// Looks at some of those in question, the ones after the last first, and appends what there is to tell.
+    /// Looks at those in question who come after the last one. Says whether there was anybody. `None` if the asker is gone.
     ///
     /// Only what a later look finds is news: a handler that is seen for the first time may have run before anything was
     /// prefetched for it. A thread's number is used again, by a thread that has run for less: that is one that runs, too.
-    fn round(&mut self, questions: &mut Vec<HandlerId>, threads: &mut dyn Threads, told: &mut Vec<EventKind>) {
-        questions.sort_unstable();
-        questions.dedup();
-        self.run.retain(|handler, _| questions.binary_search(handler).is_ok());
-        let first = questions.partition_point(|&handler| handler <= self.last);
-        let turn = questions[first..].iter().chain(&questions[..first]).take(LOOKS);
-        for &handler in turn {
-            self.last = handler;
+    fn round(&mut self, asker: &dyn Asker, threads: &mut dyn Threads) -> Option<bool> {
+        let after = self.last;
+        let questions = asker.questions(after, LOOKS)?;
+        self.last = questions.last().copied().filter(|_| questions.len() == LOOKS).unwrap_or_default();
+        let up_to = if self.last == HandlerId(0) { HandlerId(u32::MAX) } else { self.last };
+        let passed = |handler: HandlerId| handler > after && handler <= up_to;
+        self.run.retain(|&handler, _| !passed(handler) || questions.binary_search(&handler).is_ok());
+        for &handler in &questions {
             match threads.look(handler.0) {
                 Sight::Gone => {
                     self.run.remove(&handler);
-                    told.push(EventKind::Exited { handler });
+                    asker.tell(EventKind::Exited { handler });
                 }
                 Sight::Alive(run) => {
                     if self.run.insert(handler, run).is_some_and(|before| before != run) {
-                        told.push(EventKind::Ran { handler });
+                        asker.tell(EventKind::Ran { handler });
                     }
                 }
                 Sight::Unknown => {}
             }
         }
+        Some(!questions.is_empty() || after > HandlerId(0))
     }
 }
 
@@ -131,16 +125,11 @@ impl Watcher {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let told_over = Arc::clone(&over);
         let work = move || {
-            let (mut watch, mut questions, mut told) = (Watch::default(), Vec::new(), Vec::new());
+            let mut watch = Watch::default();
             let mut over = told_over.0.lock();
             while !*over {
-                questions.clear();
-                if !asker.questions(&mut questions, QUESTIONS) {
-                    return;
-                }
-                watch.round(&mut questions, &mut threads, &mut told);
-                told.drain(..).for_each(|seen| asker.tell(seen));
-                told_over.1.wait_for(&mut over, if questions.is_empty() { IDLE } else { PERIOD });
+                let Some(anybody) = watch.round(&asker, &mut threads) else { return };
+                told_over.1.wait_for(&mut over, if anybody { PERIOD } else { IDLE });
             }
         };
         let thread = std::thread::Builder::new().name("forebay-activity".into()).spawn(work)?;

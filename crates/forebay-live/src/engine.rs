@@ -200,12 +200,14 @@ impl Engine {
 
     /// Whether the policy asks what handlers do when they don't read.
     pub(crate) fn judges_handlers(&self) -> bool {
-        self.state.lock().core.judges_handlers()
+        self.state.lock().core.prefetch_cache().is_some()
     }
 
-    /// Appends the handlers of which the policy would like to know, at most `most`.
-    pub(crate) fn handlers_in_question(&self, out: &mut Vec<HandlerId>, most: usize) {
-        self.state.lock().core.handlers_in_question(out, most);
+    /// The handlers of which the policy would like to know, in the order of their numbers behind `after`, at most `most`.
+    pub(crate) fn handlers_in_question(&self, after: HandlerId, most: usize) -> Vec<HandlerId> {
+        let mut found = Vec::new();
+        self.state.lock().core.handlers_in_question(after, most, &mut found);
+        found
     }
 
     /// Looks at the core: the policy's name, the budget, the moment, the core.

@@ -30,10 +30,44 @@ fn handlers(numbers: impl IntoIterator<Item = u32>) -> Vec<HandlerId> {
     numbers.into_iter().map(HandlerId).collect()
 }
 
+/// Somebody who asks about some handlers, in order, and notes what it is told.
+#[derive(Clone)]
+struct Curious {
+    questions: Vec<HandlerId>,
+    told: Arc<Mutex<Vec<EventKind>>>,
+}
+
+impl Asker for Curious {
+    fn questions(&self, after: HandlerId, most: usize) -> Option<Vec<HandlerId>> {
+        Some(self.questions.iter().copied().filter(|&handler| handler > after).take(most).collect())
+    }
+
+    fn tell(&self, seen: EventKind) {
+        self.told.lock().push(seen);
+    }
+}
+
+impl Curious {
+    fn about(mut questions: Vec<HandlerId>) -> Curious {
+        questions.sort_unstable();
+        Curious { questions, told: Arc::default() }
+    }
+
+    /// Waits until it is told; the limit is for a test that hangs.
+    fn hears(&self, what: EventKind) {
+        let began = Instant::now();
+        while !self.told.lock().contains(&what) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what:?} is not told; {:?}", self.told.lock());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// What is told after one round.
 fn round(watch: &mut Watch, fake: &mut Fake, questions: &[HandlerId]) -> Vec<EventKind> {
-    let mut told = Vec::new();
-    watch.round(&mut questions.to_vec(), fake, &mut told);
-    told
+    let asker = Curious::about(questions.to_vec());
+    assert_eq!(watch.round(&asker, fake), Some(!questions.is_empty()));
+    asker.told.lock().clone()
 }
 
 #[test]
@@ -63,54 +97,28 @@ fn who_was_out_of_question_meanwhile_is_seen_for_the_first_time_again() {
     round(&mut watch, &mut fake, &[]);
     fake.set(1, Sight::Alive(2));
     assert_eq!(round(&mut watch, &mut fake, &handlers([1])), []);
+    assert!(watch.run.len() == 1);
 }
 
 proptest! {
-    /// However many are in question, a round looks at no more than it may, at nobody twice, and all have their turn.
+    /// However many are in question, a round looks at no more than it may, all have their turn before anybody has a
+    /// second, and nothing is remembered of those who are in question no longer.
     #[test]
-    fn every_handler_has_its_turn(numbers in proptest::collection::btree_set(1..5000u32, 1..400)) {
+    fn every_handler_has_its_turn(numbers in proptest::collection::btree_set(1..5000u32, 1..400), kept in 0..400usize) {
         let (mut watch, mut fake) = (Watch::default(), Fake::default());
         numbers.iter().for_each(|&number| fake.set(number, Sight::Alive(1)));
-        let mut questions = handlers(numbers.iter().copied());
-        questions.extend_from_within(..1);
-        for _ in 0..numbers.len().div_ceil(LOOKS) {
+        let all = Curious::about(handlers(numbers.iter().copied()));
+        for _ in 0..numbers.len() / LOOKS + 1 {
             let before = fake.1.lock().len();
-            round(&mut watch, &mut fake, &questions);
-            let looked = fake.1.lock()[before..].to_vec();
-            prop_assert!(looked.len() <= LOOKS);
-            prop_assert_eq!(looked.iter().collect::<std::collections::BTreeSet<_>>().len(), looked.len());
+            watch.round(&all, &mut fake);
+            prop_assert!(fake.1.lock().len() - before <= LOOKS);
         }
-        let looked: std::collections::BTreeSet<u32> = fake.1.lock().iter().copied().collect();
-        prop_assert_eq!(looked, numbers);
-    }
-}
-
-/// Somebody who asks about some handlers, and notes what it is told.
-#[derive(Clone)]
-struct Curious {
-    questions: Vec<HandlerId>,
-    told: Arc<Mutex<Vec<EventKind>>>,
-}
-
-impl Asker for Curious {
-    fn questions(&self, out: &mut Vec<HandlerId>, most: usize) -> bool {
-        out.extend(self.questions.iter().take(most));
-        true
-    }
-
-    fn tell(&self, seen: EventKind) {
-        self.told.lock().push(seen);
-    }
-}
-
-impl Curious {
-    /// Waits until it is told; the limit is for a test that hangs.
-    fn hears(&self, what: EventKind) {
-        let began = Instant::now();
-        while !self.told.lock().contains(&what) {
-            assert!(began.elapsed() < Duration::from_secs(60), "{what:?} is not told; {:?}", self.told.lock());
-            std::thread::sleep(Duration::from_millis(5));
+        prop_assert_eq!(&*fake.1.lock(), &numbers.iter().copied().collect::<Vec<_>>());
+        let rest = Curious::about(handlers(numbers.iter().copied().take(kept)));
+        for _ in 0..numbers.len() / LOOKS + 1 {
+            watch.round(&rest, &mut fake);
         }
+        prop_assert_eq!(watch.run.into_keys().collect::<Vec<_>>(), rest.questions);
     }
 }
 
@@ -142,7 +150,7 @@ fn real_threads_that_sleep_work_and_end() {
         }
     }));
     let (mortal, dying) = start(Box::new(move || ends.recv().unwrap_or_default()));
-    let asker = Curious { questions: vec![sleeper, worker, mortal], told: Arc::default() };
+    let asker = Curious::about(vec![sleeper, worker, mortal]);
     let watcher = Watcher::of(asker.clone(), Proc::default()).unwrap();
     asker.hears(EventKind::Ran { handler: worker });
     assert!(!asker.told.lock().contains(&EventKind::Exited { handler: mortal }));
@@ -203,15 +211,15 @@ fn cost() {
             })
         })
         .collect();
-    let mut questions: Vec<HandlerId> = known.iter().take(LOOKS).collect();
-    let (mut watch, mut proc, mut told) = (Watch::default(), Proc::default(), Vec::new());
-    watch.round(&mut questions, &mut proc, &mut told);
+    let asker = Curious::about(known.iter().take(LOOKS).collect());
+    let (mut watch, mut proc) = (Watch::default(), Proc::default());
+    watch.round(&asker, &mut proc);
     let began = Instant::now();
-    for _ in 0..20 {
-        watch.round(&mut questions, &mut proc, &mut told);
+    for _ in 0..40 {
+        watch.round(&asker, &mut proc);
     }
     println!("a round of {LOOKS} looks takes {:?}, and there is one every {PERIOD:?}", began.elapsed() / 20);
-    assert!(!told.iter().any(|seen| matches!(seen, EventKind::Exited { .. })));
+    assert!(!asker.told.lock().iter().any(|seen| matches!(seen, EventKind::Exited { .. })));
     drop(end);
     sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
 }
