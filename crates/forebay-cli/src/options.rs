@@ -13,12 +13,14 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use forebay_core::Policy;
 
 mod device;
+mod kernel_cache;
 mod report;
 mod repro;
 pub(crate) mod sim;
 mod trace;
 
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
+pub(crate) use kernel_cache::KernelCache;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
@@ -98,6 +100,10 @@ pub(crate) struct Mount {
     /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
     #[arg(long, short, value_name = "NAME", default_value = "competitive")]
     pub(crate) policy: Policy,
+
+    /// Who keeps what was read
+    #[arg(long, value_name = "WHO", value_enum, default_value = "off")]
+    pub(crate) kernel_cache: KernelCache,
 
     /// Where the object store answers, if not at its provider's usual address
     #[arg(long, value_name = "URL")]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_live::activity::Watcher;
 use forebay_live::tree::Tree;
 use fuser::{Session, SessionACL};
 use parking_lot::{Condvar, Mutex};
@@ -130,8 +131,10 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
     };
     // From here on dropping this unmounts, so nothing is left if the rest fails.
     let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
-    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) } };
+    let mut mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
     let failed = |error| MountError::io(&life.point, error);
+    // The handlers of a mount are threads of its readers.
+    mounted._watcher = tree.watch_handlers().map_err(failed)?;
 
     let mut config = fuser::Config::default();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
@@ -217,6 +220,7 @@ impl Life {
 #[derive(Debug)]
 pub struct Mounted {
     unmounter: Unmounter,
+    _watcher: Option<Watcher>,
 }
 
 impl Mounted {

@@ -62,6 +62,7 @@ impl Level {
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
         Level {
