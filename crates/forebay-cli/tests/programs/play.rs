@@ -27,8 +27,8 @@ fn lay(trace: &str, folder: &Path) -> serde_json::Value {
     records(&[trace, text(folder), "--lay"]).remove(0)
 }
 
-/// Four times as much data as the mount holds, in files of half a megabyte.
-const MICRO: &str = "files=120,bytes=512k,tasks=200";
+/// Several times as much data as the mount holds, in files of half a megabyte.
+const MICRO: &str = "files=100,bytes=512k,tasks=120";
 
 #[test]
 fn the_microbenchmarks() {
@@ -37,8 +37,8 @@ fn the_microbenchmarks() {
     }
     let source = tempfile::tempdir().expect("a folder");
     let laid = lay(&format!("one-whole-0:{MICRO}"), source.path());
-    assert_eq!((laid["files"].as_u64(), laid["kept"].as_u64()), (Some(120), Some(0)));
-    assert_eq!(lay(&format!("two-rand-0:{MICRO}"), source.path())["kept"].as_u64(), Some(120));
+    assert_eq!((laid["files"].as_u64(), laid["kept"].as_u64()), (Some(100), Some(0)));
+    assert_eq!(lay(&format!("two-rand-0:{MICRO}"), source.path())["kept"].as_u64(), Some(100));
     for (kind, policy) in [
         ("one-whole-0", "aggressive"),
         ("one-rand-10", "linux+arc"),
@@ -48,12 +48,12 @@ fn the_microbenchmarks() {
         let mount = Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy]);
         let trace = format!("{kind}:{MICRO}");
         let args = [&trace, text(mount.path()), "--verify", "--handlers", "1,16", "--private-memory", "1MB"];
-        // The think times of one handler would take eight seconds.
+        // The think times of one handler would take five seconds.
         let fast: &[&str] = if kind == "one-rand-10" { &["--think", "0s"] } else { &[] };
         let runs = records(&[&args[..], fast].concat());
         assert_eq!(runs.len(), 2);
         for run in runs {
-            assert_eq!(run["tasks"].as_u64(), Some(200), "{kind}: {run}");
+            assert_eq!(run["tasks"].as_u64(), Some(120), "{kind}: {run}");
             assert_eq!(run["trace"].as_str(), Some(trace.as_str()));
             assert!(run["throughput_mb_s"].as_f64() > Some(0.0) && run["p99_ms"].as_f64() >= run["p50_ms"].as_f64());
         }
