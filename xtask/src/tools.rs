@@ -1,4 +1,4 @@
-//! The programs that tests need beside Rust: an S3 server, a web server, load generators, FUSE's mount program.
+//! The programs that tests need beside Rust: an S3 server, a web server, load generators, BLAST, FUSE's mount program.
 //!
 //! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI and is skipped
 //! elsewhere (`forebay_testkit::need!`).
