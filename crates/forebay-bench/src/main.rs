@@ -11,6 +11,7 @@ mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod programs;
 mod replay;
 mod report;
 mod timed;
@@ -51,12 +52,13 @@ struct Options {
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 10] = [
+const BENCHES: [(&str, Bench); 11] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
+    ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("replay", replay::run),
