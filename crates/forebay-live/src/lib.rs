@@ -2,10 +2,12 @@
 
 pub mod arena;
 pub mod budget;
+pub mod disk;
 pub mod engine;
 pub mod flight;
 pub mod handlers;
 pub mod io;
+pub mod pacer;
 pub mod profiler;
 mod retry;
 pub mod source;
