@@ -8,6 +8,7 @@ pub mod flight;
 pub mod handlers;
 pub mod io;
 pub mod pacer;
+pub mod play;
 pub mod profiler;
 mod retry;
 pub mod source;
