@@ -223,6 +223,12 @@ fn read_ahead_is_as_it_was_set() {
         let mean = (after[0] - before[0]) / (after[1] - before[1]) / 1024;
         assert!((least..=most).contains(&mean), "read-ahead of {read_ahead_kb} KiB gives requests of {mean} KiB");
     }
+    // A folder on it is known by all of the disk, not by the file that lies there.
+    let mut profile = forebay(&["profile", "--seconds", "1", "--json"]);
+    let output = profile.arg(disk.path()).env("XDG_CACHE_HOME", folder.path()).output().unwrap();
+    let profile: Value = serde_json::from_slice(&output.stdout).expect("a profile");
+    assert_eq!(profile["capacity_bytes"], 256 << 20, "{profile}");
+
     let (point, device) = (disk.path().to_owned(), disk.device().to_owned());
     drop(disk);
     assert!(!is_mounted(&point));

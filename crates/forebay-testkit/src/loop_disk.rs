@@ -201,8 +201,10 @@ impl LoopDisk {
     pub fn renew(&mut self, treatment: &Treatment) -> io::Result<()> {
         self.mounted = None;
         self.device.treat(treatment)?;
-        // What was read of the device itself.
-        fs::write("/proc/sys/vm/drop_caches", "3")?;
+        // What was read of the device itself, past any file.
+        let mut blockdev = program("blockdev")?;
+        blockdev.arg("--flushbufs").arg(self.device.path());
+        run(blockdev)?;
         self.mounted = Some(Ext4::mount(self.device.path(), true)?);
         Ok(())
     }

@@ -58,6 +58,13 @@ impl MemoryGroup {
         text.trim().parse().map_err(io::Error::other)
     }
 
+    /// The part of that which is no page cache: what its programs have for themselves.
+    pub fn own(&self) -> io::Result<u64> {
+        let stat = fs::read_to_string(self.folder.join("memory.stat"))?;
+        let cache = stat.lines().find_map(|line| line.strip_prefix("cache ")?.parse().ok()).unwrap_or(0);
+        Ok(self.usage()?.saturating_sub(cache))
+    }
+
     /// Takes away from it what can be had again: its page cache.
     pub fn forget(&self) -> io::Result<()> {
         fs::write(self.folder.join("memory.force_empty"), "0")
@@ -101,6 +108,7 @@ mod tests {
         let most: u64 = most.trim().parse().unwrap();
         // It would have taken four times as much.
         assert!(most > BOUND / 2 && most <= BOUND && group.usage().unwrap() <= BOUND, "{most}");
+        assert!(group.own().unwrap() < BOUND / 2, "the program is gone, and what it read is page cache");
         group.forget().unwrap();
         let folder = group.folder.clone();
         drop(group);
