@@ -96,6 +96,14 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) stripe: Option<Size>,
 
+    /// Let the cache be asked for so much of a request at a time, as a kernel copies a read page by page: 4KiB
+    #[arg(long, value_name = "SIZE", requires = "device")]
+    pub(crate) unit_bytes: Option<Size>,
+
+    /// Let devices serve what no reader needs any more all the same, as a kernel does; else it is called off
+    #[arg(long, requires = "device")]
+    pub(crate) no_call_off: bool,
+
     /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
     #[arg(long, value_name = "NAME", requires = "device")]
     pub(crate) scheduler: Vec<SchedulerKind>,
@@ -123,8 +131,12 @@ pub(crate) struct Time {
     #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
     pub(crate) cpu: Option<Period>,
 
+    /// The same for each MiB of the answer
+    #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
+    pub(crate) cpu_per_mib: Option<Period>,
+
     /// How many processors there are to compute on; 1 unless said
-    #[arg(long, value_name = "COUNT", requires = "cpu", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "COUNT", conflicts_with = "open", value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
 
     /// Memory that each handler takes from the cache

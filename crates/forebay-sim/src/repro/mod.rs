@@ -7,6 +7,8 @@ mod cp_bound;
 mod cp_depth;
 mod cp_slowstart;
 mod page;
+#[allow(dead_code)]
+mod server;
 mod verdict;
 
 use std::collections::BTreeMap;
