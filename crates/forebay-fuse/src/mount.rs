@@ -121,7 +121,11 @@ impl MountError {
 /// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead mount that an earlier
 /// process left at `point` is replaced.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
-    start(Adapter::new(tree, options.clone()), point, &options, false)
+    // The handlers of a mount are threads of its readers.
+    let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
+    let mut mounted = start(Adapter::new(tree, options.clone()), point, &options, false)?;
+    mounted._watcher = watcher;
+    Ok(mounted)
 }
 
 /// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written, beside a file `stats` that says
@@ -148,10 +152,8 @@ fn start(
     };
     // From here on dropping this unmounts, so nothing is left if the rest fails.
     let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
-    let mut mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
+    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
     let failed = |error| MountError::io(&life.point, error);
-    // The handlers of a mount are threads of its readers.
-    mounted._watcher = tree.watch_handlers().map_err(failed)?;
 
     let mut config = fuser::Config::default();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
