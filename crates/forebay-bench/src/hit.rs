@@ -61,21 +61,8 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
     if let Some((what, policy)) = what.split_once(':') {
         return prefetch_cache::count(what, policy, hits);
     }
-    let block = |i: u64| i.wrapping_mul(0x9e37_79b9) % BLOCKS;
     match what {
-        "forebay" => {
-            let config = Config { memory: 64 << 20, policy: "competitive".parse()?, record: None };
-            let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
-            let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
-            let mut buffer = vec![0; 4096];
-            // Twice: the first time a block is fetched, the second time some are referenced for the first time.
-            for i in (0..BLOCKS).chain(0..BLOCKS) {
-                file.read(1, i * 4096, &mut buffer)?;
-            }
-            for i in 0..hits {
-                black_box(file.read(1, block(i) * 4096, &mut buffer)?);
-            }
-        }
+        "forebay" => library("competitive", hits)?,
         "copy" => {
             let (from, mut to) = (vec![1u8; 4096], vec![0u8; 4096]);
             for i in 0..hits {
@@ -98,6 +85,27 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
         other => bail!("there is no loop named {other}"),
     }
     Ok(())
+}
+
+/// Hits of 4 KiB in a live engine.
+pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
+    let config = Config { memory: 64 << 20, policy: policy.parse()?, record: None };
+    let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
+    let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
+    let mut buffer = vec![0; 4096];
+    // Twice: the first time a block is fetched, the second time some are referenced for the first time.
+    for i in (0..BLOCKS).chain(0..BLOCKS) {
+        file.read(1, i * 4096, &mut buffer)?;
+    }
+    for i in 0..hits {
+        black_box(file.read(1, block(i) * 4096, &mut buffer)?);
+    }
+    Ok(())
+}
+
+/// The block that is hit next.
+fn block(i: u64) -> u64 {
+    i.wrapping_mul(0x9e37_79b9) % BLOCKS
 }
 
 /// A file of zeros that is there at once.

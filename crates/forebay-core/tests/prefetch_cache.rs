@@ -42,6 +42,7 @@ fn bench(policy: &str, frames: u32) -> Bench {
         devices: vec![ibm()],
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
+        referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);
     Bench { core, at: 0, fetches: vec![], under_way: vec![], called_off: vec![], held: false, reads: 0 }

@@ -278,9 +278,9 @@ proptest! {
             bench.frames.check_links();
             prop_assert_eq!(bench.queue(), twin.queue.iter().map(|page| page.frame).collect::<Vec<_>>());
             let mut known = Vec::new();
-            bench.cache.handlers_in_question(HandlerId(u32::MAX), 100, &mut known);
+            bench.cache.marks.in_question(HandlerId(u32::MAX), 100, &mut known);
             prop_assert!(known.is_empty());
-            bench.cache.handlers_in_question(HandlerId(0), 100, &mut known);
+            bench.cache.marks.in_question(HandlerId(0), 100, &mut known);
             let expected: Vec<HandlerId> = twin.handlers.keys().filter(|&&id| id > 0).map(|&id| HandlerId(id)).collect();
             prop_assert_eq!(known, expected);
         }
