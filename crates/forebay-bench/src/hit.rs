@@ -89,7 +89,7 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
 
 /// Hits of 4 KiB in a live engine.
 pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
-    let config = Config { memory: 64 << 20, policy: policy.parse()?, record: None };
+    let config = Config::new(64 << 20, policy.parse()?);
     let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
     let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
     let mut buffer = vec![0; 4096];
