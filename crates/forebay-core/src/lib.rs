@@ -18,6 +18,7 @@ pub mod files;
 pub mod frames;
 pub mod index;
 pub mod inflight;
+pub mod knowledge;
 pub mod prefetch;
 pub mod presets;
 pub mod reclaim;

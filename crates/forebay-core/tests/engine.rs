@@ -16,8 +16,12 @@ const BLOCK: u32 = 4096;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Read { file: u8, block: u16, len: u8 },
+    Read { file: u8, block: u16, len: u8, handler: u8 },
     Sequential { stream: u8, len: u8 },
+    Ran { handler: u8 },
+    Exited { handler: u8 },
+    Handles { file: u8, handles: u8 },
+    Wait { seconds: u8 },
     Complete { which: u8 },
     Fail { which: u8, valid: u8 },
     Finish { which: u8 },
@@ -28,7 +32,12 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        3 => (0..3u8, 0..60u16, 1..20u8).prop_map(|(file, block, len)| Step::Read { file, block, len }),
+        3 => (0..3u8, 0..60u16, 1..20u8, 3..6u8)
+            .prop_map(|(file, block, len, handler)| Step::Read { file, block, len, handler }),
+        1 => (0..6u8).prop_map(|handler| Step::Ran { handler }),
+        1 => (0..6u8).prop_map(|handler| Step::Exited { handler }),
+        1 => (0..3u8, 0..9u8).prop_map(|(file, handles)| Step::Handles { file, handles }),
+        1 => (1..150u8).prop_map(|seconds| Step::Wait { seconds }),
         5 => (0..3u8, 1..20u8).prop_map(|(stream, len)| Step::Sequential { stream, len }),
         6 => any::<u8>().prop_map(|which| Step::Complete { which }),
         1 => (any::<u8>(), 0..20u8).prop_map(|(which, valid)| Step::Fail { which, valid }),
@@ -184,7 +193,7 @@ impl Driver {
         }
     }
 
-    fn read(&mut self, file: FileId, block: u32, len: u32) {
+    fn read(&mut self, handler: u8, file: FileId, block: u32, len: u32) {
         let len = len.min(self.core.max_read()).min(BLOCKS.saturating_sub(block));
         let number = self.free_reads.pop().unwrap_or_else(|| {
             self.numbers += 1;
@@ -193,7 +202,7 @@ impl Driver {
         self.waiting.insert(number, Extent { file, start: block, len });
         self.tell(EventKind::Read {
             read: ReadId(number),
-            handler: HandlerId(1),
+            handler: HandlerId(handler.into()),
             context: ContextId(0),
             file,
             offset: u64::from(block * BLOCK),
@@ -203,9 +212,9 @@ impl Driver {
 
     fn step(&mut self, step: &Step) {
         match *step {
-            Step::Read { file, block, len } => {
+            Step::Read { file, block, len, handler } => {
                 if let Some(file) = self.files[usize::from(file)] {
-                    self.read(FileId(file), u32::from(block), u32::from(len));
+                    self.read(handler, FileId(file), u32::from(block), u32::from(len));
                 }
             }
             Step::Sequential { stream, len } => {
@@ -213,9 +222,17 @@ impl Driver {
                 if let Some(file) = self.files[which] {
                     let position = self.positions[which] % BLOCKS;
                     self.positions[which] = position + u32::from(len);
-                    self.read(FileId(file), position, u32::from(len));
+                    self.read(stream, FileId(file), position, u32::from(len));
                 }
             }
+            Step::Ran { handler } => self.tell(EventKind::Ran { handler: HandlerId(handler.into()) }),
+            Step::Exited { handler } => self.tell(EventKind::Exited { handler: HandlerId(handler.into()) }),
+            Step::Handles { file, handles } => {
+                if let Some(file) = self.files[usize::from(file)] {
+                    self.tell(EventKind::Handles { file: FileId(file), handles: handles.into() });
+                }
+            }
+            Step::Wait { seconds } => self.at += u64::from(seconds) * 1_000_000_000,
             Step::Complete { which } => {
                 if let Some(io) = nth(&self.under_way, which) {
                     let extent = self.over(io);
@@ -296,7 +313,13 @@ fn nth(map: &BTreeMap<u32, Extent>, which: u8) -> Option<u32> {
 }
 
 fn policies() -> impl Strategy<Value = String> {
-    let prefetch = proptest::sample::select(PREFETCHERS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let options = [
+        "competitive:whole=on",
+        "competitive-em:whole=on,streams=active,epoch=1,unit=adaptive",
+        "competitive-em:start=90,epoch=0,opportunity=1",
+    ];
+    let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
+    let prefetch = proptest::sample::select(names.collect::<Vec<_>>());
     let replacement = proptest::sample::select(REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>());
     (prefetch, replacement).prop_map(|(prefetch, replacement)| format!("{prefetch}+{replacement}"))
 }

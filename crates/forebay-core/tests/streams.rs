@@ -1,6 +1,6 @@
 //! The table of streams against a naive twin that knows no cells: a list, scanned whole.
 
-use forebay_core::reclaim::EvictionHistory;
+use forebay_core::reclaim::{EvictionHistory, Was};
 use forebay_core::stream::{ACTIVE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn streams_are_found_like_by_a_scan(places in 1..12u32, steps in steps()) {
         // Pieces stay below 600 blocks, as the table is told.
-        let mut streams = Streams::new(places, 600);
+        let mut streams = Streams::new(places, 600, 256);
         let mut naive = Naive::default();
         let mut at = 0;
         for step in steps {
@@ -154,20 +154,22 @@ proptest! {
         }
     }
 
-    /// A miss is called thrashing only for a block that was wasted and not missed since.
+    /// A miss is called thrashing only for a block that was evicted unread and not missed since, an LRU miss only for one that
+    /// had been read.
     #[test]
-    fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<bool>(), 0..300u32), 1..500)) {
+    fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<Option<bool>>(), 0..300u32), 1..500)) {
         let mut history = EvictionHistory::new(frames);
-        let mut wasted = std::collections::BTreeSet::new();
+        let mut evicted = std::collections::BTreeMap::new();
         for (goes, block) in keys {
             let key = BlockKey::new(FileId(1), block);
-            if goes {
-                history.wasted(key);
-                wasted.insert(block);
-                prop_assert!(history.clone().missed(key), "the latest is always remembered");
-            } else if history.missed(key) {
-                prop_assert!(wasted.remove(&block));
-                prop_assert!(!history.missed(key));
+            if let Some(unread) = goes {
+                let was = if unread { Was::Unread } else { Was::Referenced };
+                history.evicted(key, was);
+                evicted.insert(block, was);
+                prop_assert_eq!(history.clone().missed(key), Some(was), "the latest is always remembered");
+            } else if let Some(was) = history.missed(key) {
+                prop_assert_eq!(evicted.remove(&block), Some(was));
+                prop_assert_eq!(history.missed(key), None);
             }
         }
     }

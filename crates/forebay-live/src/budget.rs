@@ -57,7 +57,7 @@ impl Budget {
             streams: self.streams,
             devices,
             prefetch: policy.prefetch,
-            reclaim: Default::default(),
+            reclaim: policy.reclaim,
             referenced: Default::default(),
         }
     }

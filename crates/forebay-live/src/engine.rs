@@ -174,6 +174,9 @@ impl Engine {
         if let Some(entry) = &mut state.files[file.index()] {
             entry.handles += 1;
             entry.object.get_or_insert_with(|| Arc::clone(&object));
+            let handles = entry.handles;
+            let at = self.now();
+            state.handle(Event { at, kind: EventKind::Handles { file, handles } });
         }
         drop(state);
         OpenFile::new(Arc::clone(self), file, device, object.version().size)
@@ -220,11 +223,11 @@ impl Engine {
         let mut state = self.state.lock();
         let Some(entry) = state.files[file.index()].as_mut() else { return };
         entry.handles -= 1;
-        if entry.handles > 0 {
-            return;
+        let (handles, at) = (entry.handles, self.now());
+        if handles > 0 {
+            return state.handle(Event { at, kind: EventKind::Handles { file, handles } });
         }
         let object = entry.object.take();
-        let at = self.now();
         state.handle(Event { at, kind: EventKind::Close { file } });
         if state.core.frames_of(file) == 0 {
             state.forget(at, file);

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
+use super::room::hand_over;
 use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::frames::flag;
 use crate::index::Index;
@@ -43,7 +44,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let file = self.files.get_mut(extent.file)?;
         file.fetches += 1;
         let device = file.device;
-        let io = self.inflight.issue(at, extent, demand, stream, device);
+        let handler = self.streams.get(stream).map(|stream| stream.handler).unwrap_or_default();
+        let io = self.inflight.issue(Fetch::new(at, extent, demand, (stream, handler), device));
         for key in extent.keys() {
             if let Some(slot) = self.resident(key) {
                 self.directory.frames.set_owner(slot, StreamId(io.0));
@@ -125,6 +127,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for key in rest.keys() {
             let Some(slot) = self.resident(key) else { continue };
             if self.directory.frames.has(slot, flag::PREFETCHED) {
+                self.no_longer_under_way(slot);
                 self.directory.frames.clear(slot, flag::PREFETCHED);
                 self.devices[fetch.device.index()].counters.called_off += 1;
             }
@@ -153,6 +156,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if self.directory.frames.pins(slot) > 0 {
                 Self::append(&mut runs, key);
             } else {
+                self.no_longer_under_way(slot);
                 // Until now its owner was the fetch.
                 self.directory.frames.set_owner(slot, old.stream);
                 self.directory.release(slot);
@@ -174,6 +178,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// The blocks of `extent`, a part of what `fetch` fetched, are valid from now on.
     fn settle(&mut self, fetch: &Fetch, extent: Extent) {
+        // The handler of what enters the prefetch cache, once known.
+        let mut handler = None;
         for key in extent.keys() {
             let Some(slot) = self.resident(key) else { continue };
             let frames = &mut self.directory.frames;
@@ -182,10 +188,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if frames.pins(slot) > 0 {
                 self.pinned += 1;
             }
-            let class = frames.count(slot);
-            frames.set_count(slot, 0);
             frames.clear(slot, flag::ABSENT);
-            self.replacement.insert(&mut self.directory, slot, class);
+            if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
+                let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
+                cache.awaits_no_longer();
+                cache.enter(frames, slot, place, fetch.issued);
+            } else {
+                hand_over(&mut self.replacement, &mut self.directory, slot);
+            }
         }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);
     }
@@ -195,6 +205,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for &id in readers.iter().rev() {
             let Some(read) = self.inflight.read_mut(id) else { continue };
             read.pending -= 1;
+            if read.pending == 0 {
+                self.streams.waits_no_longer(read.stream, self.now);
+            }
             match (read.pending, read.error) {
                 (0, None) => out.push(Action::Ready { read: id }),
                 (0, Some(error)) => {

@@ -61,7 +61,7 @@ impl Level {
             streams: (frames / 4).clamp(256, 16_384),
             devices,
             prefetch: policy.prefetch,
-            reclaim: Default::default(),
+            reclaim: policy.reclaim,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

@@ -246,6 +246,8 @@ impl<'a> Simulation<'a> {
             if !reader.files.contains(&number) {
                 reader.files.push(number);
                 entry.handles += 1;
+                let kind = EventKind::Handles { file: FileId(number), handles: entry.handles };
+                self.levels[0].tell(now, kind);
             }
         }
     }
@@ -317,8 +319,9 @@ impl<'a> Simulation<'a> {
         for number in open.drain(..) {
             let file = &mut self.files[number as usize];
             file.handles -= 1;
-            if file.handles == 0 {
-                self.levels[0].tell_now(now, EventKind::Close { file: FileId(number) });
+            match file.handles {
+                0 => self.levels[0].tell_now(now, EventKind::Close { file: FileId(number) }),
+                handles => self.levels[0].tell(now, EventKind::Handles { file: FileId(number), handles }),
             }
         }
         self.readers.get_mut(reader).files = open;
