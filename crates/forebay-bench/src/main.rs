@@ -7,6 +7,7 @@ mod bridge;
 mod curve;
 mod handlers;
 mod hit;
+mod kernel_cache;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
@@ -47,13 +48,19 @@ struct Options {
     /// One replay whose memory is measured from outside: a policy, or nothing
     #[arg(long, hide = true)]
     weigh: Option<String>,
+    /// The other processes of `kernel-cache`: a mount, and a reader
+    #[arg(long, hide = true, num_args = 4)]
+    serve: Vec<String>,
+    #[arg(long, hide = true, num_args = 3)]
+    read: Vec<String>,
 }
 
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 10] = [
+const BENCHES: [(&str, Bench); 11] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
+    ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
@@ -71,6 +78,12 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(what) = &options.weigh {
         return replay::weigh(what, options.smoke);
+    }
+    if !options.serve.is_empty() {
+        return kernel_cache::serve(&options.serve);
+    }
+    if !options.read.is_empty() {
+        return kernel_cache::read(&options.read);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

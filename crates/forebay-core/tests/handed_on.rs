@@ -82,12 +82,12 @@ impl Driver {
 fn streams_go_on_as_if_everything_were_kept() {
     for policy in ["competitive", "competitive-em:start=90,epoch=0", "linux", "aggressive", "fixed", "one-block"] {
         let fetched = [Referenced::Kept, Referenced::HandedOn].map(|referenced| {
-            let mut driver = Driver::new(policy, 60_000, 3000, referenced);
+            let mut driver = Driver::new(policy, 20_000, 1500, referenced);
             // Turn by turn, as concurrent readers do.
-            for block in (0..3000).step_by(32) {
+            for block in (0..1500).step_by(32) {
                 (0..8).for_each(|file| driver.read(file, block, 32));
             }
-            assert_eq!(driver.core.counters().hits + driver.core.counters().misses, 8 * 3000, "{policy}");
+            assert_eq!(driver.core.counters().hits + driver.core.counters().misses, 8 * 1500, "{policy}");
             driver.fetched
         });
         assert_eq!(fetched[0], fetched[1], "{policy}");
@@ -97,11 +97,11 @@ fn streams_go_on_as_if_everything_were_kept() {
 /// A file of many times the memory passes through without waste, and a frame is touched only if the stream needed it.
 #[test]
 fn memory_holds_what_is_ahead() {
-    let mut driver = Driver::new("competitive", 2000, 100_000, Referenced::HandedOn);
-    (0..100_000).step_by(16).for_each(|block| driver.read(0, block, 16));
+    let mut driver = Driver::new("competitive", 2000, 30_000, Referenced::HandedOn);
+    (0..30_000).step_by(16).for_each(|block| driver.read(0, block, 16));
     let counters = driver.core.counters();
     assert_eq!((counters.wasted, counters.thrashed), (0, 0));
-    assert_eq!(counters.fetched, 100_000, "each block once");
+    assert_eq!(counters.fetched, 30_000, "each block once");
     // Two pieces of the depth (8 ms at 50 MB/s: 98 blocks), and what is being read.
     assert!(driver.most <= 2 * 98 + 16, "{}", driver.most);
     assert_eq!(driver.touched.len() as u32, driver.most, "what is free is used again first");

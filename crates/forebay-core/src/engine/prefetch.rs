@@ -193,17 +193,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece
     /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
-    /// the kernel's two windows. Without, two pieces must have room.
+    /// the kernel's two windows: what is beyond the ceiling has room beside it. Without, or if there is nothing beside it, two
+    /// pieces must have room.
     fn memory_for_a_stream(&self) -> (u32, u32) {
-        let Some(cache) = &self.prefetch_cache else {
-            let share = (self.setup.referenced.room(self.setup.frames) / self.streams.active().max(1)).max(1);
-            return (share, (share / 2).max(1));
+        let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
+            Some(StreamCount::OpenFiles) => self.files.handles(),
+            Some(StreamCount::Active) | None => self.streams.active(),
         };
-        let streams = match cache.settings.streams {
-            StreamCount::OpenFiles => self.files.handles(),
-            StreamCount::Active => self.streams.active(),
-        };
-        let longest_piece = cache.longest_piece(streams);
-        (longest_piece, longest_piece)
+        if let Some(cache) = self.prefetch_cache.as_ref().filter(|_| !self.hands_on()) {
+            let longest_piece = cache.longest_piece(streams);
+            return (longest_piece, longest_piece);
+        }
+        let share = (self.setup.referenced.room(self.setup.frames) / streams.max(1)).max(1);
+        (share, (share / 2).max(1))
     }
 }
