@@ -27,9 +27,12 @@ use rand::{Rng, SeedableRng};
 use crate::report::{Row, median};
 
 /// Enough for all that is read: `off` keeps everything, too.
-const MEMORY: u64 = 768 << 20;
+const MEMORY: u64 = 2 << 30;
 
 const PAGE: usize = 4096;
+
+/// What is quick is done so often, and the best counts: a reader that another program holds up says nothing.
+const AGAIN: usize = 5;
 
 /// What a mount of the benchmark lies on.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,7 +84,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         let local = storage == Storage::Local;
         let (large, rounds) = match (smoke, local) {
             (true, _) => (4 << 20, 1),
-            (false, true) => (384 << 20, 5),
+            (false, true) => (256 << 20, 3),
             (false, false) => (48 << 20, 3),
         };
         let data = Data::make(storage, large, if smoke { 100 } else { 20_000 }, if local { 400 } else { 60 })?;
@@ -130,7 +133,7 @@ fn compare(storage: Storage, on: &[(Times, Held)], off: &[(Times, Held)]) -> Vec
 }
 
 impl Data {
-    /// Files of different contents. `large` is read whole; of `sparse` only a few pages are.
+    /// Files of different contents. `large` and `mapped` are read whole, of the others only a few pages are.
     fn make(storage: Storage, large: u64, reads: u64, faults: u64) -> anyhow::Result<Data> {
         // Not in /tmp, which may be in memory.
         let folder = tempfile::tempdir_in(".")?;
@@ -143,7 +146,9 @@ impl Data {
                 file.write_all(&piece)?;
             }
         }
-        File::create(folder.path().join("sparse"))?.set_len(4 << 30)?;
+        for name in ["sparse", "scattered"] {
+            File::create(folder.path().join(name))?.set_len(4 << 30)?;
+        }
         let sqlite = tools::find("sqlite3");
         if let Some(sqlite) = &sqlite {
             let rows = large / 1000;
@@ -164,15 +169,18 @@ impl Data {
         let point = tempfile::tempdir()?;
         let served = Served::start(self.folder.path(), point.path(), self.storage, referenced)?;
         let read = |reader, name: &str, count| read_elsewhere(reader, &point.path().join(name), count);
+        let best = |reader, name: &str, count| {
+            (0..AGAIN).try_fold(f64::MAX, |best, _| read(reader, name, count).map(|seconds| best.min(seconds)))
+        };
         let mut times = vec![
             ("1 MiB reads in sequence, cold", read(Reader::Large, "large", 0)?),
-            ("1 MiB reads in sequence, again", read(Reader::Large, "large", 0)?),
-            ("4 KiB reads in sequence, hits", read(Reader::Small, "large", self.reads)?),
-            ("4 KiB reads at random, hits", read(Reader::Random, "large", self.reads)?),
+            ("1 MiB reads in sequence, again", best(Reader::Large, "large", 0)?),
+            ("4 KiB reads in sequence, hits", best(Reader::Small, "large", self.reads)?),
+            ("4 KiB reads at random, hits", best(Reader::Random, "large", self.reads)?),
             ("mapped, in sequence, cold", read(Reader::Mapped, "mapped", 0)?),
-            ("mapped, in sequence, again", read(Reader::Mapped, "mapped", 0)?),
+            ("mapped, in sequence, again", best(Reader::Mapped, "mapped", 0)?),
             ("mapped, at random, cold", read(Reader::MappedRandom, "sparse", self.faults)?),
-            ("4 KiB reads at random, cold", read(Reader::Random, "sparse", self.faults)?),
+            ("4 KiB reads at random, cold", read(Reader::Random, "scattered", self.faults)?),
         ];
         if let Some(sqlite) = &self.sqlite {
             let db = point.path().join("db");
@@ -189,10 +197,11 @@ impl Data {
             let scan = "select sum(length(v)) from t;";
             times.push(("SQLite, point queries, cold", timed(&point_queries(self.faults, &mut random))?));
             times.push(("SQLite, scan, cold", timed(scan)?));
-            times.push(("SQLite, scan, again", timed(scan)?));
-            times.push(("SQLite, point queries, hits", timed(&point_queries(self.reads, &mut random))?));
+            let best = |sql: &str| (0..AGAIN).try_fold(f64::MAX, |best, _| timed(sql).map(|seconds| best.min(seconds)));
+            times.push(("SQLite, scan, again", best(scan)?));
+            times.push(("SQLite, point queries, hits", best(&point_queries(self.reads, &mut random))?));
         }
-        let pages = ["large", "mapped", "sparse", "db"].map(|name| pages(&point.path().join(name)));
+        let pages = ["large", "mapped", "sparse", "scattered", "db"].map(|name| pages(&point.path().join(name)));
         let held = Held { resident: resident(served.child.id())?, pages: pages.iter().sum() };
         served.end()?;
         Ok((times, held))
