@@ -5,6 +5,7 @@ mod bytes;
 mod changes;
 mod life;
 mod memory;
+mod readers;
 mod refusals;
 mod several;
 mod tools;
