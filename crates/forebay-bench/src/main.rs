@@ -12,6 +12,7 @@ mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod programs;
 mod replay;
 mod report;
 mod timed;
@@ -59,12 +60,13 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 11] = [
+const BENCHES: [(&str, Bench); 12] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
+    ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("replay", replay::run),

@@ -49,6 +49,7 @@ fn instructions() {
 fn through_a_mount() {
     if mounts::possible() {
         assert!(smoke(&["mount-hits"]).contains("null FUSE server"));
+        assert!(smoke(&["programs"]).contains("the mount with linux"));
     }
 }
 

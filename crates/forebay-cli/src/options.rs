@@ -14,6 +14,7 @@ use forebay_core::Policy;
 
 mod device;
 mod disk;
+mod kernel_cache;
 mod report;
 mod repro;
 pub(crate) mod sim;
@@ -21,10 +22,11 @@ mod trace;
 
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
+pub(crate) use kernel_cache::KernelCache;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
-pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo};
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
 use crate::config;
 use crate::failure::Failure;
@@ -102,6 +104,10 @@ pub(crate) struct Mount {
     /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
     #[arg(long, short, value_name = "NAME", default_value = "competitive")]
     pub(crate) policy: Policy,
+
+    /// Who keeps what was read
+    #[arg(long, value_name = "WHO", value_enum, default_value = "off")]
+    pub(crate) kernel_cache: KernelCache,
 
     /// Where the object store answers, if not at its provider's usual address
     #[arg(long, value_name = "URL")]

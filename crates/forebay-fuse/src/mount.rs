@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_live::activity::Watcher;
 use forebay_live::disk::PacedDisk;
 use forebay_live::tree::Tree;
 use fuser::{Filesystem, Session, SessionACL};
@@ -120,7 +121,11 @@ impl MountError {
 /// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead mount that an earlier
 /// process left at `point` is replaced.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
-    start(Adapter::new(tree, options.clone()), point, &options, false)
+    // The handlers of a mount are threads of its readers.
+    let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
+    let mut mounted = start(Adapter::new(tree, options.clone()), point, &options, false)?;
+    mounted._watcher = watcher;
+    Ok(mounted)
 }
 
 /// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written, beside a file `stats` that says
@@ -147,7 +152,7 @@ fn start(
     };
     // From here on dropping this unmounts, so nothing is left if the rest fails.
     let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
-    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) } };
+    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
     let failed = |error| MountError::io(&life.point, error);
 
     let mut config = fuser::Config::default();
@@ -233,6 +238,7 @@ impl Life {
 #[derive(Debug)]
 pub struct Mounted {
     unmounter: Unmounter,
+    _watcher: Option<Watcher>,
 }
 
 impl Mounted {

@@ -1,5 +1,6 @@
 //! The live engine: real time, real bytes.
 
+pub mod activity;
 pub mod arena;
 pub mod budget;
 pub mod disk;

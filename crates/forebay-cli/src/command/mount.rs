@@ -82,7 +82,8 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     sources.iter().try_for_each(|arg| outside(arg, point))?;
     // The engine gets what connections leave.
     let memory = options.memory.bytes().saturating_sub(reserved);
-    let config = Config { memory, policy: options.policy, record: options.record.clone() };
+    let referenced = options.kernel_cache.referenced();
+    let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     let what = tree.describe();

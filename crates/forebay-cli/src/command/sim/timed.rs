@@ -107,8 +107,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                         placement: placement(sim),
                         load: load(sim, handlers),
                         writes: writes(sim),
-                        warm_up: sim.time.warm_up.map(span),
-                        limit: sim.time.limit.map(span),
+                        warm_up: sim.time.warm_up.map(Span::of_run),
+                        limit: sim.time.limit.map(Span::of_run),
                         seed: sim.seed,
                     });
                 }
@@ -176,6 +176,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
         cpu_ns: time.cpu.map_or(0, nanos),
         cpu_ns_per_kib: time.cpu_per_mib.map_or(0, nanos) / 1024,
         processors: time.processors.unwrap_or(1),
+        pool: time.pool,
         private_bytes: time.private_memory.map_or(0, |size| size.bytes()),
     }
 }
@@ -183,6 +184,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
 fn placement(sim: &Sim) -> Placement {
     let spread = match sim.time.placement {
         Spread::Packed => timed::Spread::Packed,
+        Spread::Even => timed::Spread::Even,
         Spread::FirstAccess => timed::Spread::FirstAccess,
         Spread::Scattered => timed::Spread::Scattered,
     };
@@ -193,12 +195,5 @@ fn writes(sim: &Sim) -> timed::Writes {
     match sim.time.writes {
         Writes::Device if !sim.reads_only => timed::Writes::Device,
         _ => timed::Writes::Skip,
-    }
-}
-
-fn span(span: Span) -> timed::Span {
-    match span {
-        Span::Requests(requests) => timed::Span::Requests(requests),
-        Span::Time(period) => timed::Span::Seconds(period.duration().as_secs_f64()),
     }
 }
