@@ -13,6 +13,7 @@ mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
@@ -47,7 +48,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, or a loop of `prefetch-cache` and a policy
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -68,6 +69,7 @@ type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
 const BENCHES: [(&str, Bench); 13] = [
     ("hit", hit::run),
+    ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
