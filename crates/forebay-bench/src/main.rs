@@ -7,6 +7,7 @@ mod bridge;
 mod curve;
 mod handlers;
 mod hit;
+mod kernel;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
@@ -39,6 +40,12 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
+    /// Of `kernel`, measure only points whose name begins so; may be given several times
+    #[arg(long)]
+    only: Vec<String>,
+    /// A workload, as JSON, whose memory is bounded from outside
+    #[arg(long, hide = true)]
+    read: Option<String>,
     /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
     #[arg(long, hide = true)]
     count: Option<String>,
@@ -50,9 +57,10 @@ struct Options {
     weigh: Option<String>,
 }
 
+/// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 11] = [
+const BENCHES: [(&str, Bench); 12] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
@@ -64,6 +72,7 @@ const BENCHES: [(&str, Bench); 11] = [
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),
+    ("kernel", |smoke| kernel::run(smoke, &Options::parse().only)),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -73,6 +82,9 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(what) = &options.weigh {
         return replay::weigh(what, options.smoke);
+    }
+    if let Some(job) = &options.read {
+        return kernel::read(job);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

@@ -88,7 +88,10 @@ fn mounted<T>(
     let local: Arc<dyn Source> = Arc::new(LocalSource::new(folder)?);
     let paced = PacedSource::new(local, device(DISK)?.build(seed)?, Box::new(Elevator::default()), 1.0)?;
     let cost = paced.cost().context("a model knows its cost")?;
-    let engine = Engine::start(Config { memory, policy: policy.parse()?, record: None }, vec![cost])?;
+    let engine = Engine::start(
+        Config { memory, policy: policy.parse()?, referenced: Default::default(), record: None },
+        vec![cost],
+    )?;
     let branch = Branch { name: None, source: Arc::new(paced), device: DeviceId(0) };
     let tree = Arc::new(Tree::new(engine, vec![branch])?);
     let point = tempfile::tempdir()?;

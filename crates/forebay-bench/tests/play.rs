@@ -86,7 +86,12 @@ fn the_same_workload_gives_the_same_reads() {
         // Where nobody says who asks, requests of several threads come in any order.
         let handlers = if simulated.1.len() > 1 { 5 } else { 1 };
         assert!(live(&workload, Folder::new(folder.path()), handlers) == simulated.1, "{kind}");
-        let config = Config { memory: 24 << 20, policy: "competitive".parse().unwrap(), record: None };
+        let config = Config {
+            memory: 24 << 20,
+            policy: "competitive".parse().unwrap(),
+            referenced: Default::default(),
+            record: None,
+        };
         let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 100_000_000, 4)]).unwrap();
         let source = Arc::new(LocalSource::new(folder.path()).unwrap());
         assert!(live(&workload, InProcess::new(engine, source, DeviceId(0)), handlers) == simulated.1, "{kind}");

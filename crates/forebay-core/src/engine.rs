@@ -20,6 +20,8 @@ mod admit;
 mod check;
 mod fetch;
 mod prefetch;
+mod referenced;
+mod room;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -29,14 +31,17 @@ use crate::device::DeviceCost;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::files::Files;
-use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, flag};
+use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
+use crate::knowledge::Knowledge;
 use crate::prefetch::Prefetch;
-use crate::reclaim::{EvictionHistory, Reclaim};
+use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Settings, Was};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
-use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, Instant, ReadId};
+use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
+
+pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
 const UNKNOWN_FILE: i32 = 9;
@@ -57,6 +62,9 @@ pub struct Setup {
     pub prefetch: Prefetch,
     /// What prefetched frames are given up first.
     pub reclaim: Reclaim,
+    /// What becomes of blocks that were referenced.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub referenced: Referenced,
 }
 
 /// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
@@ -90,6 +98,9 @@ pub trait Core: Send {
     /// A read within one block that is resident and tells nobody anything new: the same as `Read`, `Ready` and `Done` at one
     /// moment, without the ceremony. `device` is that of the block's file. `None`: send a `Read`. Whoever copies from the
     /// frame afterwards either pins it, or makes sure that it is not filled anew before the copy is done.
+    ///
+    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a prefetch cache, a driver that takes the
+    /// short cut says so itself, now and then.
     fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId>;
     /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be an event.
     fn no_short_cut(&mut self);
@@ -108,6 +119,12 @@ pub trait Core: Send {
     fn devices(&self) -> &[Device];
     /// The streams.
     fn streams(&self) -> &Streams;
+    /// The prefetch cache, if the policy has one.
+    fn prefetch_cache(&self) -> Option<&PrefetchCache>;
+    /// How many pages that has, those under way included.
+    fn unread(&self) -> u32;
+    /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`.
+    fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
     /// How many frames hold or are being filled with blocks of a file.
     fn frames_of(&self, file: FileId) -> u32;
     /// Frames in all, and free ones.
@@ -128,6 +145,10 @@ pub struct Engine<R, I> {
     inflight: InFlight,
     devices: Vec<Device>,
     history: EvictionHistory,
+    prefetch_cache: Option<PrefetchCache>,
+    knowledge: Option<Knowledge>,
+    /// The moment of the event being handled.
+    now: Instant,
     /// Reads that wait for frames.
     queue: VecDeque<ReadId>,
     /// Resident frames that some read holds.
@@ -151,6 +172,16 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             setup.devices.push(DeviceCost::flat(0, 0, 1));
         }
         let frames = setup.frames;
+        let prefetch_cache = match setup.reclaim {
+            Reclaim::WithTheRest => None,
+            // Nothing shares the memory with it: no ceiling.
+            Reclaim::PrefetchCache(settings) if setup.referenced == Referenced::HandedOn => {
+                Some(PrefetchCache::new(frames, Settings { start: 100, epoch_ms: 0, ..settings }))
+            }
+            Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, settings)),
+        };
+        let knows = setup.prefetch.wants_to_know();
+        let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().map(|cost| Device {
             cost: cost.clone(),
             seek_distance: cost.mean_distance(),
@@ -162,14 +193,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             directory: Directory::new(FIRST_POLICY_LIST + R::LISTS, frames, R::ghosts(frames)),
             replacement: R::new(FIRST_POLICY_LIST, frames),
             files: Files::default(),
-            streams: Streams::new(setup.streams, MAX_PIECE_BYTES / setup.block_bytes),
+            streams: Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, (MAX_READ_BYTES / block_bytes).max(1)),
             inflight: InFlight::default(),
             devices: devices.collect(),
             history: EvictionHistory::new(frames),
+            prefetch_cache,
+            knowledge: knows.then(|| Knowledge::new(setup.streams, setup.devices.len())),
+            now: Instant(0),
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
-            short_cut: !setup.prefetch.every_reference(),
+            short_cut: !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept,
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -178,6 +212,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     fn handle_one(&mut self, event: Event, out: &mut Actions) {
         let at = event.at;
+        self.now = at;
         match event.kind {
             EventKind::Open { file, device, bytes } => {
                 let device = DeviceId(device.0.min(self.devices.len() as u16 - 1));
@@ -188,7 +223,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 let Some(extent) = self.split(file, offset, len) else {
                     return out.push(Action::Error { read, error: UNKNOWN_FILE });
                 };
-                self.inflight.begin(read, Read { extent, handler, context, pending: 0, admitted: false, error: None });
+                if let Some(cache) = &mut self.prefetch_cache {
+                    cache.marks.ran(handler, at);
+                }
+                let stream = StreamId::NONE;
+                self.inflight
+                    .begin(read, Read { extent, handler, context, stream, pending: 0, admitted: false, error: None });
                 if !self.queue.is_empty() || !self.admit(at, read, out) {
                     self.queue.push_back(read);
                 }
@@ -207,8 +247,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.failed(at, io, valid, error, out);
                 self.admit_queued(at, out);
             }
+            EventKind::Handles { file, handles } => self.files.set_handles(file, handles),
             EventKind::Close { file } => {
-                self.streams.rest(file);
+                self.files.set_handles(file, 0);
+                self.rest(file);
                 self.call_off(file, out);
             }
             EventKind::Forget { file } => {
@@ -218,13 +260,23 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
             }
             EventKind::Tick => self.admit_queued(at, out),
-            EventKind::Ran { .. } | EventKind::Exited { .. } => {}
+            EventKind::Ran { handler } => {
+                if let Some(cache) = &mut self.prefetch_cache {
+                    cache.marks.ran(handler, at);
+                }
+            }
+            EventKind::Exited { handler } => {
+                if let Some(cache) = &mut self.prefetch_cache {
+                    cache.marks.exited(handler);
+                }
+            }
         }
     }
 
     /// Step 1: the blocks of a range of bytes, clipped to the file and to the longest read.
     fn split(&mut self, file: FileId, offset: u64, len: u32) -> Option<Extent> {
         let longest = self.longest_read();
+        self.files.is_read(file);
         let entry = self.files.get_mut(file).filter(|entry| !entry.forgotten)?;
         entry.reads += 1;
         let shift = self.setup.block_bytes.trailing_zeros();
@@ -241,6 +293,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn release(&mut self, read: Read, out: &mut Actions) {
         if read.admitted {
             self.unpin_all(read.extent);
+            self.hand_on(read.extent, out);
         }
         if let Some(file) = self.files.get_mut(read.extent.file) {
             file.reads -= 1;
@@ -301,7 +354,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn drop_block(&mut self, key: BlockKey, out: &mut Actions) {
         let Some(slot) = self.directory.find(key) else { return };
         let ghost = self.directory.frames.is_ghost(slot);
-        self.replacement.remove(&mut self.directory, slot);
+        if self.directory.frames.list(slot) == UNREAD {
+            self.leave_prefetch_cache(slot);
+        } else {
+            self.replacement.remove(&mut self.directory, slot);
+        }
         self.directory.release(slot);
         if !ghost {
             self.book_release(slot, out);
@@ -316,10 +373,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         file.frames -= 1;
         if gone.unused {
             self.devices[file.device.index()].counters.wasted += 1;
-            self.history.wasted(gone.key);
+            self.history.evicted(gone.key, Was::Unread);
             if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
                 stream.feedback.wasted += 1;
             }
+        } else if self.prefetch_cache.is_some() {
+            self.history.evicted(gone.key, Was::Referenced);
         }
     }
 
@@ -404,6 +463,20 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         &self.streams
     }
 
+    fn prefetch_cache(&self) -> Option<&PrefetchCache> {
+        self.prefetch_cache.as_ref()
+    }
+
+    fn unread(&self) -> u32 {
+        self.prefetch_cache.as_ref().map_or(0, |cache| cache.len(&self.directory.frames))
+    }
+
+    fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
+        if let Some(cache) = &self.prefetch_cache {
+            cache.marks.in_question(after, most, out);
+        }
+    }
+
     fn frames_of(&self, file: FileId) -> u32 {
         self.files.get(file).map_or(0, |file| file.frames)
     }
@@ -418,6 +491,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.streams.footprint()
             + self.inflight.footprint()
             + self.history.footprint()
+            + self.prefetch_cache.as_ref().map_or(0, PrefetchCache::footprint)
+            + self.knowledge.as_ref().map_or(0, Knowledge::footprint)
     }
 
     fn check(&self) {

@@ -72,6 +72,14 @@ pub enum EventKind {
         /// The driver's word for what went wrong (an errno), handed on to the readers concerned; or [`CALLED_OFF`].
         error: i32,
     },
+    /// So many have the file open, where that changed and is not zero ([`Close`](Self::Close) says that). A driver that doesn't
+    /// say it has every file that is read open once.
+    Handles {
+        /// The file.
+        file: FileId,
+        /// How many.
+        handles: u32,
+    },
     /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active, since N_stream is about
     /// the number of open files (CPEM §4.2). What is under way for it and no reader waits for is called off.
     Close {
@@ -84,7 +92,7 @@ pub enum EventKind {
         /// The file.
         file: FileId,
     },
-    /// A handler was seen running (CPEM §4.1).
+    /// A handler was seen running (CPEM §4.1). Reads say so themselves.
     Ran {
         /// The handler.
         handler: HandlerId,

@@ -28,6 +28,8 @@ pub struct File {
     pub fetches: u32,
     /// Whether nobody will read it again.
     pub forgotten: bool,
+    /// How many have it open.
+    handles: u32,
     window: u32,
     runs: Vec<(u32, u32, u64)>,
 }
@@ -59,6 +61,8 @@ impl File {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     table: Vec<Option<File>>,
+    /// The handles of all files.
+    handles: u32,
 }
 
 impl Files {
@@ -67,6 +71,7 @@ impl Files {
         if file.index() >= self.table.len() {
             self.table.resize_with(file.index() + 1, || None);
         }
+        self.set_handles(file, 0);
         let blocks = u32::try_from(bytes.div_ceil(u64::from(block_bytes))).unwrap_or(u32::MAX);
         self.table[file.index()] = Some(File {
             device,
@@ -76,9 +81,30 @@ impl Files {
             reads: 0,
             fetches: 0,
             forgotten: false,
+            handles: 0,
             window: INITIAL_WINDOW,
             runs: Vec::new(),
         });
+    }
+
+    /// So many have a file open.
+    pub fn set_handles(&mut self, file: FileId, handles: u32) {
+        if let Some(entry) = self.table.get_mut(file.index()).and_then(Option::as_mut) {
+            self.handles = self.handles - entry.handles + handles;
+            entry.handles = handles;
+        }
+    }
+
+    /// Somebody reads a file, and so has it open, whatever the driver said.
+    pub fn is_read(&mut self, file: FileId) {
+        if self.get(file).is_some_and(|entry| entry.handles == 0) {
+            self.set_handles(file, 1);
+        }
+    }
+
+    /// "The total number of opened files" (CPEM §4.2), one that several have open counted as often.
+    pub fn handles(&self) -> u32 {
+        self.handles
     }
 
     /// Says where a run of blocks lies. Runs come in order; one that doesn't is dropped.
@@ -107,6 +133,7 @@ impl Files {
 
     /// Removes a file.
     pub fn remove(&mut self, file: FileId) {
+        self.set_handles(file, 0);
         if let Some(entry) = self.table.get_mut(file.index()) {
             *entry = None;
         }

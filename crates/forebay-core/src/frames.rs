@@ -26,8 +26,10 @@ pub const FREE: ListId = ListId(0);
 pub const FETCHING: ListId = ListId(1);
 /// Ghost slots that remember nothing.
 pub const NO_GHOST: ListId = ListId(2);
+/// Prefetched frames that nobody has referenced, where there is a prefetch cache.
+pub const UNREAD: ListId = ListId(3);
 /// The first list that a replacement policy may own.
-pub const FIRST_POLICY_LIST: u8 = 3;
+pub const FIRST_POLICY_LIST: u8 = 4;
 
 /// What is known of a frame, as bits.
 pub mod flag {

@@ -13,6 +13,8 @@ pub struct Fetch {
     pub demand: Extent,
     /// The stream for which the rest is fetched.
     pub stream: StreamId,
+    /// Who reads that stream.
+    pub handler: HandlerId,
     /// From which device.
     pub device: DeviceId,
     /// When it was issued.
@@ -20,6 +22,19 @@ pub struct Fetch {
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
     waiters: u32,
+}
+
+impl Fetch {
+    /// Of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at `at`. Nobody waits for it yet.
+    pub fn new(
+        at: Instant,
+        extent: Extent,
+        demand: Extent,
+        (stream, handler): (StreamId, HandlerId),
+        device: DeviceId,
+    ) -> Fetch {
+        Fetch { extent, demand, stream, handler, device, issued: at, called_off: false, waiters: END }
+    }
 }
 
 /// A read that is not done.
@@ -31,6 +46,8 @@ pub struct Read {
     pub handler: HandlerId,
     /// From which context.
     pub context: ContextId,
+    /// The stream that it went on with, if it waits.
+    pub stream: StreamId,
     /// Fetches that it still waits for.
     pub pending: u32,
     /// Whether its frames are held.
@@ -86,9 +103,9 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// A fetch is issued.
-    pub fn issue(&mut self, at: Instant, extent: Extent, demand: Extent, stream: StreamId, device: DeviceId) -> IoId {
-        IoId(self.fetches.add(Fetch { extent, demand, stream, device, issued: at, called_off: false, waiters: END }))
+    /// A fetch is issued, as [`Fetch::new`] has it.
+    pub fn issue(&mut self, fetch: Fetch) -> IoId {
+        IoId(self.fetches.add(fetch))
     }
 
     /// A fetch that is under way.

@@ -1,17 +1,24 @@
 //! Policies by name: the registry of replacement algorithms and the presets of prefetching, a line each.
 //!
 //! A policy is written `PREFETCH+REPLACEMENT`, either of which may be left out: `competitive`, `arc`, `linux+s3-fifo`.
-//! What is left out is LRU, and no prefetching.
+//! What is left out is LRU, and no prefetching. A preset of prefetching may have options ([`CHOICES`]), which follow its name, as in
+//! `competitive-em:unit=adaptive,streams=active+arc`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::discriminant;
 use core::str::FromStr;
+
+mod choices;
+
+pub use choices::{CHOICES, Choice};
 
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
 use crate::prefetch::Prefetch;
+use crate::reclaim::{Reclaim, Settings};
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -82,21 +89,24 @@ registry! {
 }
 
 macro_rules! prefetchers {
-    ($($name:literal $prefetch:expr, $paper:literal $line:literal;)+) => {
-        /// The prefetch policies.
+    ($($name:literal $prefetch:expr, $reclaim:expr, $paper:literal $line:literal;)+) => {
+        /// The presets of prefetching.
         pub const PREFETCHERS: &[Entry] = &[$(Entry { name: $name, axis: "prefetch", paper: $paper, line: $line }),+];
 
-        const PREFETCH: &[(&str, Prefetch)] = &[$(($name, $prefetch)),+];
+        const PRESETS: &[(&str, Prefetch, Reclaim)] = &[$(($name, $prefetch, $reclaim)),+];
     };
 }
 
+const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false };
+
 prefetchers! {
-    "none"        Prefetch::None, "-" "fetches only what is asked for";
-    "one-block"   Prefetch::OneBlock, "Smith 1978" "one block lookahead";
-    "fixed"       Prefetch::Fixed { degree: 4 }, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
-    "linux"       Prefetch::Linux, "CPEM §2.2" "Linux 2.6: windows of 16, 18, 32 pages, the next one issued from the ahead window";
-    "aggressive"  Prefetch::Aggressive, "CP §3.2" "Linux with windows up to 256 pages";
-    "competitive" Prefetch::Competitive, "CP §2" "as much as the device transfers in the time of one switch";
+    "none"        Prefetch::None, Reclaim::WithTheRest, "-" "fetches only what is asked for";
+    "one-block"   Prefetch::OneBlock, Reclaim::WithTheRest, "Smith 1978" "one block lookahead";
+    "fixed"       Prefetch::Fixed { degree: 4 }, Reclaim::WithTheRest, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
+    "linux"       Prefetch::Linux, Reclaim::WithTheRest, "CPEM §2.2" "Linux 2.6: windows of 16, 18, 32 pages, the next one issued from the ahead window";
+    "aggressive"  Prefetch::Aggressive, Reclaim::WithTheRest, "CP §3.2" "Linux with windows up to 256 pages";
+    "competitive" COMPETITIVE, Reclaim::WithTheRest, "CP §2" "as much as the device transfers in the time of one switch";
+    "competitive-em" COMPETITIVE, Reclaim::PrefetchCache(Settings::PAPER), "CPEM §4" "competitive, with a prefetch cache: what was fetched ahead is not thrown out before its use";
 }
 
 /// What can be built around any replacement algorithm.
@@ -127,33 +137,70 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 pub struct Policy {
     /// How much to prefetch, and when.
     pub prefetch: Prefetch,
+    /// What prefetched blocks are given up first.
+    pub reclaim: Reclaim,
     /// What goes.
     pub replacement: Replacement,
 }
 
 impl Policy {
-    /// An engine of this policy; `setup.prefetch` is set from it.
+    /// No prefetching, and this replacement.
+    pub fn replacing(replacement: Replacement) -> Policy {
+        Policy { prefetch: Prefetch::None, reclaim: Reclaim::WithTheRest, replacement }
+    }
+
+    /// An engine of this policy; `setup.prefetch` and `setup.reclaim` are set from it.
     pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
-        self.replacement.build(EngineOver::<I>(Setup { prefetch: self.prefetch, ..setup }, PhantomData))
+        let setup = Setup { prefetch: self.prefetch, reclaim: self.reclaim, ..setup };
+        self.replacement.build(EngineOver::<I>(setup, PhantomData))
+    }
+
+    /// The preset that this is, whatever its options.
+    fn preset(&self) -> Option<(&'static str, Policy)> {
+        let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
+            discriminant(prefetch) == discriminant(&self.prefetch)
+                && discriminant(reclaim) == discriminant(&self.reclaim)
+        };
+        let &(name, prefetch, reclaim) = PRESETS.iter().find(|(_, prefetch, reclaim)| same(prefetch, reclaim))?;
+        Some((name, Policy { prefetch, reclaim, ..*self }))
     }
 }
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefetch = PREFETCH.iter().find(|(_, prefetch)| *prefetch == self.prefetch).map_or("?", |(name, _)| name);
-        write!(f, "{prefetch}+{}", self.replacement.name())
+        let Some((name, preset)) = self.preset() else { return write!(f, "?+{}", self.replacement.name()) };
+        f.write_str(name)?;
+        let chosen = CHOICES.iter().filter_map(|choice| {
+            let value = (choice.get)(self)?;
+            ((choice.get)(&preset).as_ref() != Some(&value)).then_some((choice.name, value))
+        });
+        for (i, (key, value)) in chosen.enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { ":" } else { "," })?;
+        }
+        write!(f, "+{}", self.replacement.name())
     }
 }
 
-/// A name that no policy has.
+/// What is no policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownPolicy {
-    /// The name.
+    /// What was written.
     pub name: String,
+    /// The option that makes no sense, if it is that.
+    pub option: Option<String>,
 }
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(option) = &self.option {
+            write!(f, "policy '{}': no option is '{option}'; there are", self.name)?;
+            let known = Policy::of_preset(self.name.split(['+', ':']).next().unwrap_or_default());
+            let known = CHOICES.iter().filter(|choice| known.is_none_or(|policy| (choice.get)(&policy).is_some()));
+            for (i, choice) in known.enumerate() {
+                write!(f, "{} {}={}", if i == 0 { "" } else { "," }, choice.name, choice.values)?;
+            }
+            return Ok(());
+        }
         write!(f, "unknown policy '{}'; known are", self.name)?;
         for (i, entry) in entries().enumerate() {
             write!(f, "{} {}", if i == 0 { "" } else { "," }, entry.name)?;
@@ -164,28 +211,49 @@ impl fmt::Display for UnknownPolicy {
 
 impl core::error::Error for UnknownPolicy {}
 
+impl Policy {
+    /// A preset of prefetching, over LRU.
+    fn of_preset(name: &str) -> Option<Policy> {
+        let &(_, prefetch, reclaim) = PRESETS.iter().find(|(known, ..)| *known == name)?;
+        Some(Policy { prefetch, reclaim, replacement: Replacement::Lru })
+    }
+}
+
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Policy, UnknownPolicy> {
-        let unknown = || UnknownPolicy { name: text.to_string() };
+        let unknown = || UnknownPolicy { name: text.to_string(), option: None };
         let (mut prefetch, mut replacement) = (None, None);
-        for name in text.split('+') {
-            if let Some(&(_, found)) = PREFETCH.iter().find(|(known, _)| *known == name) {
-                if prefetch.replace(found).is_some() {
+        for part in text.split('+') {
+            let (name, options) = part.split_once(':').map_or((part, None), |(name, options)| (name, Some(options)));
+            if let Some(preset) = Policy::of_preset(name) {
+                let chosen = choose(preset, options.into_iter().flat_map(|options| options.split(',')))
+                    .map_err(|option| UnknownPolicy { option: Some(option.to_string()), ..unknown() })?;
+                if prefetch.replace(chosen).is_some() {
                     return Err(unknown());
                 }
             } else if let Some(&found) = Replacement::ALL.iter().find(|known| known.name() == name) {
-                if replacement.replace(found).is_some() {
+                if replacement.replace(found).is_some() || options.is_some() {
                     return Err(unknown());
                 }
             } else {
                 return Err(unknown());
             }
         }
-        Ok(Policy {
-            prefetch: prefetch.unwrap_or(Prefetch::None),
-            replacement: replacement.unwrap_or(Replacement::Lru),
-        })
+        let replacement = replacement.unwrap_or(Replacement::Lru);
+        Ok(Policy { replacement, ..prefetch.unwrap_or(Policy::replacing(replacement)) })
     }
+}
+
+/// A policy with options, each `key=value`. Returns the first that makes no sense.
+fn choose<'a>(mut policy: Policy, options: impl Iterator<Item = &'a str>) -> Result<Policy, &'a str> {
+    for option in options {
+        let choice = option.split_once('=').and_then(|(key, value)| {
+            let choice = CHOICES.iter().find(|choice| choice.name == key)?;
+            (choice.set)(&mut policy, value)
+        });
+        choice.ok_or(option)?;
+    }
+    Ok(policy)
 }

@@ -6,12 +6,12 @@
 //! ```text
 //!     blocks of a file ──▶
 //!     ... read already ...|next             |ahead
-//!             └─ LAG ─────┤░░ prefetched ░░░│
+//!             └─ lag ─────┤░░ prefetched ░░░│
 //!                         └── reach ────────────┘
 //! ```
 //!
-//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `LAG` blocks before it comes
-//! late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
+//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
+//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
 //! that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
@@ -22,14 +22,13 @@ use alloc::vec::Vec;
 use crate::frames::{Frames, ListId, Slot};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
-/// How far before `next` an access still belongs to the stream, in blocks: one read of the largest size.
-const LAG: u32 = 256;
-
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds.
 pub const ACTIVE_FOR: u64 = 5_000_000_000;
 
 const IDLE: ListId = ListId(0);
 const ACTIVE: ListId = ListId(1);
+/// Active, and a read of it waits, for however long.
+const WAITING: ListId = ListId(2);
 const NOWHERE: u32 = u32::MAX;
 
 /// What became of the blocks prefetched for one stream.
@@ -74,7 +73,11 @@ pub struct Stream {
     pub rate: u64,
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
+    /// The block up to which its readers are known to want it, if anybody knows.
+    pub wanted_end: Option<u32>,
     in_use: bool,
+    /// Reads of it that wait.
+    waiting: u32,
     /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
     retired: bool,
     cell_next: u32,
@@ -99,7 +102,9 @@ impl Stream {
             last: at,
             rate: 0,
             feedback: Feedback::default(),
+            wanted_end: None,
             in_use: true,
+            waiting: 0,
             retired: false,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
@@ -118,13 +123,13 @@ impl Stream {
     }
 
     /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
-    fn distance(&self, file: FileId, block: u32) -> Option<u32> {
+    fn distance(&self, file: FileId, block: u32, lag: u32) -> Option<u32> {
         if self.file != file {
             return None;
         }
         match block.checked_sub(self.next) {
             Some(skipped) => (skipped == 0 || skipped < self.reach()).then_some(skipped),
-            None => (self.next - block <= LAG).then_some(self.next - block),
+            None => (self.next - block <= lag).then_some(self.next - block),
         }
     }
 }
@@ -136,21 +141,23 @@ pub struct Streams {
     order: Frames,
     cells: Vec<u32>,
     cell_shift: u32,
+    lag: u32,
     /// The first stream of each file, by the file's number.
     files: Vec<u32>,
 }
 
 impl Streams {
-    /// A table of `places` streams whose depth stays below `max_depth` blocks.
-    pub fn new(places: u32, max_depth: u32) -> Streams {
+    /// A table of `places` streams whose depth stays below `max_depth` blocks, and whose reads have up to `lag` blocks.
+    pub fn new(places: u32, max_depth: u32, lag: u32) -> Streams {
         let places = places.max(1);
         let nobody = (HandlerId(0), ContextId(0));
         let blank = Stream { in_use: false, ..Stream::new(Instant(0), Extent::default(), DeviceId(0), nobody) };
         Streams {
             table: vec![blank; places as usize],
-            order: Frames::new(2, places, 0),
+            order: Frames::new(3, places, 0),
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
-            cell_shift: max_depth.max(LAG).next_power_of_two().trailing_zeros(),
+            cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
+            lag,
             files: Vec::new(),
         }
     }
@@ -170,15 +177,45 @@ impl Streams {
         self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
     }
 
-    /// How many streams have gone on and were read within [`ACTIVE_FOR`], as of the last `advance`.
+    /// How many streams have gone on, and were read within [`ACTIVE_FOR`], as of the last `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
-        self.order.len(ACTIVE)
+        self.order.len(ACTIVE) + self.order.len(WAITING)
+    }
+
+    /// A read of a stream waits: if that is active it stays so until none does.
+    pub fn waits(&mut self, id: StreamId) {
+        let Some(stream) = self.get_mut(id) else { return };
+        stream.waiting += 1;
+        if self.is_active(id) {
+            self.activate(id);
+        }
+    }
+
+    /// A read that waited does so no longer. (If its stream's place was taken meanwhile, which happens while the table is full, the
+    /// new stream may count one too few.)
+    pub fn waits_no_longer(&mut self, id: StreamId, at: Instant) {
+        let Some(stream) = self.get_mut(id) else { return };
+        stream.waiting = stream.waiting.saturating_sub(1);
+        stream.last = at;
+        if self.is_active(id) {
+            self.activate(id);
+        }
+    }
+
+    fn is_active(&self, id: StreamId) -> bool {
+        self.order.list(self.slot(id)) != IDLE
+    }
+
+    /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
+    fn activate(&mut self, id: StreamId) {
+        let list = if self.table[id.index()].waiting > 0 { WAITING } else { ACTIVE };
+        self.order.move_to_front(self.slot(id), list);
     }
 
     /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
     /// name another stream.
     pub fn is_at(&self, id: StreamId, file: FileId, block: u32) -> bool {
-        self.get(id).is_some_and(|stream| stream.distance(file, block).is_some())
+        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag).is_some())
     }
 
     /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
@@ -187,7 +224,7 @@ impl Streams {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
-        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block)?, id)))
+        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag)?, id)))
             .filter(|&(distance, _)| distance >> self.cell_shift == 0)
             .min()
             .map(|(_, id)| StreamId(id))
@@ -195,7 +232,7 @@ impl Streams {
 
     /// Begins a stream with an access to `extent`.
     pub fn begin(&mut self, at: Instant, extent: Extent, device: DeviceId, who: (HandlerId, ContextId)) -> StreamId {
-        let slot = self.order.back(IDLE).or_else(|| self.order.back(ACTIVE)).unwrap_or_default();
+        let slot = [IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
@@ -224,8 +261,7 @@ impl Streams {
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
         self.move_to(id.0, extent.end());
-        let slot = self.slot(id);
-        self.order.move_to_front(slot, ACTIVE);
+        self.activate(id);
         self.expire(at);
         true
     }
@@ -234,9 +270,9 @@ impl Streams {
     /// `false`, and nothing changes, if it is not.
     pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
-        let Stream { device, next, cell_next, file_prev, file_next, .. } = *stream;
-        // It keeps its links, and `next` until they are moved.
-        *stream = Stream { next, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
+        let Stream { device, next, waiting, cell_next, file_prev, file_next, .. } = *stream;
+        // It keeps its links and who waits, and `next` until they are moved.
+        *stream = Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
         self.move_to(id.0, extent.end());
         true
     }
@@ -252,10 +288,15 @@ impl Streams {
         }
     }
 
-    /// Nobody has a file open: its streams are no longer active, unless they go on.
-    pub fn rest(&mut self, file: FileId) {
+    /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told of those that had not come to
+    /// the end.
+    pub fn rest(&mut self, file: FileId, mut each: impl FnMut(&Stream)) {
         let mut at = self.first_of(file);
         while let Some(id) = at {
+            let stream = &self.table[id as usize];
+            if !stream.retired {
+                each(stream);
+            }
             self.retire(StreamId(id));
             at = Some(self.table[id as usize].file_next).filter(|&id| id != NOWHERE);
         }
@@ -267,7 +308,7 @@ impl Streams {
         if let Some(stream) = self.get_mut(id) {
             stream.retired = true;
         }
-        if self.order.list(slot) == ACTIVE {
+        if self.order.list(slot) != IDLE {
             self.order.move_to_front(slot, IDLE);
         }
     }
@@ -289,9 +330,9 @@ impl Streams {
         }
     }
 
-    /// The place of a stream in the order of use: its frame number, behind the two list heads.
+    /// The place of a stream in the order of use: its frame number, behind the three list heads.
     fn slot(&self, id: StreamId) -> Slot {
-        id.0 + 2
+        id.0 + 3
     }
 
     fn bucket(&self, file: FileId, cell: u32) -> usize {

@@ -8,7 +8,7 @@ use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
     Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
-    Instant, IoId, Policy, ReadId, Setup,
+    Instant, IoId, Policy, ReadId, Referenced, Setup,
 };
 use proptest::prelude::*;
 
@@ -16,8 +16,12 @@ const BLOCK: u32 = 4096;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Read { file: u8, block: u16, len: u8 },
+    Read { file: u8, block: u16, len: u8, handler: u8 },
     Sequential { stream: u8, len: u8 },
+    Ran { handler: u8 },
+    Exited { handler: u8 },
+    Handles { file: u8, handles: u8 },
+    Wait { seconds: u8 },
     Complete { which: u8 },
     Fail { which: u8, valid: u8 },
     Finish { which: u8 },
@@ -28,7 +32,12 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        3 => (0..3u8, 0..60u16, 1..20u8).prop_map(|(file, block, len)| Step::Read { file, block, len }),
+        3 => (0..3u8, 0..60u16, 1..20u8, 3..6u8)
+            .prop_map(|(file, block, len, handler)| Step::Read { file, block, len, handler }),
+        1 => (0..6u8).prop_map(|handler| Step::Ran { handler }),
+        1 => (0..6u8).prop_map(|handler| Step::Exited { handler }),
+        1 => (0..3u8, 0..9u8).prop_map(|(file, handles)| Step::Handles { file, handles }),
+        1 => (1..150u8).prop_map(|seconds| Step::Wait { seconds }),
         5 => (0..3u8, 1..20u8).prop_map(|(stream, len)| Step::Sequential { stream, len }),
         6 => any::<u8>().prop_map(|which| Step::Complete { which }),
         1 => (any::<u8>(), 0..20u8).prop_map(|(which, valid)| Step::Fail { which, valid }),
@@ -43,6 +52,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A driver that believes nothing: it keeps its own account of what is resident and under way.
 struct Driver {
     core: Box<dyn Core>,
+    referenced: Referenced,
     at: u64,
     events: Vec<Event>,
     actions: Actions,
@@ -64,7 +74,7 @@ struct Driver {
 const BLOCKS: u32 = 60;
 
 impl Driver {
-    fn new(policy: &str, frames: u32) -> Driver {
+    fn new(policy: &str, frames: u32, referenced: Referenced) -> Driver {
         let policy: Policy = policy.parse().unwrap();
         let cost = DeviceCost {
             seek: vec![(0, 1_000_000), (1 << 30, 8_000_000)],
@@ -80,9 +90,11 @@ impl Driver {
             devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            referenced,
         };
         let mut driver = Driver {
             core: policy.build::<Hashed>(setup),
+            referenced,
             at: 0,
             events: Vec::new(),
             actions: Vec::new(),
@@ -181,7 +193,7 @@ impl Driver {
         }
     }
 
-    fn read(&mut self, file: FileId, block: u32, len: u32) {
+    fn read(&mut self, handler: u8, file: FileId, block: u32, len: u32) {
         let len = len.min(self.core.max_read()).min(BLOCKS.saturating_sub(block));
         let number = self.free_reads.pop().unwrap_or_else(|| {
             self.numbers += 1;
@@ -190,7 +202,7 @@ impl Driver {
         self.waiting.insert(number, Extent { file, start: block, len });
         self.tell(EventKind::Read {
             read: ReadId(number),
-            handler: HandlerId(1),
+            handler: HandlerId(handler.into()),
             context: ContextId(0),
             file,
             offset: u64::from(block * BLOCK),
@@ -200,9 +212,9 @@ impl Driver {
 
     fn step(&mut self, step: &Step) {
         match *step {
-            Step::Read { file, block, len } => {
+            Step::Read { file, block, len, handler } => {
                 if let Some(file) = self.files[usize::from(file)] {
-                    self.read(FileId(file), u32::from(block), u32::from(len));
+                    self.read(handler, FileId(file), u32::from(block), u32::from(len));
                 }
             }
             Step::Sequential { stream, len } => {
@@ -210,9 +222,17 @@ impl Driver {
                 if let Some(file) = self.files[which] {
                     let position = self.positions[which] % BLOCKS;
                     self.positions[which] = position + u32::from(len);
-                    self.read(FileId(file), position, u32::from(len));
+                    self.read(stream, FileId(file), position, u32::from(len));
                 }
             }
+            Step::Ran { handler } => self.tell(EventKind::Ran { handler: HandlerId(handler.into()) }),
+            Step::Exited { handler } => self.tell(EventKind::Exited { handler: HandlerId(handler.into()) }),
+            Step::Handles { file, handles } => {
+                if let Some(file) = self.files[usize::from(file)] {
+                    self.tell(EventKind::Handles { file: FileId(file), handles: handles.into() });
+                }
+            }
+            Step::Wait { seconds } => self.at += u64::from(seconds) * 1_000_000_000,
             Step::Complete { which } => {
                 if let Some(io) = nth(&self.under_way, which) {
                     let extent = self.over(io);
@@ -231,9 +251,8 @@ impl Driver {
             }
             Step::Finish { which } => {
                 if let Some(read) = nth(&self.ready, which) {
-                    self.ready.remove(&read);
+                    self.finish(read);
                     self.free_reads.push(read);
-                    self.tell(EventKind::Done { read: ReadId(read) });
                 }
             }
             Step::Close { file } => {
@@ -256,6 +275,19 @@ impl Driver {
         }
     }
 
+    /// A reader is done. What it was given and nobody else wants is gone, if readers keep what they are given.
+    fn finish(&mut self, read: u32) {
+        let extent = self.ready.remove(&read).expect("it is ready");
+        self.tell(EventKind::Done { read: ReadId(read) });
+        let others: Vec<Extent> = self.ready.values().chain(self.waiting.values()).copied().collect();
+        let wanted = |key| others.iter().any(|other| other.keys().any(|k| k == key));
+        if self.referenced == Referenced::HandedOn {
+            let kept = extent.keys().find(|&key| self.resident.contains(&key) && !wanted(key));
+            // A queued read that is admitted now may have it prefetched again.
+            assert!(kept.is_none_or(|key| self.core.frame(key).is_none()), "{kept:?} was handed on and is kept");
+        }
+    }
+
     fn over(&mut self, io: u32) -> Extent {
         self.unneeded.remove(&io);
         self.under_way.remove(&io).expect("it is under way")
@@ -265,8 +297,7 @@ impl Driver {
     fn drain(&mut self) {
         for _ in 0..100_000 {
             if let Some(read) = nth(&self.ready, 0) {
-                self.ready.remove(&read);
-                self.tell(EventKind::Done { read: ReadId(read) });
+                self.finish(read);
             } else if !self.under_way.is_empty() {
                 self.step(&Step::Complete { which: 0 });
             } else {
@@ -282,7 +313,13 @@ fn nth(map: &BTreeMap<u32, Extent>, which: u8) -> Option<u32> {
 }
 
 fn policies() -> impl Strategy<Value = String> {
-    let prefetch = proptest::sample::select(PREFETCHERS.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let options = [
+        "competitive:whole=on",
+        "competitive-em:whole=on,streams=active,epoch=1,unit=adaptive",
+        "competitive-em:start=90,epoch=0,opportunity=1",
+    ];
+    let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
+    let prefetch = proptest::sample::select(names.collect::<Vec<_>>());
     let replacement = proptest::sample::select(REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>());
     (prefetch, replacement).prop_map(|(prefetch, replacement)| format!("{prefetch}+{replacement}"))
 }
@@ -291,8 +328,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn every_read_is_answered_and_invariants_hold(policy in policies(), frames in 1..80u32, steps in steps()) {
-        let mut driver = Driver::new(&policy, frames);
+    fn every_read_is_answered_and_invariants_hold(
+        policy in policies(),
+        frames in 1..80u32,
+        handed_on in any::<bool>(),
+        steps in steps(),
+    ) {
+        let referenced = if handed_on { Referenced::HandedOn } else { Referenced::Kept };
+        let mut driver = Driver::new(&policy, frames, referenced);
         for step in &steps {
             driver.step(step);
         }
@@ -300,11 +343,15 @@ proptest! {
         let counters = driver.core.counters();
         let ended = counters.used + counters.late + counters.wasted + counters.called_off;
         prop_assert!(ended <= counters.prefetched);
+        if handed_on {
+            let (all, free) = driver.core.frames();
+            prop_assert_eq!(u64::from(all - free), counters.prefetched - ended, "frames hold what is unread, no more");
+        }
         prop_assert_eq!(counters.failures, driver.failures, "what was called off has not failed");
         // The same events give the same actions, to the bit.
-        let mut again = Driver::new(&policy, frames);
+        let mut again = Driver::new(&policy, frames, referenced);
         again.actions.clear();
-        let mut core = Driver::new(&policy, frames).core;
+        let mut core = Driver::new(&policy, frames, referenced).core;
         let mut actions = Actions::new();
         for event in &driver.events[6..] {
             core.handle(&[*event], &mut actions);

@@ -1,6 +1,6 @@
 //! The table of streams against a naive twin that knows no cells: a list, scanned whole.
 
-use forebay_core::reclaim::EvictionHistory;
+use forebay_core::reclaim::{EvictionHistory, Was};
 use forebay_core::stream::{ACTIVE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
@@ -17,7 +17,10 @@ struct Twin {
     next: u32,
     ahead: u32,
     piece: u32,
-    went_on: bool,
+    /// It counts as active.
+    active: bool,
+    /// Reads of it that wait.
+    waiting: u32,
     last: u64,
 }
 
@@ -39,6 +42,18 @@ impl Naive {
             }
         });
         distances.filter(|&distance| distance < CELL).min()
+    }
+
+    /// Whoever was silent for too long, and nobody waits for, is active no longer.
+    fn expire(&mut self, at: u64) {
+        for twin in &mut self.streams {
+            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR;
+        }
+    }
+
+    fn any(&mut self, which: u8) -> Option<&mut Twin> {
+        let len = self.streams.len();
+        self.streams.get_mut(usize::from(which) % len.max(1))
     }
 }
 
@@ -62,6 +77,18 @@ enum Step {
     Wait {
         seconds: u8,
     },
+    /// A read of some stream waits.
+    Waits {
+        which: u8,
+    },
+    /// One that waited does so no longer.
+    Ready {
+        which: u8,
+    },
+    /// Nobody has a file open.
+    Rest {
+        file: u8,
+    },
     Forget {
         file: u8,
     },
@@ -76,6 +103,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (any::<u8>(), 0..1i32, 1..40u8, 0..600u16)
             .prop_map(|(which, by, len, fetched)| Step::Near { which, by, len, fetched }),
         1 => (0..9u8).prop_map(|seconds| Step::Wait { seconds }),
+        2 => any::<u8>().prop_map(|which| Step::Waits { which }),
+        3 => any::<u8>().prop_map(|which| Step::Ready { which }),
+        1 => (0..3u8).prop_map(|file| Step::Rest { file }),
         1 => (0..3u8).prop_map(|file| Step::Forget { file }),
     ];
     proptest::collection::vec(step, 1..200)
@@ -96,17 +126,27 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             }
             twin.next = extent.end();
             twin.ahead = twin.ahead.max(twin.next);
-            twin.went_on = true;
+            twin.active = true;
             twin.last = at;
+            naive.expire(at);
             id
         }
         None => {
             let id = streams.begin(Instant(at), extent, DeviceId(0), WHO);
             // If the table is full somebody was forgotten; ids tell who.
-            naive.streams.retain(|twin| twin.id != id);
+            if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
+                let gone = naive.streams.remove(gone);
+                // The idle ones first, then those that nobody waits for, then the one silent for longest.
+                let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
+                assert!(
+                    naive.streams.iter().all(|twin| class(&gone) <= class(twin)),
+                    "{gone:?} of {:?}",
+                    naive.streams
+                );
+            }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
             let (file, next) = (extent.file, extent.end());
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, went_on: false, last: at });
+            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active: false, waiting: 0, last: at });
             id
         }
     };
@@ -124,7 +164,7 @@ proptest! {
     #[test]
     fn streams_are_found_like_by_a_scan(places in 1..12u32, steps in steps()) {
         // Pieces stay below 600 blocks, as the table is told.
-        let mut streams = Streams::new(places, 600);
+        let mut streams = Streams::new(places, 600, 256);
         let mut naive = Naive::default();
         let mut at = 0;
         for step in steps {
@@ -141,33 +181,50 @@ proptest! {
                     access(&mut streams, &mut naive, places as usize, at, extent, fetched.into());
                 }
                 Step::Wait { seconds } => at += u64::from(seconds) * 1_000_000_000,
+                Step::Waits { which } => {
+                    if let Some(twin) = naive.any(which) {
+                        twin.waiting += 1;
+                        streams.waits(twin.id);
+                    }
+                }
+                Step::Ready { which } => {
+                    if let Some(twin) = naive.any(which).filter(|twin| twin.waiting > 0) {
+                        (twin.waiting, twin.last) = (twin.waiting - 1, at);
+                        streams.waits_no_longer(twin.id, Instant(at));
+                    }
+                }
+                Step::Rest { file } => {
+                    let file = FileId(file.into());
+                    streams.rest(file, |_| ());
+                    naive.streams.iter_mut().filter(|twin| twin.file == file).for_each(|twin| twin.active = false);
+                }
                 Step::Forget { file } => {
                     streams.forget(FileId(file.into()));
                     naive.streams.retain(|twin| twin.file != FileId(file.into()));
                 }
             }
             prop_assert_eq!(streams.iter().count(), naive.streams.len());
-            // Nobody who went on within the last seconds is counted out; whoever is counted has gone on.
-            let recent = naive.streams.iter().filter(|twin| twin.went_on && at - twin.last <= ACTIVE_FOR).count();
-            let ever = naive.streams.iter().filter(|twin| twin.went_on).count();
-            prop_assert!((recent..=ever).contains(&(streams.active() as usize)));
+            let active = naive.streams.iter().filter(|twin| twin.active).count();
+            prop_assert_eq!(streams.active() as usize, active, "{:?}", naive.streams);
         }
     }
 
-    /// A miss is called thrashing only for a block that was wasted and not missed since.
+    /// A miss is called thrashing only for a block that was evicted unread and not missed since, an LRU miss only for one that
+    /// had been read.
     #[test]
-    fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<bool>(), 0..300u32), 1..500)) {
+    fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<Option<bool>>(), 0..300u32), 1..500)) {
         let mut history = EvictionHistory::new(frames);
-        let mut wasted = std::collections::BTreeSet::new();
+        let mut evicted = std::collections::BTreeMap::new();
         for (goes, block) in keys {
             let key = BlockKey::new(FileId(1), block);
-            if goes {
-                history.wasted(key);
-                wasted.insert(block);
-                prop_assert!(history.clone().missed(key), "the latest is always remembered");
-            } else if history.missed(key) {
-                prop_assert!(wasted.remove(&block));
-                prop_assert!(!history.missed(key));
+            if let Some(unread) = goes {
+                let was = if unread { Was::Unread } else { Was::Referenced };
+                history.evicted(key, was);
+                evicted.insert(block, was);
+                prop_assert_eq!(history.clone().missed(key), Some(was), "the latest is always remembered");
+            } else if let Some(was) = history.missed(key) {
+                prop_assert_eq!(evicted.remove(&block), Some(was));
+                prop_assert_eq!(history.missed(key), None);
             }
         }
     }

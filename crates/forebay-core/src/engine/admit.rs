@@ -2,9 +2,10 @@
 
 use super::Engine;
 use crate::event::{Action, Actions};
-use crate::frames::{FETCHING, FREE, Slot, flag};
+use crate::frames::{FETCHING, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::Read;
+use crate::reclaim::Was;
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
 
@@ -30,8 +31,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let met = self.refer(id, &read, out);
         let stream = self.prefetch(at, &read, met, out);
         self.issue(at, id, stream, out);
-        if self.inflight.read(id).is_some_and(|read| read.pending == 0) {
-            out.push(Action::Ready { read: id });
+        match self.inflight.read_mut(id) {
+            Some(read) if read.pending > 0 => {
+                read.stream = stream;
+                self.streams.waits(stream);
+            }
+            _ => out.push(Action::Ready { read: id }),
         }
         true
     }
@@ -78,6 +83,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                     let io = IoId(self.directory.frames.owner(slot).0);
                     if self.directory.frames.has(slot, flag::PREFETCHED) {
+                        self.no_longer_under_way(slot);
                         self.directory.frames.clear(slot, flag::PREFETCHED);
                         self.devices[device].counters.late += 1;
                         met.stream = self.inflight.fetch(io).map(|fetch| fetch.stream);
@@ -95,10 +101,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
                 None => {
                     self.devices[device].counters.misses += 1;
-                    if self.history.missed(key) {
-                        self.devices[device].counters.thrashed += 1;
-                        self.feed_back(met.stream, |feedback| feedback.thrashed += 1);
-                    }
+                    self.learn_from_miss(key, device, met.stream);
                     self.demand(key, out);
                     met.missed = met.missed.or(Some(key.block()));
                 }
@@ -113,14 +116,31 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let stream = frames.has(slot, flag::PREFETCHED | flag::EXPECTED).then(|| frames.owner(slot));
         if frames.has(slot, flag::PREFETCHED) {
             frames.clear(slot, flag::PREFETCHED | flag::EXPECTED);
+            let unread = frames.list(slot) == UNREAD;
             self.devices[device].counters.used += 1;
             self.feed_back(stream, |feedback| feedback.used += 1);
-            self.replacement.first_use(&mut self.directory, slot);
+            if unread {
+                self.admit_to_replacement(slot);
+            } else {
+                self.replacement.first_use(&mut self.directory, slot);
+            }
         } else {
             frames.clear(slot, flag::EXPECTED);
             self.replacement.hit(&mut self.directory, slot);
         }
         stream
+    }
+
+    /// A miss on a block that went a short while ago: thrashing if nobody had read it then. The ceiling learns of both kinds.
+    fn learn_from_miss(&mut self, key: BlockKey, device: usize, stream: Option<StreamId>) {
+        let Some(was) = self.history.missed(key) else { return };
+        if was == Was::Unread {
+            self.devices[device].counters.thrashed += 1;
+            self.feed_back(stream, |feedback| feedback.thrashed += 1);
+        }
+        if let Some(cache) = &mut self.prefetch_cache {
+            cache.ceiling.missed();
+        }
     }
 
     /// Gives an absent block that a read wants a frame, pinned for it.
@@ -139,10 +159,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.replacement.remove(&mut self.directory, ghost);
             self.directory.release(ghost);
         }
-        if self.directory.frames.len(FREE) == 0 {
-            let victim = self.replacement.victim(&mut self.directory, class)?;
-            self.book_release(victim, out);
-        }
+        self.make_room(class, out)?;
         let slot = self.directory.assign(key, FETCHING)?;
         self.directory.frames.set_count(slot, class);
         if let Some(file) = self.files.get_mut(key.file()) {

@@ -1,7 +1,7 @@
 //! The invariants, checked by walking over everything. For tests.
 
 use super::Engine;
-use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, flag};
+use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, UNREAD, flag};
 use crate::index::Index;
 use crate::replacement::Replacement;
 
@@ -11,7 +11,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let frames = &self.directory.frames;
         frames.check_links();
         let lists = FIRST_POLICY_LIST + R::LISTS;
-        let mut pinned = 0;
+        let (mut pinned, mut prefetching) = (0, 0);
         for list in 0..lists {
             let list = ListId(list);
             let mut at = frames.front(list);
@@ -23,18 +23,34 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 } else {
                     assert_eq!(frames.pins(slot), 0, "a free frame is held");
                 }
+                if list == UNREAD {
+                    assert!(
+                        frames.has(slot, flag::PREFETCHED),
+                        "the prefetch cache holds what somebody has referenced"
+                    );
+                }
                 if list == FETCHING {
+                    prefetching += u32::from(frames.has(slot, flag::PREFETCHED));
                     let io = crate::IoId(frames.owner(slot).0);
                     let fetch = self.inflight.fetch(io).expect("a frame is being filled by a fetch that is under way");
                     assert!(fetch.extent.keys().any(|other| other == key), "the fetch brings other blocks");
                 } else if used && frames.pins(slot) > 0 {
                     pinned += 1;
                     assert!(!frames.has(slot, flag::PREFETCHED), "a reader holds what nobody has referenced");
+                } else if used && !frames.is_ghost(slot) && self.hands_on() {
+                    assert!(frames.has(slot, flag::PREFETCHED), "{key:?} was handed on, and is kept all the same");
                 }
                 at = frames.towards_back(slot);
             }
         }
         assert_eq!(pinned, self.pinned, "frames held");
+        match &self.prefetch_cache {
+            None => assert_eq!(frames.len(UNREAD), 0, "frames in a prefetch cache that is not there"),
+            Some(cache) => {
+                assert_eq!(cache.under_way(), prefetching, "prefetched frames being filled");
+                assert!(cache.marks.marked() <= frames.len(UNREAD), "marks of pages that have left");
+            }
+        }
         let under_way: u32 = self.devices.iter().map(|device| device.under_way).sum();
         assert_eq!(under_way as usize, self.inflight.under_way(), "fetches under way");
         let held: u32 = self.files.iter().map(|file| file.frames).sum();

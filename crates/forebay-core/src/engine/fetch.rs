@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
+use super::room::hand_over;
 use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::frames::flag;
 use crate::index::Index;
@@ -43,7 +44,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let file = self.files.get_mut(extent.file)?;
         file.fetches += 1;
         let device = file.device;
-        let io = self.inflight.issue(at, extent, demand, stream, device);
+        let handler = self.streams.get(stream).map(|stream| stream.handler).unwrap_or_default();
+        let io = self.inflight.issue(Fetch::new(at, extent, demand, (stream, handler), device));
         for key in extent.keys() {
             if let Some(slot) = self.resident(key) {
                 self.directory.frames.set_owner(slot, StreamId(io.0));
@@ -76,6 +78,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
+            self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
             self.forget_if_idle(fetch.extent.file, out);
         }
@@ -96,10 +99,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let Extent { file, start, .. } = fetch.extent;
         let bad = start + valid.min(fetch.extent.len);
-        self.settle(&fetch, Extent::between(file, start, bad));
+        let good = Extent::between(file, start, bad);
+        self.settle(&fetch, good);
         if bad < fetch.demand.end() {
-            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters);
+            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters, out);
         }
+        self.hand_on(good, out);
         let rest = Extent::between(file, bad, fetch.extent.end());
         if called_off {
             self.spare(&fetch, rest);
@@ -122,6 +127,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for key in rest.keys() {
             let Some(slot) = self.resident(key) else { continue };
             if self.directory.frames.has(slot, flag::PREFETCHED) {
+                self.no_longer_under_way(slot);
                 self.directory.frames.clear(slot, flag::PREFETCHED);
                 self.devices[fetch.device.index()].counters.called_off += 1;
             }
@@ -129,13 +135,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// The reads among `waiters` that want a block of `bad` have failed: they let go of their frames.
-    fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId]) {
+    fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId], out: &mut Actions) {
         for &id in waiters {
             let Some(read) = self.inflight.read_mut(id).filter(|read| overlap(read.extent, bad)) else { continue };
             read.error = Some(error);
             if mem::take(&mut read.admitted) {
                 let extent = read.extent;
                 self.unpin_all(extent);
+                self.hand_on(extent, out);
             }
         }
     }
@@ -149,6 +156,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if self.directory.frames.pins(slot) > 0 {
                 Self::append(&mut runs, key);
             } else {
+                self.no_longer_under_way(slot);
                 // Until now its owner was the fetch.
                 self.directory.frames.set_owner(slot, old.stream);
                 self.directory.release(slot);
@@ -170,6 +178,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// The blocks of `extent`, a part of what `fetch` fetched, are valid from now on.
     fn settle(&mut self, fetch: &Fetch, extent: Extent) {
+        // The handler of what enters the prefetch cache, once known.
+        let mut handler = None;
         for key in extent.keys() {
             let Some(slot) = self.resident(key) else { continue };
             let frames = &mut self.directory.frames;
@@ -178,10 +188,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if frames.pins(slot) > 0 {
                 self.pinned += 1;
             }
-            let class = frames.count(slot);
-            frames.set_count(slot, 0);
             frames.clear(slot, flag::ABSENT);
-            self.replacement.insert(&mut self.directory, slot, class);
+            if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
+                let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
+                cache.awaits_no_longer();
+                cache.enter(frames, slot, place, fetch.issued);
+            } else {
+                hand_over(&mut self.replacement, &mut self.directory, slot);
+            }
         }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);
     }
@@ -191,6 +205,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for &id in readers.iter().rev() {
             let Some(read) = self.inflight.read_mut(id) else { continue };
             read.pending -= 1;
+            if read.pending == 0 {
+                self.streams.waits_no_longer(read.stream, self.now);
+            }
             match (read.pending, read.error) {
                 (0, None) => out.push(Action::Ready { read: id }),
                 (0, Some(error)) => {

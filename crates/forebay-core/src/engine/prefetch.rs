@@ -5,11 +5,13 @@ use core::mem;
 use super::Engine;
 use super::admit::Met;
 use crate::event::Actions;
+use crate::files::INITIAL_WINDOW;
 use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::prefetch::{Plan, Sight};
-use crate::replacement::Replacement;
+use crate::reclaim::{Reclaim, StreamCount};
+use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, Extent, FileId, Instant, StreamId};
 
 /// What a read is to its stream.
@@ -64,14 +66,45 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let again = self.streams.restart(id, at, read.extent, who);
             return (id, if again { Turn::Begins } else { Turn::Lags });
         }
-        if let Some(entry) = self.files.get_mut(file) {
-            entry.went_on();
-            if read.extent.end() >= entry.blocks {
-                // It has come to the end of its file.
-                self.streams.retire(id);
+        self.went_on(id, read.extent);
+        (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
+    }
+
+    /// A stream has gone on, perhaps to the end of its file.
+    fn went_on(&mut self, id: StreamId, read: Extent) {
+        let Some(entry) = self.files.get_mut(read.file) else { return };
+        entry.went_on();
+        let at_end = read.end() >= entry.blocks;
+        if at_end {
+            self.streams.retire(id);
+        }
+        if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
+            knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
+            if at_end && stream.first == 0 {
+                knowledge.is_over(stream.device, true);
             }
         }
-        (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
+    }
+
+    /// A stream begins: how far it is expected to go.
+    fn expect(&mut self, id: StreamId, blocks: u32) {
+        if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
+            let first = BlockKey::new(stream.file, stream.first);
+            stream.wanted_end = knowledge.begins(stream.device, first, blocks);
+            knowledge.goes_on(first, stream.next);
+        }
+    }
+
+    /// Nobody has a file open: its streams rest.
+    pub(super) fn rest(&mut self, file: FileId) {
+        let blocks = self.files.get(file).map_or(0, |file| file.blocks);
+        let knowledge = &mut self.knowledge;
+        self.streams.rest(file, |stream| {
+            // What the first window holds tells nothing.
+            if let Some(knowledge) = knowledge.as_mut().filter(|_| stream.first == 0 && blocks > INITIAL_WINDOW) {
+                knowledge.is_over(stream.device, stream.next >= blocks);
+            }
+        });
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
@@ -81,8 +114,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return None;
         }
         let block_bytes = self.setup.block_bytes;
-        let entry = self.files.get_mut(read.file)?;
         let fresh = turn == Turn::Begins;
+        if fresh {
+            self.expect(id, self.files.get(read.file)?.blocks);
+        }
+        let (share, longest_piece) = self.memory_for_a_stream();
+        let entry = self.files.get_mut(read.file)?;
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
         let device = &self.devices[entry.device.index()];
@@ -96,7 +133,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
             competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
-            share: self.share(),
+            share,
+            longest_piece,
+            wanted_end: stream.wanted_end,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
         };
@@ -124,8 +163,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         frames.set_owner(slot, id);
                     }
                 } else {
-                    let Some(slot) = self.assign(key, 0, out) else { return at };
+                    let class = self.class_of_prefetched(key);
+                    let Some(slot) = self.assign(key, class, out) else { return at };
                     self.directory.frames.set(slot, flag::PREFETCHED);
+                    if let Some(cache) = &mut self.prefetch_cache {
+                        cache.awaits();
+                    }
                     self.devices[device].counters.prefetched += 1;
                     if mem::take(&mut apart) {
                         self.runs.push(Extent { file, start: at, len: 0 });
@@ -138,8 +181,30 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         at.max(from)
     }
 
-    /// How many blocks one stream may have prefetched and unread: its part of what memory allows for all (CPEM §4.2).
-    fn share(&self) -> u32 {
-        (self.setup.reclaim.ceiling(self.setup.frames) / self.streams.active().max(1)).max(1)
+    /// Where the replacement policy would have a block that is prefetched. With a prefetch cache the policy gets it at its first
+    /// reference, and its ghosts count as they do for what is missed.
+    fn class_of_prefetched(&mut self, key: BlockKey) -> Class {
+        if self.prefetch_cache.is_none() {
+            return 0;
+        }
+        let ghost = self.directory.find(key);
+        self.replacement.miss(&mut self.directory, ghost)
+    }
+
+    /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece
+    /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
+    /// the kernel's two windows. Without, two pieces must have room.
+    fn memory_for_a_stream(&self) -> (u32, u32) {
+        let streams = match &self.prefetch_cache {
+            Some(cache) if cache.settings.streams == StreamCount::OpenFiles => self.files.handles(),
+            _ => self.streams.active(),
+        };
+        let of = |memory: u32| (memory / streams.max(1)).max(1);
+        match &self.prefetch_cache {
+            // All but an eighth, for what readers ask for themselves: nothing else is kept here.
+            _ if self.hands_on() => (of(self.setup.frames / 8 * 7), of(self.setup.frames / 16 * 7)),
+            Some(cache) => (of(cache.ceiling.blocks()), of(cache.ceiling.blocks())),
+            None => (of(Reclaim::third(self.setup.frames)), of(Reclaim::third(self.setup.frames) / 2)),
+        }
     }
 }

@@ -14,21 +14,29 @@
 //! pieces under way as it has channels. Slow start goes on over these. While pieces double, a reader that waits has one piece
 //! under way and one of twice its size behind it, together three times what was read before; with several channels
 //! no more than that is ahead, either.
+//!
+//! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known how far a stream's readers
+//! will go ([`knowledge`](crate::knowledge)), neither is needed: everything up to there is asked for at once, piece after piece, so
+//! that the arm stays with it, as the offline optimum's would.
 
 use super::{Plan, Sight};
 use crate::files::INITIAL_WINDOW;
 
-pub(super) fn plan(sight: &Sight<'_>) -> Plan {
-    if sight.fresh {
-        return Plan::one(sight.initial_window);
-    }
+pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
+    let channels = if channels { sight.channels } else { 1 };
     // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
-    // flash that can be more than the depth. None is so large that memory does not hold it and the next one.
-    let depth = sight.competitive_depth.max(sight.request).min(sight.share / 2).max(1);
+    // flash that can be more than the depth. None is larger than memory allows.
+    let depth = sight.competitive_depth.max(sight.request).min(sight.longest_piece).max(1);
+    if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
+        return up_to(sight, end, depth);
+    }
+    if sight.fresh {
+        return Plan::one(sight.initial_window.min(sight.longest_piece));
+    }
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let lanes = (sight.channels / sight.active).min(consumed.saturating_mul(3) / depth).min(sight.share / piece).max(1);
+    let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth).min(sight.share / piece).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };
@@ -40,4 +48,16 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
         return Plan { piece, pieces: pieces.clamp(1, lanes) };
     }
     Plan::NOTHING
+}
+
+/// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
+fn up_to(sight: &Sight<'_>, end: u32, depth: u32) -> Plan {
+    let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
+    let rest = end.saturating_sub(sight.from()).min(sight.share.saturating_sub(remaining));
+    // Once a stream that memory is too small for is under way, not by dribs and drabs.
+    if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth) {
+        return Plan::NOTHING;
+    }
+    let pieces = rest.div_ceil(depth);
+    Plan { piece: rest.div_ceil(pieces), pieces }
 }

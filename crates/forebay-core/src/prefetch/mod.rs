@@ -31,8 +31,12 @@ pub struct Sight<'a> {
     pub initial_window: u32,
     /// C_switch · R_tr at the place of the next fetch, at least 1.
     pub competitive_depth: u32,
-    /// How many blocks the stream may have ahead: its part of what memory allows for all (CPEM §4.2), at least 1.
+    /// How many blocks the stream may have ahead: its part of what memory allows for all, at least 1.
     pub share: u32,
+    /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next piece; at least 1.
+    pub longest_piece: u32,
+    /// The block up to which the stream's readers are known to want it, if anybody knows.
+    pub wanted_end: Option<u32>,
     /// How many requests the device serves at once.
     pub channels: u32,
     /// How many streams are active on all devices, at least 1.
@@ -89,7 +93,12 @@ pub enum Prefetch {
     /// Linux with a maximum of 256 pages.
     Aggressive,
     /// Competitive prefetching.
-    Competitive,
+    Competitive {
+        /// Whether a device with several channels is fetched from over all of them (CP §4).
+        channels: bool,
+        /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
+        whole: bool,
+    },
 }
 
 impl Prefetch {
@@ -101,12 +110,17 @@ impl Prefetch {
             Prefetch::Fixed { degree } => fixed::plan(sight, degree),
             Prefetch::Linux => linux::plan(sight),
             Prefetch::Aggressive => aggressive::plan(sight),
-            Prefetch::Competitive => competitive::plan(sight),
+            Prefetch::Competitive { channels, .. } => competitive::plan(sight, channels),
         }
     }
 
     /// Whether the policy must see every reference, not only misses and first references.
     pub fn every_reference(self) -> bool {
         matches!(self, Prefetch::Fixed { .. })
+    }
+
+    /// Whether the policy wants [`Sight::wanted_end`].
+    pub fn wants_to_know(self) -> bool {
+        matches!(self, Prefetch::Competitive { whole: true, .. })
     }
 }

@@ -1,16 +1,26 @@
-//! The eviction history of CPEM §4.1: which blocks went unreferenced a short while ago, so that a miss on one is known
-//! as thrashing.
+//! The eviction history of CPEM §4.1: which blocks went a short while ago, and whether anybody had referenced them, so that
+//! a miss is known as an LRU miss or as a prefetch miss (thrashing).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::types::BlockKey;
 
-/// A direct-mapped table of recently wasted blocks. A newer block that maps to the same place overwrites an older one,
-/// so that the history is short where there is much of it, and thrashing is undercounted, never overcounted.
+/// What a block was when it was evicted ("flags that identify their status at the time of eviction").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Was {
+    /// Part of what the replacement policy keeps: a miss on it is an LRU miss.
+    Referenced,
+    /// Prefetched but not yet accessed: a miss on it is a prefetch miss.
+    Unread,
+}
+
+/// A direct-mapped table of recently evicted blocks. A newer block that maps to the same place overwrites an older one,
+/// so that the history is short where there is much of it, and misses are undercounted, never overcounted.
 #[derive(Clone, Debug)]
 pub struct EvictionHistory {
-    /// Keys plus one; zero is empty.
+    /// Keys plus one, rotated left by one, with the status as the lowest bit; zero is empty. A key's highest bit is that of
+    /// its file's number, of which no driver comes to use so many.
     table: Vec<u64>,
 }
 
@@ -20,20 +30,19 @@ impl EvictionHistory {
         EvictionHistory { table: vec![0; (frames as usize / 5).next_power_of_two()] }
     }
 
-    /// A prefetched block was given up unreferenced.
-    pub fn wasted(&mut self, key: BlockKey) {
+    /// A block was evicted.
+    pub fn evicted(&mut self, key: BlockKey, was: Was) {
         let at = self.place(key);
-        self.table[at] = key.raw().wrapping_add(1);
+        self.table[at] = entry(key, was);
     }
 
-    /// A block is missed: whether it is in the history. It no longer is afterwards.
-    pub fn missed(&mut self, key: BlockKey) -> bool {
+    /// A block is missed: what it was when it went, if the history still knows. It no longer does afterwards.
+    pub fn missed(&mut self, key: BlockKey) -> Option<Was> {
         let at = self.place(key);
-        let found = self.table[at] == key.raw().wrapping_add(1);
-        if found {
-            self.table[at] = 0;
-        }
-        found
+        let known = self.table[at];
+        let was = [Was::Unread, Was::Referenced].into_iter().find(|&was| known == entry(key, was))?;
+        self.table[at] = 0;
+        Some(was)
     }
 
     /// The bytes that the history takes.
@@ -45,4 +54,8 @@ impl EvictionHistory {
         let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize & (self.table.len() - 1)
     }
+}
+
+fn entry(key: BlockKey, was: Was) -> u64 {
+    key.raw().wrapping_add(1) << 1 | u64::from(was == Was::Unread)
 }

@@ -70,6 +70,9 @@ pub struct Outcome {
     /// All response times.
     #[serde(skip)]
     pub responses: Times,
+    /// How long tasks took that ended, from their first request to the end of what followed the last one's answer.
+    #[serde(skip)]
+    pub tasks: Times,
     /// Level by level.
     #[serde(skip)]
     pub levels: Vec<LevelFigures>,

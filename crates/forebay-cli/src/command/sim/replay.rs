@@ -49,7 +49,7 @@ fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
 fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     match (name.parse::<Algorithm>(), name.parse::<Policy>()) {
         (Ok(algorithm), _) => Ok(algorithm),
-        (Err(_), Ok(Policy { prefetch: Prefetch::None, replacement })) => Ok(Algorithm::Online(replacement)),
+        (Err(_), Ok(Policy { prefetch: Prefetch::None, replacement, .. })) => Ok(Algorithm::Online(replacement)),
         (Err(_), Ok(_)) => Err(Failure::input(format!(
             "policy '{name}' looks ahead, which gains nothing but time: add a device to simulate time, as in --device ibm-10k"
         ))),

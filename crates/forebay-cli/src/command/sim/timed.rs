@@ -80,6 +80,7 @@ fn devices(sim: &Sim) -> Result<Vec<DeviceSetup>, Failure> {
 fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec<Setup>, Failure> {
     let sizes = memory(sim);
     let block_bytes = sim.block_bytes.map(|size| super::block(size.bytes())).transpose()?.unwrap_or(BLOCK);
+    let unit_bytes = sim.time.unit_bytes.map(|size| super::block(size.bytes())).transpose()?;
     let all = sizes.iter().copied().chain(sim.time.level.iter().map(|level| level.memory));
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
@@ -99,6 +100,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                     setups.push(Setup {
                         levels: levels.collect(),
                         block_bytes,
+                        unit_bytes,
+                        call_off: !sim.time.no_call_off,
                         devices: devices.iter().map(of).collect(),
                         stripe: sim.time.stripe.map(|size| size.bytes()),
                         placement: placement(sim),
@@ -171,7 +174,9 @@ fn load(sim: &Sim, handlers: u32) -> Load {
         handlers,
         think_ns: time.think.map(nanos),
         cpu_ns: time.cpu.map_or(0, nanos),
+        cpu_ns_per_kib: time.cpu_per_mib.map_or(0, nanos) / 1024,
         processors: time.processors.unwrap_or(1),
+        pool: time.pool,
         private_bytes: time.private_memory.map_or(0, |size| size.bytes()),
     }
 }
@@ -179,6 +184,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
 fn placement(sim: &Sim) -> Placement {
     let spread = match sim.time.placement {
         Spread::Packed => timed::Spread::Packed,
+        Spread::Even => timed::Spread::Even,
         Spread::FirstAccess => timed::Spread::FirstAccess,
         Spread::Scattered => timed::Spread::Scattered,
     };

@@ -1,0 +1,142 @@
+//! The prefetch cache (CPEM §4.1): "used to manage prefetched but not-yet-referenced pages".
+//!
+//! "Pages in the prefetch cache are organized in a FIFO queue. Prefetched pages are initially attached to the tail of the queue."
+//! "When a page is referenced, it is moved from the prefetch cache to the kernel's inactive LRU list and is thereafter
+//! controlled by the kernel's default page reclamation policy." "Pages are evicted from the prefetch cache when the number of
+//! pages in the cache exceeds the prefetch cache size ceiling", and then by second chance.
+
+use super::ceiling::{Ceiling, Unit};
+use super::second_chance::{Fate, Marks};
+use crate::frames::{Frames, Slot, UNREAD};
+use crate::types::Instant;
+
+/// What N_stream is in Ŝp = P_mem / N_stream (CPEM §4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum StreamCount {
+    /// "We approximate N_stream with the total number of opened files in user level processes."
+    #[default]
+    OpenFiles,
+    /// The streams that go on.
+    Active,
+}
+
+/// What can be chosen of a prefetch cache. The default is the paper's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Settings {
+    /// Where the ceiling begins, in per cent of memory.
+    pub start: u8,
+    /// Milliseconds of an epoch; zero: the ceiling stays where it begins.
+    pub epoch_ms: u32,
+    /// The adjustment unit.
+    pub unit: Unit,
+    /// What N_stream is.
+    pub streams: StreamCount,
+    /// By how much, in milliseconds, a handler must have run later than its prefetch to have had "significant opportunity" to
+    /// reference the page. The paper gives no number; a time slice of Linux 2.6 has 100.
+    pub opportunity_ms: u32,
+    /// For the direction of the first step.
+    pub seed: u32,
+}
+
+impl Settings {
+    /// The paper's.
+    pub const PAPER: Settings = Settings {
+        start: 25,
+        epoch_ms: 4000,
+        unit: Unit::Fixed,
+        streams: StreamCount::OpenFiles,
+        opportunity_ms: 100,
+        seed: 1,
+    };
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::PAPER
+    }
+}
+
+/// The prefetch cache. Its pages are in the list [`UNREAD`], the head of the queue at the back.
+#[derive(Clone, Debug)]
+pub struct PrefetchCache {
+    /// What was chosen.
+    pub settings: Settings,
+    /// Who prefetched what.
+    pub marks: Marks,
+    /// The size ceiling.
+    pub ceiling: Ceiling,
+    /// Prefetched frames that are still being filled: pages of the cache as well.
+    under_way: u32,
+}
+
+impl PrefetchCache {
+    /// An empty one.
+    pub fn new(frames: u32, settings: Settings) -> PrefetchCache {
+        let marks = Marks::new(frames, settings.opportunity_ms);
+        PrefetchCache { settings, marks, ceiling: Ceiling::new(frames, settings), under_way: 0 }
+    }
+
+    /// How many pages it has, those under way included.
+    pub fn len(&self, frames: &Frames) -> u32 {
+        frames.len(UNREAD) + self.under_way
+    }
+
+    /// Pages that are under way.
+    pub fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    /// A page is prefetched: a frame is being filled with it.
+    pub fn awaits(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A page that was under way arrived, was referenced meanwhile, or does not come.
+    pub fn awaits_no_longer(&mut self) {
+        self.under_way -= 1;
+    }
+
+    /// A page enters at the tail. `place` is its handler's, enlisted.
+    pub fn enter(&mut self, frames: &mut Frames, slot: Slot, place: u32, prefetched: Instant) {
+        self.marks.mark(frames.frame(slot).index(), place, prefetched);
+        frames.move_to_front(slot, UNREAD);
+    }
+
+    /// A page leaves, to wherever the caller puts it.
+    pub fn leave(&mut self, frames: &Frames, slot: Slot) {
+        self.marks.invalidate(frames.frame(slot).index());
+    }
+
+    /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
+    /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
+    ///
+    /// Below the ceiling only abandoned pages go, so that none stays for ever.
+    pub fn reclaim(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot> {
+        while let Some(slot) = frames.back(UNREAD) {
+            let over = self.len(frames) > self.ceiling.blocks();
+            match self.marks.judge(frames.frame(slot).index(), now) {
+                Fate::Abandoned => {
+                    self.leave(frames, slot);
+                    return Some(slot);
+                }
+                Fate::PassedOver if over => {
+                    self.leave(frames, slot);
+                    return Some(slot);
+                }
+                Fate::SecondChance if over => {
+                    self.leave(frames, slot);
+                    frames.move_to_front(slot, UNREAD);
+                }
+                Fate::PassedOver | Fate::SecondChance => return None,
+            }
+        }
+        None
+    }
+
+    /// The bytes of bookkeeping.
+    pub fn footprint(&self) -> usize {
+        self.marks.footprint()
+    }
+}
