@@ -41,8 +41,8 @@ struct Follower {
     head: Option<u64>,
     places: BTreeMap<FileId, u64>,
     under_way: BTreeMap<IoId, Extent>,
-    /// The last piece of each file, pages.
-    pieces: BTreeMap<FileId, u32>,
+    /// The last fetch of each file that was read once from its beginning; nothing of others, of which some may be cached.
+    last: BTreeMap<FileId, Option<Extent>>,
     /// Pages of each file.
     ends: BTreeMap<FileId, u32>,
     full: Vec<Fetch>,
@@ -58,7 +58,7 @@ impl Follower {
             head: None,
             places: BTreeMap::new(),
             under_way: BTreeMap::new(),
-            pieces: BTreeMap::new(),
+            last: BTreeMap::new(),
             ends: BTreeMap::new(),
             full: Vec::new(),
             distances: Vec::new(),
@@ -81,10 +81,11 @@ impl Follower {
 
     /// A fetch is of the full depth if it is less than twice the one before it in its file, and the file does not end with it.
     fn fetched(&mut self, extent: Extent) {
-        let before = self.pieces.insert(extent.file, extent.len);
+        let last = self.last.entry(extent.file).or_insert(Some(Extent { len: 0, start: 0, ..extent }));
+        let goes_on = last.filter(|last| last.end() == extent.start);
+        *last = goes_on.map(|_| extent);
         let whole = self.ends.get(&extent.file).is_some_and(|&end| extent.end() < end);
-        // A file that is read again begins anew.
-        if extent.start > 0 && whole && before.is_some_and(|before| extent.len < 2 * before) {
+        if goes_on.is_some_and(|before| whole && extent.start > 0 && extent.len < 2 * before.len) {
             let place = self.place(extent);
             let formula = self.cost.competitive_depth(self.distance as u64, place) / self.page * self.page;
             self.full.push(Fetch { place, bytes: u64::from(extent.len) * self.page, formula });
@@ -226,7 +227,8 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
         ours: curve.join(", "),
         verdict: Some(experiment.rule("step")?.judge(steps.fold(0.0, f64::max))),
     });
-    if let Some(&(handlers, run)) = of.last() {
+    // With one handler D_seek has nothing to do with places; with more the elevator's return makes it long at the rim.
+    if let Some(&(handlers, run)) = of.first() {
         let (depths, rates) = (run.outer_over_inner(), run.rates());
         measures.push(Measure {
             what: format!("{name}: the depth at the rim over that at the hub, {handlers} handlers"),

@@ -68,6 +68,9 @@ impl Default for Server {
     }
 }
 
+/// Streams that are known for each handler: as many files as a task of any benchmark has open, and some more.
+const STREAMS: u32 = 8;
+
 /// Tasks by which it is found out how long a workload's tasks are.
 const SAMPLE: u64 = 500;
 
@@ -191,6 +194,7 @@ impl Server {
         Ok(Setup {
             block_bytes: self.page_bytes,
             unit_bytes: Some(self.page_bytes),
+            streams: Some(handlers.saturating_mul(STREAMS)),
             call_off: false,
             devices: vec![drive],
             placement: Placement { spread: Spread::Even, ..Placement::default() },
