@@ -260,3 +260,41 @@ fn over_places(points: &[(&str, u32)], runs: &[Follower]) -> Chart {
         series: points.iter().zip(runs).map(line).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_core::{Cause, DeviceId, Instant};
+
+    /// CP §2's means: 540 KB at the mean distance; a seek of nothing leaves half a revolution, and one in eight steps counts.
+    #[test]
+    fn the_follower_goes_by_the_formula() {
+        let cost = DeviceCost {
+            seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 22_590_000)],
+            half_revolution: 3_000_000,
+            zones: vec![(0, 51_300_000)],
+            capacity: 36_000_000_000,
+            channels: 1,
+        };
+        let mut follower = Follower::new(cost, 4096);
+        let mut at = |kind, actions: &[Action]| follower.record(0, Event { at: Instant(0), kind }, actions);
+        let extent = |file, start, len| Extent { file: FileId(file), start, len };
+        let fetch = |io, extent| {
+            let demand = Extent { len: 0, ..extent };
+            Action::Fetch { io: IoId(io), extent, cause: Cause::Prefetch, demand, device: DeviceId(0) }
+        };
+        at(EventKind::Placed { extent: extent(0, 0, 1000), at_byte: 0 }, &[]);
+        at(EventKind::Placed { extent: extent(1, 0, 1000), at_byte: 24_000_000_000 }, &[fetch(0, extent(0, 0, 100))]);
+        // The head comes to the end of the first fetch, and goes far away.
+        at(EventKind::Arrived { io: IoId(0) }, &[fetch(1, extent(1, 0, 50))]);
+        at(EventKind::Arrived { io: IoId(1) }, &[fetch(2, extent(0, 100, 131)), fetch(3, extent(1, 50, 100))]);
+        let far = 24_000_000_000.0 - 409_600.0;
+        assert!((follower.distance - (12e9 + (far - 12e9) / 8.0)).abs() < 1.0);
+        // The last one is twice the one before: slow start, not the depth.
+        let seen: Vec<_> = follower.full.iter().map(|fetch| (fetch.place, fetch.bytes)).collect();
+        assert_eq!(seen, [(100 * 4096, 131 * 4096)]);
+        let millis = 7.53 * follower.distance / 12e9 + 3.0;
+        assert_eq!(follower.full[0].formula, (millis * 51_300.0) as u64 / 4096 * 4096);
+        assert_eq!((follower.wrong(), follower.depth()), (1.0, 131.0 * 4096.0));
+    }
+}
