@@ -24,9 +24,11 @@ use crate::{processors, sweep};
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Server {
-    /// The drive that the data set is on, in files that lie each in one piece, evenly over the whole drive: what the papers
-    /// compare with is the mean rate of all places, and the mean switch between two of them (CP §3.2).
+    /// The drive that the data set is on, in files that lie each in one piece, one after the other from its beginning, as a file
+    /// system lays out what is written once: assumed.
     pub(super) drive: String,
+    /// Whether there are gaps between them, equal ones, so that they reach over the whole drive.
+    pub(super) even: bool,
     /// Before it. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
     pub(super) scheduler: SchedulerKind,
     /// Memory, MiB.
@@ -54,6 +56,7 @@ impl Default for Server {
     fn default() -> Server {
         Server {
             drive: "ibm-10k".to_owned(),
+            even: false,
             scheduler: SchedulerKind::Elevator,
             memory_mib: 2048,
             kernel_mib: 64,
@@ -190,6 +193,7 @@ impl Server {
     pub(super) fn setup(&self, policy: Policy, handlers: u32, length: Length, seed: u64) -> Result<Setup, Error> {
         let description: Description = device(&self.drive)?;
         let drive = DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description.clone()) };
+        let spread = if self.even { Spread::Even } else { Spread::Packed };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
         Ok(Setup {
             block_bytes: self.page_bytes,
@@ -197,7 +201,7 @@ impl Server {
             streams: Some(handlers.saturating_mul(STREAMS)),
             call_off: false,
             devices: vec![drive],
-            placement: Placement { spread: Spread::Even, ..Placement::default() },
+            placement: Placement { spread, ..Placement::default() },
             load: Load::Closed {
                 handlers,
                 think_ns: None,
