@@ -67,7 +67,7 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 13] = [
+const BENCHES: [(&str, Bench); 14] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
