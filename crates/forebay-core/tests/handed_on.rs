@@ -46,7 +46,7 @@ impl Driver {
         self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
         // It walks over all frames: not every time where there are many.
         self.told += 1;
-        if self.told % 50 == 0 {
+        if self.told.is_multiple_of(50) {
             self.core.check();
         }
         let (all, free) = self.core.frames();
