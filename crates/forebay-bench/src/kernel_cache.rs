@@ -266,7 +266,7 @@ pub(crate) fn serve(args: &[String]) -> anyhow::Result<()> {
 fn read_elsewhere(reader: Reader, path: &Path, count: u64) -> anyhow::Result<f64> {
     let name = reader.to_possible_value().context("a name")?;
     let mut command = Command::new(std::env::current_exe()?);
-    let output = command.args(["--read", name.get_name(), &count.to_string()]).arg(path).output()?;
+    let output = command.args(["--visit", name.get_name(), &count.to_string()]).arg(path).output()?;
     if !output.status.success() {
         bail!("{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
     }

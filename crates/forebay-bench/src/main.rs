@@ -7,11 +7,14 @@ mod bridge;
 mod curve;
 mod handlers;
 mod hit;
+mod kernel;
 mod kernel_cache;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod prefetch_cache;
+mod programs;
 mod replay;
 mod report;
 mod timed;
@@ -39,7 +42,13 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
+    /// Of `kernel`, measure only points whose name begins so; may be given several times
+    #[arg(long)]
+    only: Vec<String>,
+    /// A workload, as JSON, whose memory is bounded from outside
+    #[arg(long, hide = true)]
+    read: Option<String>,
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, or a loop of `prefetch-cache` and a policy
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -52,23 +61,27 @@ struct Options {
     #[arg(long, hide = true, num_args = 4)]
     serve: Vec<String>,
     #[arg(long, hide = true, num_args = 3)]
-    read: Vec<String>,
+    visit: Vec<String>,
 }
 
+/// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 11] = [
+const BENCHES: [(&str, Bench); 14] = [
     ("hit", hit::run),
+    ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
+    ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),
+    ("kernel", |smoke| kernel::run(smoke, &Options::parse().only)),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -79,11 +92,14 @@ fn main() -> anyhow::Result<()> {
     if let Some(what) = &options.weigh {
         return replay::weigh(what, options.smoke);
     }
+    if let Some(job) = &options.read {
+        return kernel::read(job);
+    }
     if !options.serve.is_empty() {
         return kernel_cache::serve(&options.serve);
     }
-    if !options.read.is_empty() {
-        return kernel_cache::read(&options.read);
+    if !options.visit.is_empty() {
+        return kernel_cache::read(&options.visit);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

@@ -3,10 +3,13 @@
 pub mod activity;
 pub mod arena;
 pub mod budget;
+pub mod disk;
 pub mod engine;
 pub mod flight;
 pub mod handlers;
 pub mod io;
+pub mod pacer;
+pub mod play;
 pub mod profiler;
 mod retry;
 pub mod source;

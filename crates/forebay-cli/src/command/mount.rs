@@ -55,13 +55,13 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
 }
 
 /// A mount that is being served.
-struct Served {
+pub(super) struct Served {
     /// What it shows.
-    what: String,
+    pub(super) what: String,
     /// Takes it off; called from another thread than `wait`.
-    unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
+    pub(super) unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
     /// Returns when it is off, by us or by somebody else, and readers under way have been served.
-    wait: Box<dyn FnOnce() -> Result<(), Failure>>,
+    pub(super) wait: Box<dyn FnOnce() -> Result<(), Failure>>,
 }
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
@@ -159,7 +159,7 @@ fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
 }
 
 /// Serves until a signal comes or somebody unmounts it.
-fn serve(served: Served, mut signals: Signals) -> Result<(), Failure> {
+pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure> {
     let unmount = served.unmount;
     let handle = signals.handle();
     let thread = std::thread::Builder::new().name("forebay-signals".into()).spawn(move || {

@@ -96,6 +96,18 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) stripe: Option<Size>,
 
+    /// Let the cache be asked for so much of a request at a time, as a kernel copies a read page by page: 4KiB
+    #[arg(long, value_name = "SIZE", requires = "device")]
+    pub(crate) unit_bytes: Option<Size>,
+
+    /// How many streams each cache remembers; as many as a mount would unless said
+    #[arg(long, value_name = "COUNT", requires = "device", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) streams: Option<u32>,
+
+    /// Let devices serve what no reader needs any more all the same, as a kernel does; else it is called off
+    #[arg(long, requires = "device")]
+    pub(crate) no_call_off: bool,
+
     /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
     #[arg(long, value_name = "NAME", requires = "device")]
     pub(crate) scheduler: Vec<SchedulerKind>,
@@ -105,7 +117,8 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
     pub(crate) slowdown: Vec<Slow>,
 
-    /// Where files lie: packed, one after the other by their numbers; the same in order of first access; or scattered over
+    /// Where files lie: packed, one after the other by their numbers; even, the same with equal gaps, over the whole device; first-access, in that
+    /// order; or scattered over
     /// their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
@@ -123,9 +136,17 @@ pub(crate) struct Time {
     #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
     pub(crate) cpu: Option<Period>,
 
+    /// The same for each MiB of the answer
+    #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
+    pub(crate) cpu_per_mib: Option<Period>,
+
     /// How many processors there are to compute on; 1 unless said
-    #[arg(long, value_name = "COUNT", requires = "cpu", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "COUNT", conflicts_with = "open", value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
+
+    /// Let a handler go on with the next task under its own name, as a process of a pool does
+    #[arg(long, requires = "device", conflicts_with = "open")]
+    pub(crate) pool: bool,
 
     /// Memory that each handler takes from the cache
     #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "open")]
@@ -166,6 +187,8 @@ pub(crate) struct Time {
 pub(crate) enum Spread {
     /// One after the other, by the trace's numbers of files.
     Packed,
+    /// Over the whole device, by the trace's numbers of files.
+    Even,
     /// One after the other, in order of first access.
     FirstAccess,
     /// Anywhere.
@@ -204,8 +227,18 @@ pub(crate) struct Slow {
 pub(crate) enum Span {
     /// So many requests.
     Requests(u64),
-    /// So much virtual time.
+    /// So much time.
     Time(Period),
+}
+
+impl Span {
+    /// The same for the library.
+    pub(crate) fn of_run(self) -> forebay_trace::Span {
+        match self {
+            Span::Requests(requests) => forebay_trace::Span::Requests(requests),
+            Span::Time(period) => forebay_trace::Span::Seconds(period.duration().as_secs_f64()),
+        }
+    }
 }
 
 /// What is no part of a run.

@@ -201,7 +201,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Some(StreamCount::Active) | None => self.streams.active(),
         };
         if let Some(cache) = self.prefetch_cache.as_ref().filter(|_| !self.hands_on()) {
-            let longest_piece = cache.longest_piece(streams);
+            let longest_piece = (cache.ceiling.blocks() / streams.max(1)).max(1);
             return (longest_piece, longest_piece);
         }
         let share = (self.setup.referenced.room(self.setup.frames) / streams.max(1)).max(1);

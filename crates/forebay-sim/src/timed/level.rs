@@ -1,9 +1,11 @@
 //! A cache: a core, what is being read from it, what it fetches.
 
+use std::collections::BTreeMap;
+
 use forebay_core::index::Hashed;
 use forebay_core::{
-    Action, Actions, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
-    IoId, Policy, ReadId,
+    Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
+    Instant, IoId, Policy, ReadId,
 };
 use forebay_device::Network;
 use forebay_device::attached::COMMAND;
@@ -39,6 +41,8 @@ pub(super) struct Level {
     urgent: bool,
     batch: Vec<Event>,
     actions: Actions,
+    /// From which action on who asked for them; nobody if they don't follow from a read.
+    askers: Vec<(usize, Option<(HandlerId, ContextId)>)>,
     /// What is being read, by number.
     wants: Vec<Want>,
     free: Vec<ReadId>,
@@ -46,6 +50,12 @@ pub(super) struct Level {
     fetches: Vec<Want>,
     /// Bytes of the longest read.
     longest: u64,
+    /// Whether who reads waits for what is under way before he reads it (see [`Setup::unit_bytes`]).
+    by_unit: bool,
+    /// What is under way, if that is so: by file and first block, the block after the last, and the fetch.
+    under_way: BTreeMap<(FileId, u32), (u32, IoId)>,
+    /// Who waits for a fetch before he reads.
+    sleeping: BTreeMap<IoId, Vec<ReadId>>,
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
@@ -53,18 +63,26 @@ pub(super) struct Level {
 
 impl Level {
     /// An empty cache of `frames` blocks.
-    pub(super) fn new(policy: Policy, frames: u32, block_bytes: u32, devices: Vec<DeviceCost>) -> Level {
+    pub(super) fn new(
+        policy: Policy,
+        frames: u32,
+        block_bytes: u32,
+        unit_bytes: Option<u32>,
+        streams: Option<u32>,
+        devices: Vec<DeviceCost>,
+    ) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
             // As the live engine does.
-            streams: (frames / 4).clamp(256, 16_384),
+            streams: streams.unwrap_or((frames / 4).clamp(256, 16_384)),
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
+        let longest = u64::from(core.max_read()) * u64::from(block_bytes);
         Level {
             policy,
             frames,
@@ -72,10 +90,14 @@ impl Level {
             urgent: false,
             batch: Vec::new(),
             actions: Actions::new(),
+            askers: Vec::new(),
             wants: Vec::new(),
             free: Vec::new(),
             fetches: Vec::new(),
-            longest: u64::from(core.max_read()) * u64::from(block_bytes),
+            longest: unit_bytes.map_or(longest, |unit| longest.min(unit.into())),
+            by_unit: unit_bytes.is_some(),
+            under_way: BTreeMap::new(),
+            sleeping: BTreeMap::new(),
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
             core,
@@ -105,8 +127,41 @@ impl Level {
 
     fn go_on(&mut self, at: Instant, read: ReadId) {
         let Want { handler, context, file, offset, end, .. } = self.wants[read.index()];
+        if let Some(io) = self.by_unit.then(|| self.filling(file, (offset >> self.block_shift) as u32)).flatten() {
+            return self.sleeping.entry(io).or_default().push(read);
+        }
         let len = self.part(offset, end) as u32;
         self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
+    }
+
+    /// The fetch that brings a block.
+    fn filling(&self, file: FileId, block: u32) -> Option<IoId> {
+        let (_, &(end, io)) = self.under_way.range((file, 0)..=(file, block)).next_back()?;
+        (block < end).then_some(io)
+    }
+
+    /// A fetch is over, of which the core has been told: whoever waited for it reads.
+    fn wake(&mut self, at: Instant, io: IoId) {
+        if !self.by_unit {
+            return;
+        }
+        let Want { file, offset, .. } = self.fetches[io.index()];
+        self.under_way.remove(&(file, (offset >> self.block_shift) as u32));
+        for read in self.sleeping.remove(&io).unwrap_or_default() {
+            self.go_on(at, read);
+        }
+    }
+
+    /// A fetch brought everything.
+    pub(super) fn arrived(&mut self, at: Instant, io: IoId) {
+        self.tell_now(at, EventKind::Arrived { io });
+        self.wake(at, io);
+    }
+
+    /// A fetch was taken back.
+    pub(super) fn called_off(&mut self, at: Instant, io: IoId) {
+        self.tell_now(at, EventKind::Failed { io, valid: 0, error: CALLED_OFF });
+        self.wake(at, io);
     }
 
     /// How much of `offset..end` is read at a time.
@@ -141,6 +196,10 @@ impl Level {
             self.fetches.resize(io.index() + 1, want);
         }
         self.fetches[io.index()] = want;
+        if self.by_unit {
+            let block = |byte: u64| (byte >> self.block_shift) as u32;
+            self.under_way.insert((want.file, block(want.offset)), (block(want.end - 1) + 1, io));
+        }
     }
 
     /// A fetch that is under way.
@@ -164,18 +223,29 @@ impl Level {
         self.urgent = false;
         let mut actions = std::mem::take(&mut self.actions);
         std::mem::swap(&mut self.events, &mut self.batch);
-        match record {
-            None => self.core.handle(&self.batch, &mut actions),
-            Some(record) => {
-                for &event in &self.batch {
-                    let from = actions.len();
-                    self.core.handle(&[event], &mut actions);
-                    record.record(number, event, &actions[from..]);
-                }
+        self.askers.clear();
+        for &event in &self.batch {
+            let from = actions.len();
+            self.core.handle(&[event], &mut actions);
+            if actions.len() > from {
+                let asker = match event.kind {
+                    EventKind::Read { handler, context, .. } => Some((handler, context)),
+                    _ => None,
+                };
+                self.askers.push((from, asker));
+            }
+            if let Some(record) = record {
+                record.record(number, event, &actions[from..]);
             }
         }
         self.batch.clear();
         actions
+    }
+
+    /// Who asked for an action of the last [`handle`](Self::handle), by its number; nobody if no read did.
+    pub(super) fn asker(&self, action: usize) -> Option<(HandlerId, ContextId)> {
+        let after = self.askers.partition_point(|&(from, _)| from <= action);
+        self.askers.get(after.checked_sub(1)?)?.1
     }
 
     /// Takes the buffer of [`handle`](Self::handle) back.
@@ -211,7 +281,9 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
             }
             links.push(link);
         }
-        levels.push(Level::new(level.policy, setup.frames(number)?, setup.block_bytes, costs.clone()));
+        let unit_bytes = setup.unit_bytes.filter(|_| number == 0);
+        let frames = setup.frames(number)?;
+        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, setup.streams, costs.clone()));
     }
     levels.reverse();
     links.reverse();

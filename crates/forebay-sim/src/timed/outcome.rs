@@ -1,9 +1,10 @@
 //! What a run gave.
 
 use forebay_core::Counters;
+use forebay_trace::Times;
 use serde::Serialize;
 
-use super::histogram::{Sizes, Times};
+use super::histogram::Sizes;
 
 /// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the fields that are not
 /// serialised.
@@ -69,6 +70,9 @@ pub struct Outcome {
     /// All response times.
     #[serde(skip)]
     pub responses: Times,
+    /// How long tasks took that ended, from their first request to the end of what followed the last one's answer.
+    #[serde(skip)]
+    pub tasks: Times,
     /// Level by level.
     #[serde(skip)]
     pub levels: Vec<LevelFigures>,

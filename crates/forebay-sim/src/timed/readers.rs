@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use forebay_core::Instant;
+use forebay_trace::Workload;
 
 use super::setup::Load;
-use super::workload::Workload;
 
 /// A handler, or the reader of one request of an open loop.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub(super) struct Reader {
     pub(super) task: u32,
     next: u32,
     end: u32,
+    /// When the task began; `None` before its first request.
+    pub(super) task_begun: Option<Instant>,
     /// The files that the task has open.
     pub(super) files: Vec<u32>,
 }
@@ -147,7 +149,7 @@ impl Readers {
         }
         let places = workload.task(self.next_task);
         let state = &mut self.all[reader as usize];
-        state.task = self.next_task;
+        (state.task, state.task_begun) = (self.next_task, None);
         state.entry = workload.in_task(places.start);
         (state.next, state.end) = (places.start + 1, places.end);
         self.next_task += 1;
@@ -157,19 +159,25 @@ impl Readers {
 
 /// Processors: first come, first served.
 pub(super) struct Processors {
-    /// Nanoseconds of computation after every answer.
-    pub(super) time: u64,
+    /// Nanoseconds of computation after every answer, and for each KiB of it.
+    time: u64,
+    per_kib: u64,
     free: u32,
     line: VecDeque<u32>,
 }
 
 impl Processors {
     pub(super) fn new(load: &Load) -> Processors {
-        let (time, free) = match *load {
-            Load::Closed { cpu_ns, processors, .. } => (cpu_ns, processors),
-            Load::Open { .. } => (0, 0),
+        let (time, per_kib, free) = match *load {
+            Load::Closed { cpu_ns, cpu_ns_per_kib, processors, .. } => (cpu_ns, cpu_ns_per_kib, processors),
+            Load::Open { .. } => (0, 0, 0),
         };
-        Processors { time, free, line: VecDeque::new() }
+        Processors { time, per_kib, free, line: VecDeque::new() }
+    }
+
+    /// For how long an answer of `bytes` is computed with, nanoseconds.
+    pub(super) fn time(&self, bytes: u32) -> u64 {
+        self.time.saturating_add(self.per_kib.saturating_mul(bytes.into()) / 1024)
     }
 
     /// A reader wants one. `false`: it waits in line.

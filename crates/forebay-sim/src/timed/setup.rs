@@ -4,6 +4,7 @@ use forebay_core::Policy;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::slowdown::Slowdown;
 use forebay_device::{Description, network};
+use forebay_trace::Span;
 
 use super::error::Error;
 use super::placement::Placement;
@@ -15,6 +16,17 @@ pub struct Setup {
     pub levels: Vec<Level>,
     /// Bytes in a block, a power of two, the same at all levels.
     pub block_bytes: u32,
+    /// The most that level 0 is asked for at a time, in bytes, whole blocks; `None`: as much as its core takes.
+    ///
+    /// A kernel copies a read page by page, and sleeps on a page that is under way before it goes on. So a page that was given
+    /// up meanwhile is noticed, and read, alone ("a single page read is initiated on that page and the request handler
+    /// blocks", CPEM §2.3), and what lies behind is prefetched only once what lies before is there.
+    pub unit_bytes: Option<u32>,
+    /// How many streams each level remembers; `None`: as many as the live engine would. A kernel knows a stream for as long as a
+    /// file is open, and no longer: who opens it again begins anew, wherever he reads.
+    pub streams: Option<u32>,
+    /// Whether devices take back what no reader needs any more and they have not begun with. The kernels of the papers don't.
+    pub call_off: bool,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
     /// Bytes of a stripe: all devices are one array (RAID-0), each behind its own scheduler, and level 0 sees one device.
@@ -41,6 +53,9 @@ impl Setup {
         Setup {
             levels: vec![Level::new(policy, memory_bytes)],
             block_bytes: 4096,
+            unit_bytes: None,
+            streams: None,
+            call_off: true,
             devices: vec![DeviceSetup::new(device)],
             stripe: None,
             placement: Placement::default(),
@@ -63,12 +78,17 @@ impl Setup {
         if !self.block_bytes.is_power_of_two() || !(512..=1 << 20).contains(&self.block_bytes) {
             return wrong("the size of a block must be a power of two, 512 bytes to 1 MiB");
         }
+        if self.unit_bytes.is_some_and(|unit| unit == 0 || unit % self.block_bytes != 0) {
+            return wrong("what is read at a time must be whole blocks");
+        }
         if self.devices.is_empty() || self.devices.len() > 65_535 {
             return wrong("a simulation has 1 to 65,535 devices");
         }
         match self.load {
             Load::Closed { handlers: 0, .. } => return wrong("a closed loop needs at least one handler"),
-            Load::Closed { processors: 0, cpu_ns: 1.., .. } => return wrong("to compute takes at least one processor"),
+            Load::Closed { processors: 0, cpu_ns, cpu_ns_per_kib, .. } if cpu_ns | cpu_ns_per_kib > 0 => {
+                return wrong("to compute takes at least one processor");
+            }
             Load::Open { speed } if !(speed.is_finite() && speed > 0.0) => {
                 return wrong("the speed of an open loop must be positive");
             }
@@ -173,8 +193,13 @@ pub enum Load {
         think_ns: Option<u64>,
         /// Nanoseconds on a processor after every answer, before thinking.
         cpu_ns: u64,
+        /// The same for each KiB of the answer: it is copied, and looked at.
+        cpu_ns_per_kib: u64,
         /// How many processors there are; who finds none free waits in line.
         processors: u32,
+        /// Whether a handler goes on with the next task under its own name, as a process of a pool does; else each task is
+        /// done by a handler of its own, which is gone after it.
+        pool: bool,
         /// Memory that each handler takes from level 0 (CP §3.1: 1 MB).
         private_bytes: u64,
     },
@@ -188,7 +213,15 @@ pub enum Load {
 impl Load {
     /// A closed loop of `handlers`; they think as in the trace, compute nothing and take no memory.
     pub fn closed(handlers: u32) -> Load {
-        Load::Closed { handlers, think_ns: None, cpu_ns: 0, processors: 1, private_bytes: 0 }
+        Load::Closed {
+            handlers,
+            think_ns: None,
+            cpu_ns: 0,
+            cpu_ns_per_kib: 0,
+            processors: 1,
+            pool: false,
+            private_bytes: 0,
+        }
     }
 
     /// How many handlers; zero in an open loop.
@@ -208,13 +241,4 @@ pub enum Writes {
     Skip,
     /// They go straight to their device, and whoever wrote waits until they are there. Cached blocks stay.
     Device,
-}
-
-/// A part of a run.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Span {
-    /// Until so many requests are answered.
-    Requests(u64),
-    /// So many seconds of virtual time.
-    Seconds(f64),
 }

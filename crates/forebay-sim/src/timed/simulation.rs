@@ -1,10 +1,9 @@
 //! The run itself: what is due is done, until nobody asks any more.
 
-use forebay_core::{
-    Action, CALLED_OFF, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId,
-};
+use forebay_core::{Action, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
 use forebay_device::attached::COMMAND;
 use forebay_device::{Network, Request};
+use forebay_trace::{Span, Workload};
 
 use super::agenda::{Agenda, What};
 use super::error::Error;
@@ -13,10 +12,9 @@ use super::level::{Level, Want, levels};
 use super::outcome::Outcome;
 use super::placement::Place;
 use super::readers::{Next, Processors, Readers};
-use super::setup::{Load, Setup, Span, Writes};
+use super::setup::{Load, Setup, Writes};
 use super::storage::Storage;
 use super::tally::Tally;
-use super::workload::Workload;
 use crate::Watch;
 
 /// Whoever wants to know all that a core is told and answers.
@@ -59,6 +57,8 @@ struct Simulation<'a> {
     readers: Readers,
     processors: Processors,
     tally: Tally,
+    /// Whether readers keep their names.
+    pool: bool,
     over: bool,
 }
 
@@ -93,6 +93,7 @@ impl<'a> Simulation<'a> {
             readers,
             processors,
             tally,
+            pool: matches!(setup.load, Load::Closed { pool: true, .. }),
             over: false,
         })
     }
@@ -177,7 +178,10 @@ impl<'a> Simulation<'a> {
             }
             What::Device(device) => self.look_at(device),
             What::Below(level, io) => self.below(usize::from(level), IoId(io)),
-            What::Arrived(level, io) => self.tell_now(usize::from(level), EventKind::Arrived { io: IoId(io) }),
+            What::Arrived(level, io) => {
+                let now = self.agenda.now();
+                self.levels[usize::from(level)].arrived(now, IoId(io));
+            }
             What::Tick(level) => self.tell_now(usize::from(level), EventKind::Tick),
             What::WarmedUp => self.tally.warmed_up(self.agenda.now(), &self.levels, &mut self.storage),
             What::End => self.over = true,
@@ -189,18 +193,29 @@ impl<'a> Simulation<'a> {
         self.levels[level].tell_now(now, kind);
     }
 
+    /// Under which name a reader reads: its own, or that of its task.
+    fn name(&self, reader: u32) -> HandlerId {
+        if self.pool {
+            HandlerId(reader + 1)
+        } else {
+            HandlerId(self.workload.entry(self.readers.get(reader).entry).handler)
+        }
+    }
+
     /// A reader asks for its next request.
     fn ask(&mut self, reader: u32) {
         let now = self.agenda.now();
         let state = self.readers.get_mut(reader);
         state.begun = now;
+        state.task_begun.get_or_insert(now);
         let entry = *self.workload.entry(state.entry);
         if entry.writes() {
             return self.write(reader);
         }
+        let handler = self.name(reader);
         self.open(reader, entry.file());
         let file = &mut self.files[entry.file() as usize];
-        (file.handler, file.context) = (HandlerId(entry.handler), ContextId(entry.context));
+        (file.handler, file.context) = (handler, ContextId(entry.context));
         let want = Want {
             asker: reader,
             handler: file.handler,
@@ -220,7 +235,7 @@ impl<'a> Simulation<'a> {
         }
         let entry = self.workload.entry(self.readers.get(reader).entry);
         let Place { device, at_byte } = self.files[entry.file() as usize].place;
-        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(entry.handler);
+        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(self.name(reader).0);
         self.submit(device, WRITE | u64::from(reader), request);
     }
 
@@ -281,28 +296,36 @@ impl<'a> Simulation<'a> {
             self.tally.warmed_up(now, &self.levels, &mut self.storage);
         }
         self.over |= self.setup.limit == answered;
-        if self.processors.time == 0 {
+        if self.computation(reader) == 0 {
             self.go_on(reader);
         } else if self.processors.take(reader) {
             self.compute(reader);
         }
     }
 
+    /// For how long a reader computes with what it got, nanoseconds.
+    fn computation(&self, reader: u32) -> u64 {
+        self.processors.time(self.workload.entry(self.readers.get(reader).entry).len)
+    }
+
     /// A reader has a processor.
     fn compute(&mut self, reader: u32) {
         let now = self.agenda.now();
-        let handler = HandlerId(self.workload.entry(self.readers.get(reader).entry).handler);
+        let handler = self.name(reader);
         self.levels[0].tell(now, EventKind::Ran { handler });
-        self.agenda.put(now.plus(self.processors.time), What::Computed(reader));
+        self.agenda.put(now.plus(self.computation(reader)), What::Computed(reader));
     }
 
     /// A reader has computed: it thinks, and asks again.
     fn go_on(&mut self, reader: u32) {
         let now = self.agenda.now();
-        let handler = HandlerId(self.workload.entry(self.readers.get(reader).entry).handler);
+        let (begun, handler) = (self.readers.get(reader).task_begun, self.name(reader));
         let next = self.readers.go_on(reader, self.workload);
-        if !matches!(next, Next::Ask(_)) && self.workload.names_handlers() {
-            self.end_task(reader, handler);
+        if !matches!(next, Next::Ask(_)) {
+            self.tally.end_task(now.since(begun.unwrap_or(now)));
+            if self.workload.names_handlers() {
+                self.end_task(reader, handler);
+            }
         }
         if let Next::Ask(think) | Next::Task(think) = next {
             self.agenda.put(now.plus(think), What::Ask(reader));
@@ -325,7 +348,9 @@ impl<'a> Simulation<'a> {
             }
         }
         self.readers.get_mut(reader).files = open;
-        self.levels[0].tell(now, EventKind::Exited { handler });
+        if !self.pool {
+            self.levels[0].tell(now, EventKind::Exited { handler });
+        }
     }
 
     fn settle_all(&mut self) {
@@ -338,17 +363,20 @@ impl<'a> Simulation<'a> {
     fn settle(&mut self, level: usize) {
         while self.levels[level].is_urgent() {
             let actions = self.levels[level].handle(level, &mut self.record);
-            for &action in &actions {
-                self.carry_out(level, action);
+            for (number, &action) in actions.iter().enumerate() {
+                self.carry_out(level, number, action);
             }
             self.levels[level].recycle(actions);
         }
     }
 
-    fn carry_out(&mut self, level: usize, action: Action) {
+    fn carry_out(&mut self, level: usize, number: usize, action: Action) {
         let now = self.agenda.now();
         match action {
-            Action::Fetch { io, extent, device, .. } => self.fetch(level, io, extent, device),
+            Action::Fetch { io, extent, device, .. } => {
+                let asker = self.levels[level].asker(number);
+                self.fetch(level, io, extent, device, asker);
+            }
             Action::CallOff { io } => self.call_off(level, io),
             Action::Ready { read } => {
                 if let Some(want) = self.levels[level].ready(now, read) {
@@ -365,9 +393,17 @@ impl<'a> Simulation<'a> {
     }
 
     /// A level fetches.
-    fn fetch(&mut self, level: usize, io: IoId, extent: Extent, device: DeviceId) {
+    fn fetch(
+        &mut self,
+        level: usize,
+        io: IoId,
+        extent: Extent,
+        device: DeviceId,
+        asker: Option<(HandlerId, ContextId)>,
+    ) {
         let block = u64::from(self.setup.block_bytes);
         let File { handler, context, bytes, .. } = self.files[extent.file.index()];
+        let (handler, context) = asker.unwrap_or((handler, context));
         let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
         let want = Want { asker: io.0, handler, context, file: extent.file, device, offset, end };
         self.levels[level].begin_fetch(io, want);
@@ -397,11 +433,12 @@ impl<'a> Simulation<'a> {
 
     /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its own readers may want it.
     fn call_off(&mut self, level: usize, io: IoId) {
-        let device = self.levels[level].fetch(io).device.0;
-        if level + 1 < self.levels.len() || !self.storage.cancel(self.agenda.now(), device, u64::from(io.0)) {
+        let (now, device) = (self.agenda.now(), self.levels[level].fetch(io).device.0);
+        let taken = self.setup.call_off && level + 1 == self.levels.len();
+        if !taken || !self.storage.cancel(now, device, u64::from(io.0)) {
             return;
         }
-        self.tell_now(level, EventKind::Failed { io, valid: 0, error: CALLED_OFF });
+        self.levels[level].called_off(now, io);
         self.look_again(device);
     }
 
@@ -417,7 +454,7 @@ impl<'a> Simulation<'a> {
                 let io = IoId(id as u32);
                 let want = self.levels[last].fetch(io);
                 self.storage.count_read(device, want.end - want.offset);
-                self.tell_now(last, EventKind::Arrived { io });
+                self.levels[last].arrived(now, io);
             } else {
                 let reader = id as u32;
                 let len = self.workload.entry(self.readers.get(reader).entry).len;

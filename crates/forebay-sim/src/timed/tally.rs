@@ -1,8 +1,8 @@
 //! What is counted while a simulation runs, and what comes of it.
 
 use forebay_core::{Counters, Instant};
+use forebay_trace::Times;
 
-use super::histogram::Times;
 use super::level::Level;
 use super::outcome::{LevelFigures, Outcome};
 use super::setup::Setup;
@@ -15,6 +15,7 @@ pub(super) struct Tally {
     bytes: u64,
     pub(super) writes: u64,
     responses: Times,
+    tasks: Times,
     /// Answered before it counted.
     before: u64,
     from: Instant,
@@ -29,6 +30,11 @@ impl Tally {
         self.requests += 1;
         self.bytes += u64::from(bytes);
         self.responses.add(nanos);
+    }
+
+    /// A task is over.
+    pub(super) fn end_task(&mut self, nanos: u64) {
+        self.tasks.add(nanos);
     }
 
     /// How many requests were answered, warm-up included.
@@ -46,6 +52,7 @@ impl Tally {
         self.before += self.requests;
         (self.requests, self.bytes, self.writes) = (0, 0, 0);
         self.responses.clear();
+        self.tasks.clear();
         self.from = now;
         self.levels = levels.iter().map(Level::counters).collect();
         self.devices = levels[0].device_counters().collect();
@@ -100,6 +107,7 @@ impl Tally {
             seed: setup.seed,
             sizes: storage.sizes,
             responses: self.responses,
+            tasks: self.tasks,
             levels: levels_now,
             devices,
         }

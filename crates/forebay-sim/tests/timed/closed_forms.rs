@@ -12,7 +12,7 @@ use crate::load::{READ, flat, near, outcome, sequential, setup, workload};
 
 fn closed(handlers: u32, think_ms: u64, cpu_ms: u64, processors: u32) -> Load {
     let (think_ns, cpu_ns) = (Some(think_ms * 1_000_000), cpu_ms * 1_000_000);
-    Load::Closed { handlers, think_ns, cpu_ns, processors, private_bytes: 0 }
+    Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib: 0, processors, pool: false, private_bytes: 0 }
 }
 
 /// 16 reads of 2 + 1 ms each, then the same from memory: no time.
@@ -194,7 +194,15 @@ fn anticipation_knows_who_reads() {
         let mut setup = setup("none", forebay_device::device("ibm-10k").expect("it is shipped"), 2);
         setup.placement.spread = Spread::Known([(1, 0), (2, 20 << 30)].into());
         setup.devices[0].scheduler = scheduler.parse().expect("a scheduler");
-        setup.load = Load::Closed { handlers: 2, think_ns: Some(500_000), cpu_ns: 0, processors: 1, private_bytes: 0 };
+        setup.load = Load::Closed {
+            handlers: 2,
+            think_ns: Some(500_000),
+            cpu_ns: 0,
+            cpu_ns_per_kib: 0,
+            processors: 1,
+            pool: false,
+            private_bytes: 0,
+        };
         outcome(&setup, &reads).seconds
     };
     let (elevator, anticipatory) = (seconds("elevator"), seconds("anticipatory"));
@@ -242,7 +250,15 @@ fn warm_up_and_limit_cut_the_ends_off() {
 fn private_memory_shrinks_the_cache() {
     let reads = workload((0..8).flat_map(|handler| sequential(1, handler, 4, 0)).collect());
     let mut setup = setup("none", flat(2.0, 1), 8);
-    let private = |private_bytes| Load::Closed { handlers: 8, think_ns: None, cpu_ns: 0, processors: 1, private_bytes };
+    let private = |private_bytes| Load::Closed {
+        handlers: 8,
+        think_ns: None,
+        cpu_ns: 0,
+        cpu_ns_per_kib: 0,
+        processors: 1,
+        pool: false,
+        private_bytes,
+    };
     setup.load = private(1 << 20);
     assert_eq!(outcome(&setup, &reads).capacity_blocks, (64 - 8) * 256);
     setup.load = private(8 << 20);
@@ -262,6 +278,8 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     refused(&|s| s.levels.clear(), &reads);
     refused(&|s| s.devices.clear(), &reads);
     refused(&|s| s.block_bytes = 1000, &reads);
+    refused(&|s| s.unit_bytes = Some(0), &reads);
+    refused(&|s| s.unit_bytes = Some(5000), &reads);
     refused(&|s| s.load = Load::closed(0), &reads);
     refused(&|s| s.load = Load::Open { speed: f64::NAN }, &reads);
     refused(&|s| s.load = Load::Open { speed: 1.0 }, &reads);

@@ -41,10 +41,12 @@ fn setups() -> impl Strategy<Value = Setup> {
     ];
     let spread = prop_oneof![Just(Spread::Packed), Just(Spread::Scattered)];
     let sizes = (1u64..400, proptest::option::of(1u64..400), 0u32..5, 1usize..4);
-    (policy, loads, spread, sizes, 0u32..3).prop_map(|(policy, load, spread, sizes, channels)| {
+    let kernel = (proptest::option::of(1u32..4), any::<bool>());
+    (policy, loads, spread, sizes, 0u32..3, kernel).prop_map(|(policy, load, spread, sizes, channels, kernel)| {
         let (frames, below, shift, devices) = sizes;
         let mut setup = setup(policy, flat(2.0, channels + 1), 1);
         setup.block_bytes = 4096 << shift;
+        (setup.unit_bytes, setup.call_off) = (kernel.0.map(|blocks| blocks * setup.block_bytes), kernel.1);
         setup.levels[0].memory_bytes = frames * u64::from(setup.block_bytes);
         let level = |frames| Level { memory_bytes: frames * u64::from(setup.block_bytes), ..setup.levels[0].clone() };
         setup.levels.extend(below.map(level));

@@ -4,3 +4,4 @@ mod closed_forms;
 mod laws;
 mod load;
 mod papers;
+mod units;

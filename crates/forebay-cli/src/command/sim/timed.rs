@@ -80,6 +80,7 @@ fn devices(sim: &Sim) -> Result<Vec<DeviceSetup>, Failure> {
 fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec<Setup>, Failure> {
     let sizes = memory(sim);
     let block_bytes = sim.block_bytes.map(|size| super::block(size.bytes())).transpose()?.unwrap_or(BLOCK);
+    let unit_bytes = sim.time.unit_bytes.map(|size| super::block(size.bytes())).transpose()?;
     let all = sizes.iter().copied().chain(sim.time.level.iter().map(|level| level.memory));
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
@@ -99,13 +100,16 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                     setups.push(Setup {
                         levels: levels.collect(),
                         block_bytes,
+                        unit_bytes,
+                        streams: sim.time.streams,
+                        call_off: !sim.time.no_call_off,
                         devices: devices.iter().map(of).collect(),
                         stripe: sim.time.stripe.map(|size| size.bytes()),
                         placement: placement(sim),
                         load: load(sim, handlers),
                         writes: writes(sim),
-                        warm_up: sim.time.warm_up.map(span),
-                        limit: sim.time.limit.map(span),
+                        warm_up: sim.time.warm_up.map(Span::of_run),
+                        limit: sim.time.limit.map(Span::of_run),
                         seed: sim.seed,
                     });
                 }
@@ -171,7 +175,9 @@ fn load(sim: &Sim, handlers: u32) -> Load {
         handlers,
         think_ns: time.think.map(nanos),
         cpu_ns: time.cpu.map_or(0, nanos),
+        cpu_ns_per_kib: time.cpu_per_mib.map_or(0, nanos) / 1024,
         processors: time.processors.unwrap_or(1),
+        pool: time.pool,
         private_bytes: time.private_memory.map_or(0, |size| size.bytes()),
     }
 }
@@ -179,6 +185,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
 fn placement(sim: &Sim) -> Placement {
     let spread = match sim.time.placement {
         Spread::Packed => timed::Spread::Packed,
+        Spread::Even => timed::Spread::Even,
         Spread::FirstAccess => timed::Spread::FirstAccess,
         Spread::Scattered => timed::Spread::Scattered,
     };
@@ -189,12 +196,5 @@ fn writes(sim: &Sim) -> timed::Writes {
     match sim.time.writes {
         Writes::Device if !sim.reads_only => timed::Writes::Device,
         _ => timed::Writes::Skip,
-    }
-}
-
-fn span(span: Span) -> timed::Span {
-    match span {
-        Span::Requests(requests) => timed::Span::Requests(requests),
-        Span::Time(period) => timed::Span::Seconds(period.duration().as_secs_f64()),
     }
 }
