@@ -91,9 +91,37 @@ fn policies_are_listed_for_people_and_programs() {
         assert!(line.contains(&field("line")) && line.contains(&field("paper")), "{line}");
         assert!(!field("axis").is_empty());
     }
-    for name in ["none", "one-block", "fixed", "linux", "aggressive", "competitive", "lru"] {
+    for name in ["none", "one-block", "fixed", "linux", "aggressive", "competitive", "competitive-em", "lru"] {
         assert!(policies.iter().any(|policy| policy["name"] == name), "{name}");
     }
+}
+
+/// The options of presets, with their defaults, and written as the text says they are understood.
+#[test]
+fn options_of_presets_are_listed_for_people_and_programs() {
+    let table = stdout(&run(&["policies"]));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&run(&["policies", "--json"]))).expect("JSON");
+    let policies = json.as_array().expect("an array");
+    let options = |name: &str| {
+        let policy = policies.iter().find(|policy| policy["name"] == name).expect("a policy");
+        policy["options"].as_array().expect("options").clone()
+    };
+    assert!(options("linux").is_empty() && options("lru").is_empty());
+    assert_eq!(options("competitive").len(), 2);
+    let em = options("competitive-em");
+    assert!(em.iter().any(|option| option["name"] == "start" && option["default"] == "25"), "{em:?}");
+    for option in &em {
+        let field = |name: &str| option[name].as_str().unwrap_or_else(|| panic!("{option} has no {name}")).to_owned();
+        let line = table.lines().find(|line| line.starts_with(&format!("{} ", field("name"))));
+        let line = line.unwrap_or_else(|| panic!("{option} is not in\n{table}"));
+        for part in ["values", "default", "line"] {
+            assert!(line.contains(&field(part)), "{part} of {option} in {line}");
+        }
+        let _: forebay_core::Policy = format!("competitive-em:{}={}", field("name"), field("default")).parse().unwrap();
+    }
+    let example =
+        table.lines().last().and_then(|line| line.split(": ").nth(1)).expect("an example").trim_end_matches('.');
+    let _: forebay_core::Policy = example.parse().unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

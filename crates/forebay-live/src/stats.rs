@@ -32,6 +32,9 @@ pub struct Stats {
     pub counts: Counts,
     /// Streams read within the last seconds that have gone on at least once.
     pub active_streams: u64,
+    /// The prefetch cache, if the policy has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetch_cache: Option<PrefetchCacheStats>,
     /// The devices.
     pub devices: Vec<DeviceStats>,
     /// The streams, the most recently read first.
@@ -65,6 +68,21 @@ pub struct Counts {
     pub fetches: u64,
     /// Fetches that failed, and not because they were called off.
     pub errors: u64,
+}
+
+/// The prefetch cache (CPEM §4), in blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PrefetchCacheStats {
+    /// Prefetched blocks that nobody has read, those under way included.
+    pub unread: u64,
+    /// Of them under way.
+    pub under_way: u64,
+    /// How many there may be, the ceiling.
+    pub ceiling: u64,
+    /// By how much the ceiling moves, the adjustment unit.
+    pub unit: u64,
+    /// Blocks given up before they were read and then wanted after all.
+    pub thrashed: u64,
 }
 
 /// One device.
@@ -155,6 +173,13 @@ impl Engine {
                 frames_free: frames_free.into(),
                 counts: core.counters().into(),
                 active_streams: core.streams().active().into(),
+                prefetch_cache: core.prefetch_cache().map(|cache| PrefetchCacheStats {
+                    unread: core.unread().into(),
+                    under_way: cache.under_way().into(),
+                    ceiling: cache.ceiling.blocks().into(),
+                    unit: cache.ceiling.unit().into(),
+                    thrashed: core.counters().thrashed,
+                }),
                 devices: devices(core, names),
                 streams: streams
                     .into_iter()

@@ -268,7 +268,18 @@ fn read_all(engine: &Arc<Engine>, patterns: &[Arc<Pattern>], threads: u32, reads
 
 #[test]
 fn many_threads_read_right_bytes_under_every_policy() {
-    for (seed, policy) in ["none", "one-block", "fixed", "linux", "aggressive", "competitive"].iter().enumerate() {
+    let policies = [
+        "none",
+        "one-block",
+        "fixed",
+        "linux",
+        "aggressive",
+        "competitive",
+        "competitive:whole=on",
+        "competitive-em",
+        "competitive-em:whole=on,unit=adaptive,streams=active,epoch=10,start=5",
+    ];
+    for (seed, policy) in policies.iter().enumerate() {
         let engine = engine(policy, 20 << 20, None);
         let patterns: Vec<_> =
             (0..4).map(|i| pattern(9_000_000 + i * 1234, seed as u64 * 10 + i, Faults::default())).collect();
@@ -276,6 +287,12 @@ fn many_threads_read_right_bytes_under_every_policy() {
         let stats = engine.stats(&[]);
         assert!(stats.counts.hits > 0 && stats.counts.misses > 0, "{policy}: {stats:?}");
         assert!(stats.frames_free < stats.frames);
+        assert_eq!(stats.prefetch_cache.is_some(), policy.starts_with("competitive-em"));
+        if let Some(cache) = stats.prefetch_cache {
+            assert!(cache.under_way <= cache.unread && cache.unread <= stats.frames, "{policy}: {cache:?}");
+            assert!(cache.ceiling > 0 && cache.ceiling <= stats.frames && cache.unit > 0, "{policy}: {cache:?}");
+            assert_eq!(cache.thrashed, stats.counts.thrashed);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! `forebay policies`: every policy by name, a line each, with its paper.
+//! `forebay policies`: every policy by name, a line each, with its paper, and the options of presets.
 
-use forebay_core::presets::{Entry, entries};
+use forebay_core::Policy;
+use forebay_core::presets::{CHOICES, Choice, Entry, PREFETCHERS, entries};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -15,6 +16,17 @@ struct Record {
     axis: &'static str,
     paper: &'static str,
     line: &'static str,
+    /// What can be chosen of it.
+    options: Vec<Chosen>,
+}
+
+/// An option of a preset.
+#[derive(Serialize)]
+struct Chosen {
+    name: &'static str,
+    values: &'static str,
+    default: String,
+    line: &'static str,
 }
 
 /// Lists them.
@@ -27,9 +39,34 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     for entry in entries() {
         table.row([entry.name, entry.axis, entry.line, entry.paper].map(str::to_owned));
     }
-    output::print(&format!("{table}\nA prefetch policy and a replacement policy make one: competitive+lru.\n"))
+    let columns = [("option", left), ("values", left), ("default", left), ("of", left), ("what it does", left)];
+    let mut choices = Table::new(columns);
+    for choice in CHOICES {
+        let of: Vec<&str> = PREFETCHERS.iter().map(|entry| entry.name).filter(|name| has(name, choice)).collect();
+        let default = of.first().map(|name| default(name, choice)).unwrap_or_default();
+        choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
+    }
+    output::print(&format!(
+        "{table}\nA prefetch policy and a replacement policy make one: competitive+lru.\n\n{choices}\nOptions follow the \
+         policy's name: competitive-em:unit=adaptive,streams=active+arc.\n"
+    ))
 }
 
 fn record(entry: &Entry) -> Record {
-    Record { name: entry.name, axis: entry.axis, paper: entry.paper, line: entry.line }
+    let options = Choice::of(entry.name).map(|choice| Chosen {
+        name: choice.name,
+        values: choice.values,
+        default: default(entry.name, choice),
+        line: choice.line,
+    });
+    Record { name: entry.name, axis: entry.axis, paper: entry.paper, line: entry.line, options: options.collect() }
+}
+
+fn has(preset: &str, choice: &Choice) -> bool {
+    Choice::of(preset).any(|known| known.name == choice.name)
+}
+
+/// The value of an option in a preset as it is named.
+fn default(preset: &str, choice: &Choice) -> String {
+    preset.parse().ok().and_then(|policy: Policy| (choice.get)(&policy)).unwrap_or_default()
 }

@@ -93,8 +93,20 @@ struct Counters {
     #[serde(flatten)]
     counts: Counts,
     active_streams: u64,
+    prefetch_cache: Option<PrefetchCache>,
     devices: Vec<Device>,
     streams: Vec<Stream>,
+}
+
+/// The prefetch cache, in blocks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PrefetchCache {
+    unread: u64,
+    under_way: u64,
+    ceiling: u64,
+    unit: u64,
+    thrashed: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -123,7 +135,9 @@ struct Stream {
 
 impl Counters {
     fn text(&self) -> String {
-        let parts = [self.summary(), self.counts.table().to_string(), self.device_table(), self.stream_table()];
+        let cache = self.prefetch_cache.as_ref().map(PrefetchCache::text).unwrap_or_default();
+        let counts = self.counts.table().to_string();
+        let parts = [self.summary(), counts, cache, self.device_table(), self.stream_table()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
     }
@@ -201,6 +215,21 @@ impl Counters {
     }
 }
 
+impl PrefetchCache {
+    fn text(&self) -> String {
+        let PrefetchCache { unread, under_way, ceiling, unit, thrashed } = *self;
+        let full = percent(unread, ceiling);
+        format!(
+            "prefetch cache: {} unread, {} of them under way; ceiling {}, {full} full, moves by {}; {} thrashed\n",
+            plural(unread, "block"),
+            count(under_way),
+            count(ceiling),
+            count(unit),
+            count(thrashed)
+        )
+    }
+}
+
 impl Counts {
     /// The totals, with the share that says most beside each.
     fn table(&self) -> Table {
@@ -243,6 +272,7 @@ mod tests {
         "policy": "competitive", "memory_bytes": 536870912, "frames": 8000, "frames_free": 2000,
         "hits": 90000, "misses": 9000, "late": 1000, "used": 7000, "wasted": 2000, "thrashed": 50, "called_off": 2500,
         "fetched_bytes": 1288490188, "prefetched_bytes": 1073741824, "errors": 3, "active_streams": 1,
+        "prefetch_cache": {"unread": 1500, "under_way": 132, "ceiling": 2000, "unit": 31, "thrashed": 50},
         "devices": [{"name": "cold", "hits": 5, "depth_bytes": 540672, "switch_cost_us": 10530.0,
                      "transfer_mb_s": 51.3, "in_flight": 2}],
         "streams": [{"file": 7, "handler": 4321, "position": 1048576, "depth_blocks": 132, "ahead_blocks": 1,
@@ -260,6 +290,7 @@ mod tests {
             "thrashed        50   0.4 %",
             "called off   2,500  20.0 %",
             "1.2 GiB, 1.0 GiB of it ahead",
+            "prefetch cache: 1,500 blocks unread, 132 of them under way; ceiling 2,000, 75.0 % full, moves by 31; 50 thrashed",
             "10.53 ms",
             "51.3 MB/s",
             "528.0 KiB",
@@ -280,6 +311,7 @@ mod tests {
         let text = show("{}", false).unwrap();
         assert!(text.contains("hits             0  –"), "{text}");
         assert!(!text.contains("device") && !text.contains("position"), "{text}");
+        assert!(!text.contains("prefetch cache"), "a policy without one says nothing of it: {text}");
         assert!(show("[]", false).is_err() && show("", true).is_err());
     }
 
