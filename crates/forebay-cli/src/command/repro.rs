@@ -89,7 +89,8 @@ fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failu
     for experiment in experiments {
         let began = Instant::now();
         let run = progress.run();
-        let finding = match repro::run(&experiment, &Context { seed: options.seed, watch: &run }) {
+        let finding = match repro::run(&experiment, &Context { seed: options.seed, quick: options.quick, watch: &run })
+        {
             Err(_) if progress.stopped() => break,
             finding => finding.map_err(Failure::run)?,
         };

@@ -21,6 +21,10 @@ pub(crate) struct Repro {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// Do a small part of the runs, to see that all is in order; what is found then says little
+    #[arg(long)]
+    pub(crate) quick: bool,
+
     /// Fixes whatever is random
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,

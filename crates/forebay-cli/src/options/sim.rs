@@ -113,7 +113,8 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
     pub(crate) slowdown: Vec<Slow>,
 
-    /// Where files lie: packed, one after the other by their numbers; the same in order of first access; or scattered over
+    /// Where files lie: packed, one after the other by their numbers; even, the same with equal gaps, over the whole device; first-access, in that
+    /// order; or scattered over
     /// their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
@@ -138,6 +139,10 @@ pub(crate) struct Time {
     /// How many processors there are to compute on; 1 unless said
     #[arg(long, value_name = "COUNT", conflicts_with = "open", value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
+
+    /// Let a handler go on with the next task under its own name, as a process of a pool does
+    #[arg(long, requires = "device", conflicts_with = "open")]
+    pub(crate) pool: bool,
 
     /// Memory that each handler takes from the cache
     #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "open")]
@@ -178,6 +183,8 @@ pub(crate) struct Time {
 pub(crate) enum Spread {
     /// One after the other, by the trace's numbers of files.
     Packed,
+    /// Over the whole device, by the trace's numbers of files.
+    Even,
     /// One after the other, in order of first access.
     FirstAccess,
     /// Anywhere.

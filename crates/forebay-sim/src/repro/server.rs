@@ -17,15 +17,15 @@ use serde::Deserialize;
 
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{DeviceSetup, Load, Outcome, Setup, Span, Workload, run};
+use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Workload, run};
 use crate::{processors, sweep};
 
 /// The server.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Server {
-    /// The drive that the data set is on, packed from its beginning by the numbers of files, as a file system lays out what is
-    /// written once.
+    /// The drive that the data set is on, in files that lie each in one piece, evenly over the whole drive: what the papers
+    /// compare with is the mean rate of all places, and the mean switch between two of them (CP §3.2).
     pub(super) drive: String,
     /// Before it. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
     pub(super) scheduler: SchedulerKind,
@@ -33,7 +33,9 @@ pub(super) struct Server {
     pub(super) memory_mib: u64,
     /// Of that, what kernel and daemons have for themselves, MiB: assumed.
     pub(super) kernel_mib: u64,
-    /// And what each request handler has, KiB.
+    /// Whether requests are worked off by a pool of processes; else a thread is spawned for each (CP §3.1).
+    pub(super) pool: bool,
+    /// And what each request handler has of memory, KiB.
     pub(super) private_kib: u64,
     /// A page, bytes: the unit of the cache, and what a read is copied by.
     pub(super) page_bytes: u32,
@@ -44,10 +46,8 @@ pub(super) struct Server {
     /// And for each KiB of it, nanoseconds: it is copied to the handler, who looks at it. Assumed: 500 MB/s for both together on
     /// a Xeon of 2003.
     pub(super) cpu_ns_per_kib: u64,
-    /// Virtual seconds that do not count: caches fill.
-    pub(super) warm_up_s: f64,
-    /// Virtual seconds that count.
-    pub(super) measured_s: f64,
+    /// What is read and counts, MiB. Before that as much is read as memory holds, and a task of each handler.
+    pub(super) measured_mib: u64,
 }
 
 impl Default for Server {
@@ -57,16 +57,19 @@ impl Default for Server {
             scheduler: SchedulerKind::Elevator,
             memory_mib: 2048,
             kernel_mib: 64,
+            pool: false,
             private_kib: 1024,
             page_bytes: 4096,
             processors: 2,
             cpu_us: 20,
             cpu_ns_per_kib: 2000,
-            warm_up_s: 90.0,
-            measured_s: 120.0,
+            measured_mib: 1024,
         }
     }
 }
+
+/// Tasks by which it is found out how long a workload's tasks are.
+const SAMPLE: u64 = 500;
 
 /// A workload of `forebay_trace::generate`, by its name, with what differs from the defaults.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -74,7 +77,7 @@ impl Default for Server {
 pub(super) struct Benchmark {
     /// Its name.
     pub(super) workload: String,
-    /// Its parameters. How many tasks there are is said by [`Sweep::tasks`].
+    /// Its parameters; as many tasks as are needed.
     #[serde(default)]
     pub(super) parameters: BTreeMap<String, String>,
 }
@@ -89,10 +92,32 @@ pub(super) struct Sweep {
     pub(super) policies: Vec<String>,
     /// Request handlers at work at a time.
     pub(super) handlers: Vec<u32>,
-    /// Request handlers in all: more than are begun in the time that is simulated.
-    pub(super) tasks: u32,
     /// Each point is run with so many seeds, which fix what is asked for; its figures are the means.
     pub(super) seeds: u32,
+}
+
+/// What an experiment on the server is told.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// What differs from the server of CP §3.
+    #[serde(default)]
+    pub(super) server: Server,
+    pub(super) sweep: Sweep,
+}
+
+impl Parameters {
+    /// Runs the sweep. Quick, it is a small part of it.
+    pub(super) fn run(mut self, experiment: &Experiment, context: &Context<'_>) -> Result<Table, Error> {
+        if context.quick {
+            let handlers = &mut self.sweep.handlers;
+            *handlers = [handlers.first(), handlers.get(handlers.len() / 2)].into_iter().flatten().copied().collect();
+            self.sweep.seeds = 1;
+            self.server.memory_mib = self.server.memory_mib.min(256);
+            self.server.measured_mib /= 8;
+        }
+        self.sweep.run(&self.server, experiment, context)
+    }
 }
 
 /// A point of a sweep, and what its runs gave.
@@ -128,9 +153,38 @@ pub(super) struct Table {
     pub(super) points: Vec<Point>,
 }
 
+/// How long a run is, in reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length {
+    warm_up: u64,
+    measured: u64,
+    /// Tasks in all, more than are begun.
+    tasks: u64,
+}
+
+impl Length {
+    /// All of a workload, the first tenth apart.
+    pub(super) fn whole(workload: &Workload) -> Length {
+        let warm_up = (workload.requests() / 10).max(1);
+        Length { warm_up, measured: workload.requests(), tasks: workload.tasks() }
+    }
+}
+
 impl Server {
+    /// How long runs of a benchmark are with so many handlers, by a sample of it.
+    fn length(&self, sample: &Workload, handlers: u32) -> Length {
+        let reads_mib =
+            |mib: u64| ((mib << 20) as f64 * sample.requests() as f64 / sample.read_bytes().max(1) as f64) as u64;
+        let per_task = sample.requests() as f64 / sample.tasks().max(1) as f64;
+        let begun = (f64::from(handlers) * per_task) as u64;
+        let (warm_up, measured) = (reads_mib(self.memory_mib).max(begun).max(1), reads_mib(self.measured_mib).max(1));
+        // A sample errs; and at the end all handlers must have something to do.
+        let tasks = ((warm_up + measured) as f64 * 1.2 / per_task) as u64 + 2 * u64::from(handlers);
+        Length { warm_up, measured, tasks }
+    }
+
     /// One run's setup.
-    pub(super) fn setup(&self, policy: Policy, handlers: u32, seed: u64) -> Result<Setup, Error> {
+    pub(super) fn setup(&self, policy: Policy, handlers: u32, length: Length, seed: u64) -> Result<Setup, Error> {
         let description: Description = device(&self.drive)?;
         let drive = DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description.clone()) };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
@@ -139,16 +193,18 @@ impl Server {
             unit_bytes: Some(self.page_bytes),
             call_off: false,
             devices: vec![drive],
+            placement: Placement { spread: Spread::Even, ..Placement::default() },
             load: Load::Closed {
                 handlers,
                 think_ns: None,
                 cpu_ns: self.cpu_us * 1000,
                 cpu_ns_per_kib: self.cpu_ns_per_kib,
                 processors: self.processors,
+                pool: self.pool,
                 private_bytes: self.private_kib << 10,
             },
-            warm_up: Some(Span::Seconds(self.warm_up_s)),
-            limit: Some(Span::Seconds(self.warm_up_s + self.measured_s)),
+            warm_up: Some(Span::Requests(length.warm_up)),
+            limit: Some(Span::Requests(length.warm_up + length.measured)),
             seed,
             ..Setup::new(policy, memory, description, handlers)
         })
@@ -157,7 +213,7 @@ impl Server {
 
 impl Benchmark {
     /// The workload itself.
-    pub(super) fn load(&self, id: &str, tasks: u32, seed: u64) -> Result<Workload, Error> {
+    pub(super) fn load(&self, id: &str, tasks: u64, seed: u64) -> Result<Workload, Error> {
         let wrong = |reason: String| Error::Description { id: id.to_owned(), reason };
         let tasks = tasks.to_string();
         let parameters = self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -174,7 +230,14 @@ impl Sweep {
         let seeds: Vec<u64> = (0..u64::from(self.seeds)).map(|number| context.seed.wrapping_add(number)).collect();
         let loads: Vec<(usize, u64)> =
             (0..self.benchmarks.len()).flat_map(|number| seeds.iter().map(move |&seed| (number, seed))).collect();
-        let load = |&(number, seed): &(usize, u64)| self.benchmarks[number].load(id, self.tasks, seed);
+        let samples: Vec<Workload> = self
+            .benchmarks
+            .iter()
+            .map(|benchmark| benchmark.load(id, SAMPLE, context.seed))
+            .collect::<Result<_, _>>()?;
+        let length = |number: usize, handlers: u32| server.length(&samples[number], handlers);
+        let most = self.handlers.iter().copied().max().unwrap_or(1);
+        let load = |&(number, seed): &(usize, u64)| self.benchmarks[number].load(id, length(number, most).tasks, seed);
         let workloads = all(sweep(&loads, processors(), || context.watch.stopped(), load))?;
         let mut points = Vec::new();
         let mut runs = Vec::new();
@@ -187,8 +250,9 @@ impl Sweep {
                 for &handlers in &self.handlers {
                     let (benchmark, policy_name) = (benchmark.workload.clone(), name.clone());
                     points.push(Point { benchmark, policy: policy_name, handlers, outcomes: Vec::new() });
-                    let of =
-                        |(at, &seed): (usize, &u64)| (number * seeds.len() + at, server.setup(policy, handlers, seed));
+                    let of = |(at, &seed): (usize, &u64)| {
+                        (number * seeds.len() + at, server.setup(policy, handlers, length(number, handlers), seed))
+                    };
                     runs.extend(seeds.iter().enumerate().map(of));
                 }
             }
@@ -235,6 +299,21 @@ impl Table {
         ours.filter_map(ratio).collect()
     }
 
+    /// The names of the benchmarks, in order.
+    pub(super) fn benchmarks(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.points.iter().map(|point| point.benchmark.as_str()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The numbers of handlers.
+    pub(super) fn handlers(&self) -> Vec<u32> {
+        let mut counts: Vec<u32> = self.points.iter().map(|point| point.handlers).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
     /// A picture as the papers have it: `of` over the number of handlers, a line a policy.
     pub(super) fn chart(&self, benchmark: &str, title: &str, unit: &str, of: impl Fn(&Point) -> f64) -> Chart {
         let mut series: Vec<Series> = Vec::new();
@@ -248,4 +327,29 @@ impl Table {
         let x = Axis::logarithmic("request handlers at a time");
         Chart { title: title.to_owned(), x, y: Axis::linear(unit), series }
     }
+}
+
+/// The largest of what stands beside numbers of handlers.
+pub(super) fn largest(ratios: &[(u32, f64)]) -> (u32, f64) {
+    ratios.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
+}
+
+/// The least of them.
+pub(super) fn least(ratios: &[(u32, f64)]) -> (u32, f64) {
+    ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
+}
+
+/// Their mean.
+pub(super) fn mean(ratios: &[(u32, f64)]) -> f64 {
+    ratios.iter().map(|ratio| ratio.1).sum::<f64>() / ratios.len() as f64
+}
+
+/// `+18 %`.
+pub(super) fn percent(ratio: f64) -> String {
+    format!("{:+.0} %", (ratio - 1.0) * 100.0)
+}
+
+/// `2: +18 %, 8: +20 %`: by numbers of handlers.
+pub(super) fn listed(ratios: &[(u32, f64)]) -> String {
+    ratios.iter().map(|&(handlers, ratio)| format!("{handlers}: {}", percent(ratio))).collect::<Vec<_>>().join(", ")
 }

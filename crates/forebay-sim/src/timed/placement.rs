@@ -37,6 +37,8 @@ pub enum Spread {
     Packed,
     /// One after the other, in order of first access (SAC §4.4); what nobody reads comes last.
     FirstAccess,
+    /// Over the whole device by the trace's number of the file, what is free divided evenly between files.
+    Even,
     /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs nothing but an improbable hit
     /// in a disk's own cache.
     Scattered,
@@ -63,10 +65,11 @@ impl Placement {
     /// The place of every file. `block` is the size of a block.
     pub(super) fn place(&self, files: &[File], rooms: &[Room<'_>], block: u64, seed: u64) -> Result<Vec<Place>, Error> {
         let mut order: Vec<usize> = (0..files.len()).collect();
-        if self.spread == Spread::Packed {
+        if matches!(self.spread, Spread::Packed | Spread::Even) {
             order.sort_by_key(|&number| files[number].name);
         }
         let mut taken = vec![0u64; rooms.len()];
+        let gaps = self.gaps(files, rooms, block, seed);
         let mut places = vec![Place { device: 0, at_byte: 0 }; files.len()];
         for number in order {
             let file = &files[number];
@@ -74,14 +77,14 @@ impl Placement {
             let (room, taken) = (&rooms[device], &mut taken[device]);
             let bytes = file.bytes.div_ceil(block).saturating_mul(block);
             let at_byte = match &self.spread {
-                Spread::Packed | Spread::FirstAccess => *taken,
+                Spread::Packed | Spread::Even | Spread::FirstAccess => *taken,
                 Spread::Scattered => hashed(seed, file.name).below(room.capacity.saturating_sub(bytes)) / block * block,
                 Spread::Known(places) => places.get(&file.name).copied().unwrap_or(0) / block * block,
             };
             // However they are spread, all together must fit; where they are known to lie nobody says that they lie apart.
             let together = if let Spread::Known(_) = self.spread { 0 } else { taken.saturating_add(file.bytes) };
             let needed = together.max(at_byte.saturating_add(file.bytes));
-            *taken = taken.saturating_add(bytes);
+            *taken = taken.saturating_add(bytes).saturating_add(gaps[device]);
             if room.capacity == 0 {
                 places[number].device = device as u16;
             } else if needed > room.capacity {
@@ -92,6 +95,21 @@ impl Placement {
             }
         }
         Ok(places)
+    }
+
+    /// What lies free behind each file of a device, whole blocks.
+    fn gaps(&self, files: &[File], rooms: &[Room<'_>], block: u64, seed: u64) -> Vec<u64> {
+        let mut gaps = vec![0; rooms.len()];
+        if self.spread != Spread::Even {
+            return gaps;
+        }
+        let mut counts = vec![0; rooms.len()];
+        (0..files.len()).for_each(|number| counts[self.device(number, files[number].name, rooms.len(), seed)] += 1);
+        for (device, room) in rooms.iter().enumerate() {
+            let free = room.capacity.saturating_sub(self.needed(files, rooms.len(), device, block, seed));
+            gaps[device] = free / counts[device].max(1) / block * block;
+        }
+        gaps
     }
 
     fn device(&self, number: usize, name: u64, devices: usize, seed: u64) -> usize {
@@ -129,9 +147,9 @@ mod tests {
         fn files_lie_within_their_device_and_packed_ones_apart(
             files in proptest::collection::vec((0u64..100, 1u64..50_000), 1..40),
             mapping in prop_oneof![Just(Mapping::RoundRobin), Just(Mapping::Hash), Just(Mapping::Modulo)],
-            spread in prop_oneof![Just(Spread::Packed), Just(Spread::FirstAccess), Just(Spread::Scattered)],
+            spread in prop_oneof![Just(Spread::Packed), Just(Spread::Even), Just(Spread::FirstAccess), Just(Spread::Scattered)],
         ) {
-            let (scattered, numbered) = (spread == Spread::Scattered, spread == Spread::Packed);
+            let (scattered, numbered) = (spread == Spread::Scattered, matches!(spread, Spread::Packed | Spread::Even));
             let places = placed(mapping, spread, &files, &[1 << 21; 3]).unwrap();
             for (i, (a, &(name, bytes))) in places.iter().zip(&files).enumerate() {
                 prop_assert!(a.at_byte % 4096 == 0 && a.at_byte + bytes <= 1 << 21);
@@ -144,6 +162,14 @@ mod tests {
                 prop_assert!(scattered || before.all(apart));
             }
         }
+    }
+
+    #[test]
+    fn what_is_spread_evenly_reaches_over_the_whole_device() {
+        let places = placed(Mapping::RoundRobin, Spread::Even, &[(2, 4096), (0, 8192), (1, 1)], &[1 << 20]).unwrap();
+        let gap = ((1 << 20) - 4096 * 4) / 3 / 4096 * 4096;
+        let at: Vec<u64> = places.iter().map(|place| place.at_byte).collect();
+        assert_eq!(at, [8192 + 4096 + 2 * gap, 0, 8192 + gap]);
     }
 
     #[test]

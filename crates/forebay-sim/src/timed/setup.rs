@@ -192,6 +192,9 @@ pub enum Load {
         cpu_ns_per_kib: u64,
         /// How many processors there are; who finds none free waits in line.
         processors: u32,
+        /// Whether a handler goes on with the next task under its own name, as a process of a pool does; else each task is
+        /// done by a handler of its own, which is gone after it.
+        pool: bool,
         /// Memory that each handler takes from level 0 (CP §3.1: 1 MB).
         private_bytes: u64,
     },
@@ -205,7 +208,15 @@ pub enum Load {
 impl Load {
     /// A closed loop of `handlers`; they think as in the trace, compute nothing and take no memory.
     pub fn closed(handlers: u32) -> Load {
-        Load::Closed { handlers, think_ns: None, cpu_ns: 0, cpu_ns_per_kib: 0, processors: 1, private_bytes: 0 }
+        Load::Closed {
+            handlers,
+            think_ns: None,
+            cpu_ns: 0,
+            cpu_ns_per_kib: 0,
+            processors: 1,
+            pool: false,
+            private_bytes: 0,
+        }
     }
 
     /// How many handlers; zero in an open loop.

@@ -57,6 +57,8 @@ struct Simulation<'a> {
     readers: Readers,
     processors: Processors,
     tally: Tally,
+    /// Whether readers keep their names.
+    pool: bool,
     over: bool,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Simulation<'a> {
             readers,
             processors,
             tally,
+            pool: matches!(setup.load, Load::Closed { pool: true, .. }),
             over: false,
         })
     }
@@ -190,6 +193,15 @@ impl<'a> Simulation<'a> {
         self.levels[level].tell_now(now, kind);
     }
 
+    /// Under which name a reader reads: its own, or that of its task.
+    fn name(&self, reader: u32) -> HandlerId {
+        if self.pool {
+            HandlerId(reader + 1)
+        } else {
+            HandlerId(self.workload.entry(self.readers.get(reader).entry).handler)
+        }
+    }
+
     /// A reader asks for its next request.
     fn ask(&mut self, reader: u32) {
         let now = self.agenda.now();
@@ -200,9 +212,10 @@ impl<'a> Simulation<'a> {
         if entry.writes() {
             return self.write(reader);
         }
+        let handler = self.name(reader);
         self.open(reader, entry.file());
         let file = &mut self.files[entry.file() as usize];
-        (file.handler, file.context) = (HandlerId(entry.handler), ContextId(entry.context));
+        (file.handler, file.context) = (handler, ContextId(entry.context));
         let want = Want {
             asker: reader,
             handler: file.handler,
@@ -222,7 +235,7 @@ impl<'a> Simulation<'a> {
         }
         let entry = self.workload.entry(self.readers.get(reader).entry);
         let Place { device, at_byte } = self.files[entry.file() as usize].place;
-        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(entry.handler);
+        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(self.name(reader).0);
         self.submit(device, WRITE | u64::from(reader), request);
     }
 
@@ -298,7 +311,7 @@ impl<'a> Simulation<'a> {
     /// A reader has a processor.
     fn compute(&mut self, reader: u32) {
         let now = self.agenda.now();
-        let handler = HandlerId(self.workload.entry(self.readers.get(reader).entry).handler);
+        let handler = self.name(reader);
         self.levels[0].tell(now, EventKind::Ran { handler });
         self.agenda.put(now.plus(self.computation(reader)), What::Computed(reader));
     }
@@ -306,8 +319,7 @@ impl<'a> Simulation<'a> {
     /// A reader has computed: it thinks, and asks again.
     fn go_on(&mut self, reader: u32) {
         let now = self.agenda.now();
-        let state = self.readers.get(reader);
-        let (begun, handler) = (state.task_begun, HandlerId(self.workload.entry(state.entry).handler));
+        let (begun, handler) = (self.readers.get(reader).task_begun, self.name(reader));
         let next = self.readers.go_on(reader, self.workload);
         if !matches!(next, Next::Ask(_)) {
             self.tally.end_task(now.since(begun.unwrap_or(now)));
@@ -336,7 +348,9 @@ impl<'a> Simulation<'a> {
             }
         }
         self.readers.get_mut(reader).files = open;
-        self.levels[0].tell(now, EventKind::Exited { handler });
+        if !self.pool {
+            self.levels[0].tell(now, EventKind::Exited { handler });
+        }
     }
 
     fn settle_all(&mut self) {

@@ -156,6 +156,11 @@ impl Workload {
         self.entries.len() as u64
     }
 
+    /// Bytes of all reads together.
+    pub fn read_bytes(&self) -> u64 {
+        self.entries.iter().filter(|entry| !entry.writes()).map(|entry| u64::from(entry.len)).sum()
+    }
+
     /// How many tasks: what a closed loop works off (see [`Load::Closed`](super::Load::Closed)).
     pub fn tasks(&self) -> u64 {
         if self.tasks.is_empty() { self.requests() } else { self.tasks.len() as u64 - 1 }

@@ -12,7 +12,7 @@ use crate::load::{READ, flat, near, outcome, sequential, setup, workload};
 
 fn closed(handlers: u32, think_ms: u64, cpu_ms: u64, processors: u32) -> Load {
     let (think_ns, cpu_ns) = (Some(think_ms * 1_000_000), cpu_ms * 1_000_000);
-    Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib: 0, processors, private_bytes: 0 }
+    Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib: 0, processors, pool: false, private_bytes: 0 }
 }
 
 /// 16 reads of 2 + 1 ms each, then the same from memory: no time.
@@ -200,6 +200,7 @@ fn anticipation_knows_who_reads() {
             cpu_ns: 0,
             cpu_ns_per_kib: 0,
             processors: 1,
+            pool: false,
             private_bytes: 0,
         };
         outcome(&setup, &reads).seconds
@@ -255,6 +256,7 @@ fn private_memory_shrinks_the_cache() {
         cpu_ns: 0,
         cpu_ns_per_kib: 0,
         processors: 1,
+        pool: false,
         private_bytes,
     };
     setup.load = private(1 << 20);

@@ -19,6 +19,12 @@ pub(super) const KINDS: &[Kind] = &[
             parameter("keywords", Value::Count(1_000_000), "different keywords, asked for by Zipf's law"),
             parameter("alpha", Value::Real(0.8), "its exponent"),
             parameter("longest", Value::Bytes(4 << 20), "bytes of the most popular keyword's list"),
+            parameter("decay", Value::Real(0.5), "how a list's length falls with its keyword's rank: the exponent"),
+            parameter(
+                "part",
+                Value::Real(1.0),
+                "the least part of a list that is read; how much is even from there to all",
+            ),
             parameter("request", Value::Bytes(64 << 10), "bytes of a request to the index"),
         ],
         make: search,
@@ -79,6 +85,8 @@ struct Search {
     partitions: u64,
     keywords: Zipf,
     longest: u64,
+    decay: f64,
+    part: f64,
     request: u32,
     tasks: Tasks,
 }
@@ -95,7 +103,8 @@ fn search(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
     }
     let keywords = Zipf::new(values.whole("keywords"), values.real("alpha"));
     let (mapping, request, tasks) = (values.whole("mapping"), values.request("request")?, Tasks::default());
-    Ok(Box::new(Search { mapping, partition, partitions, keywords, longest, request, tasks }))
+    let (decay, part) = (values.real("decay"), values.real("part").min(1.0));
+    Ok(Box::new(Search { mapping, partition, partitions, keywords, longest, decay, part, request, tasks }))
 }
 
 impl Search {
@@ -120,14 +129,26 @@ impl Search {
         }
     }
 
-    /// Where a keyword's list is. Popular keywords have longer ones: with the square root of the rank, at least 8 KiB
-    /// (assumed; the paper gives no sizes).
+    /// Where a keyword's list is. Popular keywords have longer ones: by default with the square root of the rank, at least 8
+    /// KiB (assumed; the paper gives no sizes).
     fn list(&self, keyword: u64) -> (u64, std::ops::Range<u64>) {
-        let bytes = (self.longest as f64 / (keyword as f64 + 1.0).sqrt()) as u64;
+        let bytes = (self.longest as f64 / (keyword as f64 + 1.0).powf(self.decay)) as u64;
         let bytes = bytes.max(2 * u64::from(BLOCK_BYTES)).min(self.longest);
         let place = scattered(keyword ^ 0x5bd1_e995);
         let start = scattered(place) % (self.partition - bytes) / u64::from(BLOCK_BYTES) * u64::from(BLOCK_BYTES);
         (1 + place % self.partitions, start..start + bytes)
+    }
+}
+
+impl Search {
+    /// What is read of a list: a server looks "for a certain number of matches depending on the data content" (CPEM §2.1).
+    fn part_of(&self, list: std::ops::Range<u64>, random: &mut Random) -> std::ops::Range<u64> {
+        if self.part >= 1.0 {
+            return list;
+        }
+        let bytes = list.end - list.start;
+        let least = ((bytes as f64 * self.part) as u64).clamp(u64::from(BLOCK_BYTES).min(bytes), bytes);
+        list.start..list.start + random.between(least, bytes)
     }
 }
 
@@ -148,6 +169,7 @@ impl Workload for Search {
             let keyword = self.keywords.rank(random);
             self.look_up(keyword, batch);
             let (file, range) = self.list(keyword);
+            let range = self.part_of(range, random);
             lists.push(self.tasks.sequence(file, range, self.request).collect::<Vec<_>>());
         }
         // The lists are merged, so that they are read alternately.

@@ -176,6 +176,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
         cpu_ns: time.cpu.map_or(0, nanos),
         cpu_ns_per_kib: time.cpu_per_mib.map_or(0, nanos) / 1024,
         processors: time.processors.unwrap_or(1),
+        pool: time.pool,
         private_bytes: time.private_memory.map_or(0, |size| size.bytes()),
     }
 }
@@ -183,6 +184,7 @@ fn load(sim: &Sim, handlers: u32) -> Load {
 fn placement(sim: &Sim) -> Placement {
     let spread = match sim.time.placement {
         Spread::Packed => timed::Spread::Packed,
+        Spread::Even => timed::Spread::Even,
         Spread::FirstAccess => timed::Spread::FirstAccess,
         Spread::Scattered => timed::Spread::Scattered,
     };
