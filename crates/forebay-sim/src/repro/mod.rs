@@ -3,6 +3,7 @@
 //!
 //! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
+mod books;
 mod cp_antic;
 mod cp_bound;
 mod cp_depth;
@@ -13,6 +14,8 @@ mod cp_micro;
 mod cp_optimal;
 mod cp_random;
 mod cp_slowstart;
+#[cfg(test)]
+mod explore;
 mod page;
 mod server;
 mod verdict;
@@ -96,6 +99,12 @@ impl Experiment {
         self.rules.get(name).copied().ok_or_else(|| self.wrong(&format!("no rule is called `{name}`")))
     }
 
+    /// What was measured, judged by a rule.
+    fn judged(&self, rule: &str, value: f64, (what, paper): (&str, &str), ours: String) -> Result<Measure, Error> {
+        let verdict = Some(self.rule(rule)?.judge(value));
+        Ok(Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict })
+    }
+
     fn wrong(&self, reason: &str) -> Error {
         Error::Description { id: self.id.clone(), reason: reason.replace('\n', "; ") }
     }
@@ -143,6 +152,13 @@ pub struct Measure {
     pub ours: String,
     /// The verdict on it, if it is judged.
     pub verdict: Option<Verdict>,
+}
+
+impl Measure {
+    /// One that is not judged.
+    fn shown(what: &str, paper: &str, ours: String) -> Measure {
+        Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict: None }
+    }
 }
 
 impl Finding {
