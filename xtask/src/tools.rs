@@ -1,4 +1,4 @@
-//! The programs that tests need beside Rust: an S3 server, a web server, load generators, FUSE's mount program.
+//! The programs that tests need beside Rust: an S3 server, a web server, load generators, BLAST, FUSE's mount program.
 //!
 //! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI and is skipped
 //! elsewhere (`forebay_testkit::need!`).
@@ -13,13 +13,15 @@ use crate::target;
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 6] = [
+const DEBIAN: [(&str, &str); 8] = [
     ("nginx", "nginx-light"),
     ("wrk", "wrk"),
     ("fio", "fio"),
     ("fusermount3", "fuse3"),
     ("sqlite3", "sqlite3"),
     ("valgrind", "valgrind"),
+    ("blastn", "ncbi-blast+"),
+    ("makeblastdb", "ncbi-blast+"),
 ];
 
 /// Fetches what is missing; whether everything is there now.
@@ -56,7 +58,8 @@ fn versitygw() -> Result<(), String> {
 
 /// Installs the missing programs of Debian, if this is a Debian and we may.
 fn debian() -> Result<(), String> {
-    let packages: Vec<&str> = absent().iter().map(|&(_, package)| package).collect();
+    let mut packages: Vec<&str> = absent().iter().map(|&(_, package)| package).collect();
+    packages.dedup();
     if packages.is_empty() {
         return Ok(());
     }

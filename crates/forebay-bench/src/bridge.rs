@@ -71,7 +71,7 @@ fn live(folder: &Path, load: &Load) -> anyhow::Result<(f64, Replayed)> {
     let cost = source.cost().context("a model knows its cost")?;
     let source: Arc<dyn Source> = Arc::new(source);
     let record = tempfile::NamedTempFile::new()?;
-    let config = Config { memory: MEMORY, policy: POLICY.parse()?, record: Some(record.path().to_owned()) };
+    let config = Config { record: Some(record.path().to_owned()), ..Config::new(MEMORY, POLICY.parse()?) };
     let engine = Engine::start(config, vec![cost])?;
     let throughput = load.run(&engine, &source, DeviceId(0))?;
     // What is still being fetched holds the engine, whose end writes the rest of the flight.

@@ -81,7 +81,7 @@ fn measure(folder: &Path, policy: &str, load: &Load) -> anyhow::Result<(f64, f64
     let paced = PacedSource::new(local, disk, Box::new(Elevator::default()), 1.0)?;
     let cost = paced.cost().context("a model knows its cost")?;
     let source: Arc<dyn Source> = Arc::new(paced);
-    let config = Config { memory: MEMORY, policy: policy.parse()?, record: None };
+    let config = Config::new(MEMORY, policy.parse()?);
     let engine = Engine::start(config, vec![cost.clone()])?;
     let throughput = load.run(&engine, &source, DeviceId(0))?;
     Ok((throughput, cost.optimum(load.mean_request(FILE_BYTES))))

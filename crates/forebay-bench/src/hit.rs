@@ -57,7 +57,7 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
     let block = |i: u64| i.wrapping_mul(0x9e37_79b9) % BLOCKS;
     match what {
         "forebay" => {
-            let config = Config { memory: 64 << 20, policy: "competitive".parse()?, record: None };
+            let config = Config::new(64 << 20, "competitive".parse()?);
             let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
             let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
             let mut buffer = vec![0; 4096];

@@ -29,7 +29,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let cost = profiler::profile(&Target::Path(folder.path().into()), budget, &mut |_| ())?.cost();
     let (mut ratios, mut ours, mut best) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let config = Config { memory: 128 << 20, policy: "competitive".parse()?, record: None };
+        let config = Config::new(128 << 20, "competitive".parse()?);
         let engine = Engine::start(config, vec![cost.clone()])?;
         let source = LocalSource::new(folder.path())?;
         let file = engine.open(source.open(Path::new("file"))?, DeviceId(0));

@@ -7,10 +7,12 @@ mod bridge;
 mod curve;
 mod handlers;
 mod hit;
+mod kernel;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod programs;
 mod replay;
 mod report;
 mod timed;
@@ -38,6 +40,12 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
+    /// Of `kernel`, measure only points whose name begins so; may be given several times
+    #[arg(long)]
+    only: Vec<String>,
+    /// A workload, as JSON, whose memory is bounded from outside
+    #[arg(long, hide = true)]
+    read: Option<String>,
     /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
     #[arg(long, hide = true)]
     count: Option<String>,
@@ -49,19 +57,22 @@ struct Options {
     weigh: Option<String>,
 }
 
+/// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 10] = [
+const BENCHES: [(&str, Bench); 12] = [
     ("hit", hit::run),
     ("mount-hits", mount_hits::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
+    ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),
+    ("kernel", |smoke| kernel::run(smoke, &Options::parse().only)),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -71,6 +82,9 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(what) = &options.weigh {
         return replay::weigh(what, options.smoke);
+    }
+    if let Some(job) = &options.read {
+        return kernel::read(job);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

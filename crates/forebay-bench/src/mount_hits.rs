@@ -30,7 +30,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (rounds, reads) = if smoke { (1, 200) } else { (9, 40_000) };
     let (source, point, null_point) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
     std::fs::write(source.path().join("file"), vec![0x5a; SIZE as usize])?;
-    let config = Config { memory: 4 * SIZE, policy: "competitive".parse()?, record: None };
+    let config = Config::new(4 * SIZE, "competitive".parse()?);
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1_000_000_000, 4)])?;
     let branch = Branch { name: None, source: Arc::new(LocalSource::new(source.path())?), device: DeviceId(0) };
     let tree = Arc::new(Tree::new(engine, vec![branch])?);

@@ -96,7 +96,7 @@ fn raw(proxy: &DelayProxy, server: &S3) -> anyhow::Result<Arc<dyn ObjectStore>> 
 
 /// Reads the object once through a cold cache; MB/s.
 fn stream(source: &Arc<dyn Source>, cost: &DeviceCost, size: usize) -> anyhow::Result<f64> {
-    let config = Config { memory: 256 << 20, policy: "competitive".parse()?, record: None };
+    let config = Config::new(256 << 20, "competitive".parse()?);
     let engine = Engine::start(config, vec![cost.clone()])?;
     let file = engine.open(source.open(Path::new(&name(size)))?, DeviceId(0));
     let mut buffer = vec![0; READ];

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use forebay_testkit::{mounts, need};
+use forebay_testkit::{loop_disk, memory_group, mounts, need};
 
 fn smoke(names: &[&str]) -> String {
     let output =
@@ -49,6 +49,7 @@ fn instructions() {
 fn through_a_mount() {
     if mounts::possible() {
         assert!(smoke(&["mount-hits"]).contains("null FUSE server"));
+        assert!(smoke(&["programs"]).contains("the mount with linux"));
     }
 }
 
@@ -56,4 +57,22 @@ fn through_a_mount() {
 fn from_an_object_store() {
     let _versitygw = need!("versitygw");
     assert!(smoke(&["object-stream"]).contains("parallel raw range gets"));
+}
+
+#[test]
+fn against_the_kernel() {
+    if loop_disk::possible() && memory_group::possible() && beside("forebay") {
+        let rows = smoke(&["kernel"]);
+        assert!(rows.contains("forebay, competitive") && rows.contains("read-ahead 1024 KiB"), "{rows}");
+        assert!(rows.contains("its own peak in this sweep"), "{rows}");
+    }
+}
+
+/// Whether the command was built too; cargo does so for the workspace, not for this crate alone.
+fn beside(name: &str) -> bool {
+    let there = std::path::Path::new(env!("CARGO_BIN_EXE_forebay-bench")).with_file_name(name).is_file();
+    if !there {
+        forebay_testkit::tools::skip("the command `forebay`, which `cargo build -p forebay-cli` makes,");
+    }
+    there
 }

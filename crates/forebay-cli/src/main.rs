@@ -18,6 +18,7 @@ mod report;
 mod size;
 mod storage;
 mod table;
+mod traces;
 
 use std::process::ExitCode;
 

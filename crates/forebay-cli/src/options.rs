@@ -13,16 +13,20 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use forebay_core::Policy;
 
 mod device;
+mod disk;
+mod kernel_cache;
 mod report;
 mod repro;
 pub(crate) mod sim;
 mod trace;
 
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
+pub(crate) use disk::Disk;
+pub(crate) use kernel_cache::KernelCache;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
-pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo};
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
 use crate::config;
 use crate::failure::Failure;
@@ -74,6 +78,8 @@ pub(crate) enum Command {
     Sim(Box<Sim>),
     /// Show, import and check models of devices
     Device(Device),
+    /// Serve a modelled disk at its pace, as a file that a loop device can be put on, until interrupted or unmounted
+    Disk(Disk),
     /// Check the claims of the papers
     Repro(Repro),
     /// Print docs/cli.md
@@ -98,6 +104,10 @@ pub(crate) struct Mount {
     /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
     #[arg(long, short, value_name = "NAME", default_value = "competitive")]
     pub(crate) policy: Policy,
+
+    /// Who keeps what was read
+    #[arg(long, value_name = "WHO", value_enum, default_value = "off")]
+    pub(crate) kernel_cache: KernelCache,
 
     /// Where the object store answers, if not at its provider's usual address
     #[arg(long, value_name = "URL")]
@@ -213,9 +223,9 @@ pub(crate) fn definitions() -> clap::Command {
     complete(Forebay::command(), PREFIX)
 }
 
-/// Commands that serve nobody: what is set in the environment for mounts must not change experiments, so that their options
-/// have variables of their own.
-const EXPERIMENTS: [&str; 4] = ["trace", "sim", "device", "repro"];
+/// Commands that experiment: what is set in the environment for mounts must not change them, so that their options have
+/// variables of their own.
+const EXPERIMENTS: [&str; 5] = ["trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {

@@ -11,7 +11,7 @@ use crate::size::count;
 use crate::table::{Side, Table};
 
 /// Fields that describe a run rather than a row: what is the same in all rows stands below the table, once.
-const SETTINGS: [&str; 7] = ["trace", "device", "scheduler", "block_bytes", "handlers", "requests", "seed"];
+const SETTINGS: [&str; 8] = ["trace", "folder", "device", "scheduler", "block_bytes", "handlers", "requests", "seed"];
 
 /// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a single record.
 const DETAILS: [&str; 8] =

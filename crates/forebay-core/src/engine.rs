@@ -20,6 +20,7 @@ mod admit;
 mod check;
 mod fetch;
 mod prefetch;
+mod referenced;
 mod room;
 
 use alloc::collections::VecDeque;
@@ -35,10 +36,12 @@ use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::Knowledge;
 use crate::prefetch::Prefetch;
-use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
+use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Settings, Was};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
+
+pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
 const UNKNOWN_FILE: i32 = 9;
@@ -59,6 +62,9 @@ pub struct Setup {
     pub prefetch: Prefetch,
     /// What prefetched frames are given up first.
     pub reclaim: Reclaim,
+    /// What becomes of blocks that were referenced.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub referenced: Referenced,
 }
 
 /// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
@@ -92,6 +98,9 @@ pub trait Core: Send {
     /// A read within one block that is resident and tells nobody anything new: the same as `Read`, `Ready` and `Done` at one
     /// moment, without the ceremony. `device` is that of the block's file. `None`: send a `Read`. Whoever copies from the
     /// frame afterwards either pins it, or makes sure that it is not filled anew before the copy is done.
+    ///
+    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a prefetch cache, a driver that takes the
+    /// short cut says so itself, now and then.
     fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId>;
     /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be an event.
     fn no_short_cut(&mut self);
@@ -165,6 +174,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let frames = setup.frames;
         let prefetch_cache = match setup.reclaim {
             Reclaim::WithTheRest => None,
+            // Nothing shares the memory with it: no ceiling.
+            Reclaim::PrefetchCache(settings) if setup.referenced == Referenced::HandedOn => {
+                Some(PrefetchCache::new(frames, Settings { start: 100, epoch_ms: 0, ..settings }))
+            }
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, settings)),
         };
         let knows = setup.prefetch.wants_to_know();
@@ -190,7 +203,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
-            short_cut: !setup.prefetch.every_reference(),
+            short_cut: !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept,
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -280,6 +293,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn release(&mut self, read: Read, out: &mut Actions) {
         if read.admitted {
             self.unpin_all(read.extent);
+            self.hand_on(read.extent, out);
         }
         if let Some(file) = self.files.get_mut(read.extent.file) {
             file.reads -= 1;

@@ -29,7 +29,7 @@ mod types;
 
 pub use counters::Counters;
 pub use device::DeviceCost;
-pub use engine::{Core, Engine, Setup};
+pub use engine::{Core, Engine, Referenced, Setup};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
 pub use presets::{Policy, UnknownPolicy};
 pub use types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId};

@@ -76,6 +76,8 @@ pub struct Stream {
     /// The block up to which its readers are known to want it, if anybody knows.
     pub wanted_end: Option<u32>,
     in_use: bool,
+    /// Reads of it that wait.
+    waiting: u32,
     /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
     retired: bool,
     cell_next: u32,
@@ -102,6 +104,7 @@ impl Stream {
             feedback: Feedback::default(),
             wanted_end: None,
             in_use: true,
+            waiting: 0,
             retired: false,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
@@ -179,27 +182,34 @@ impl Streams {
         self.order.len(ACTIVE) + self.order.len(WAITING)
     }
 
-    /// A read of an active stream waits: it stays active until that is over.
+    /// A read of a stream waits: if that is active it stays so until none does.
     pub fn waits(&mut self, id: StreamId) {
-        self.move_between(id, ACTIVE, WAITING);
+        let Some(stream) = self.get_mut(id) else { return };
+        stream.waiting += 1;
+        if self.is_active(id) {
+            self.activate(id);
+        }
     }
 
-    /// A read that waited does so no longer.
+    /// A read that waited does so no longer. (If its stream's place was taken meanwhile, which happens while the table is full, the
+    /// new stream may count one too few.)
     pub fn waits_no_longer(&mut self, id: StreamId, at: Instant) {
-        if let Some(stream) = self.get_mut(id) {
-            stream.last = at;
+        let Some(stream) = self.get_mut(id) else { return };
+        stream.waiting = stream.waiting.saturating_sub(1);
+        stream.last = at;
+        if self.is_active(id) {
+            self.activate(id);
         }
-        self.move_between(id, WAITING, ACTIVE);
     }
 
-    fn move_between(&mut self, id: StreamId, from: ListId, to: ListId) {
-        if self.get(id).is_none() {
-            return;
-        }
-        let slot = self.slot(id);
-        if self.order.list(slot) == from {
-            self.order.move_to_front(slot, to);
-        }
+    fn is_active(&self, id: StreamId) -> bool {
+        self.order.list(self.slot(id)) != IDLE
+    }
+
+    /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
+    fn activate(&mut self, id: StreamId) {
+        let list = if self.table[id.index()].waiting > 0 { WAITING } else { ACTIVE };
+        self.order.move_to_front(self.slot(id), list);
     }
 
     /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
@@ -251,8 +261,7 @@ impl Streams {
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
         self.move_to(id.0, extent.end());
-        let slot = self.slot(id);
-        self.order.move_to_front(slot, ACTIVE);
+        self.activate(id);
         self.expire(at);
         true
     }
@@ -261,9 +270,9 @@ impl Streams {
     /// `false`, and nothing changes, if it is not.
     pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
-        let Stream { device, next, cell_next, file_prev, file_next, .. } = *stream;
-        // It keeps its links, and `next` until they are moved.
-        *stream = Stream { next, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
+        let Stream { device, next, waiting, cell_next, file_prev, file_next, .. } = *stream;
+        // It keeps its links and who waits, and `next` until they are moved.
+        *stream = Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
         self.move_to(id.0, extent.end());
         true
     }

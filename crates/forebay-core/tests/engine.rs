@@ -8,7 +8,7 @@ use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
     Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
-    Instant, IoId, Policy, ReadId, Setup,
+    Instant, IoId, Policy, ReadId, Referenced, Setup,
 };
 use proptest::prelude::*;
 
@@ -52,6 +52,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A driver that believes nothing: it keeps its own account of what is resident and under way.
 struct Driver {
     core: Box<dyn Core>,
+    referenced: Referenced,
     at: u64,
     events: Vec<Event>,
     actions: Actions,
@@ -73,7 +74,7 @@ struct Driver {
 const BLOCKS: u32 = 60;
 
 impl Driver {
-    fn new(policy: &str, frames: u32) -> Driver {
+    fn new(policy: &str, frames: u32, referenced: Referenced) -> Driver {
         let policy: Policy = policy.parse().unwrap();
         let cost = DeviceCost {
             seek: vec![(0, 1_000_000), (1 << 30, 8_000_000)],
@@ -89,9 +90,11 @@ impl Driver {
             devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            referenced,
         };
         let mut driver = Driver {
             core: policy.build::<Hashed>(setup),
+            referenced,
             at: 0,
             events: Vec::new(),
             actions: Vec::new(),
@@ -248,9 +251,8 @@ impl Driver {
             }
             Step::Finish { which } => {
                 if let Some(read) = nth(&self.ready, which) {
-                    self.ready.remove(&read);
+                    self.finish(read);
                     self.free_reads.push(read);
-                    self.tell(EventKind::Done { read: ReadId(read) });
                 }
             }
             Step::Close { file } => {
@@ -273,6 +275,19 @@ impl Driver {
         }
     }
 
+    /// A reader is done. What it was given and nobody else wants is gone, if readers keep what they are given.
+    fn finish(&mut self, read: u32) {
+        let extent = self.ready.remove(&read).expect("it is ready");
+        self.tell(EventKind::Done { read: ReadId(read) });
+        let others: Vec<Extent> = self.ready.values().chain(self.waiting.values()).copied().collect();
+        let wanted = |key| others.iter().any(|other| other.keys().any(|k| k == key));
+        if self.referenced == Referenced::HandedOn {
+            let kept = extent.keys().find(|&key| self.resident.contains(&key) && !wanted(key));
+            // A queued read that is admitted now may have it prefetched again.
+            assert!(kept.is_none_or(|key| self.core.frame(key).is_none()), "{kept:?} was handed on and is kept");
+        }
+    }
+
     fn over(&mut self, io: u32) -> Extent {
         self.unneeded.remove(&io);
         self.under_way.remove(&io).expect("it is under way")
@@ -282,8 +297,7 @@ impl Driver {
     fn drain(&mut self) {
         for _ in 0..100_000 {
             if let Some(read) = nth(&self.ready, 0) {
-                self.ready.remove(&read);
-                self.tell(EventKind::Done { read: ReadId(read) });
+                self.finish(read);
             } else if !self.under_way.is_empty() {
                 self.step(&Step::Complete { which: 0 });
             } else {
@@ -314,8 +328,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn every_read_is_answered_and_invariants_hold(policy in policies(), frames in 1..80u32, steps in steps()) {
-        let mut driver = Driver::new(&policy, frames);
+    fn every_read_is_answered_and_invariants_hold(
+        policy in policies(),
+        frames in 1..80u32,
+        handed_on in any::<bool>(),
+        steps in steps(),
+    ) {
+        let referenced = if handed_on { Referenced::HandedOn } else { Referenced::Kept };
+        let mut driver = Driver::new(&policy, frames, referenced);
         for step in &steps {
             driver.step(step);
         }
@@ -323,11 +343,15 @@ proptest! {
         let counters = driver.core.counters();
         let ended = counters.used + counters.late + counters.wasted + counters.called_off;
         prop_assert!(ended <= counters.prefetched);
+        if handed_on {
+            let (all, free) = driver.core.frames();
+            prop_assert_eq!(u64::from(all - free), counters.prefetched - ended, "frames hold what is unread, no more");
+        }
         prop_assert_eq!(counters.failures, driver.failures, "what was called off has not failed");
         // The same events give the same actions, to the bit.
-        let mut again = Driver::new(&policy, frames);
+        let mut again = Driver::new(&policy, frames, referenced);
         again.actions.clear();
-        let mut core = Driver::new(&policy, frames).core;
+        let mut core = Driver::new(&policy, frames, referenced).core;
         let mut actions = Actions::new();
         for event in &driver.events[6..] {
             core.handle(&[*event], &mut actions);

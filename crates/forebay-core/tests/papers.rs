@@ -40,6 +40,7 @@ fn bench(policy: &str, cost: DeviceCost) -> Bench {
         devices: vec![cost],
         prefetch: Default::default(),
         reclaim: Default::default(),
+        referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);
     let mut bench = Bench { core, at: 0, fetches: vec![], causes: vec![], under_way: vec![], held: false, reads: 0 };

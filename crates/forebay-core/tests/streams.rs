@@ -17,7 +17,10 @@ struct Twin {
     next: u32,
     ahead: u32,
     piece: u32,
-    went_on: bool,
+    /// It counts as active.
+    active: bool,
+    /// Reads of it that wait.
+    waiting: u32,
     last: u64,
 }
 
@@ -39,6 +42,18 @@ impl Naive {
             }
         });
         distances.filter(|&distance| distance < CELL).min()
+    }
+
+    /// Whoever was silent for too long, and nobody waits for, is active no longer.
+    fn expire(&mut self, at: u64) {
+        for twin in &mut self.streams {
+            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR;
+        }
+    }
+
+    fn any(&mut self, which: u8) -> Option<&mut Twin> {
+        let len = self.streams.len();
+        self.streams.get_mut(usize::from(which) % len.max(1))
     }
 }
 
@@ -62,6 +77,18 @@ enum Step {
     Wait {
         seconds: u8,
     },
+    /// A read of some stream waits.
+    Waits {
+        which: u8,
+    },
+    /// One that waited does so no longer.
+    Ready {
+        which: u8,
+    },
+    /// Nobody has a file open.
+    Rest {
+        file: u8,
+    },
     Forget {
         file: u8,
     },
@@ -76,6 +103,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (any::<u8>(), 0..1i32, 1..40u8, 0..600u16)
             .prop_map(|(which, by, len, fetched)| Step::Near { which, by, len, fetched }),
         1 => (0..9u8).prop_map(|seconds| Step::Wait { seconds }),
+        2 => any::<u8>().prop_map(|which| Step::Waits { which }),
+        3 => any::<u8>().prop_map(|which| Step::Ready { which }),
+        1 => (0..3u8).prop_map(|file| Step::Rest { file }),
         1 => (0..3u8).prop_map(|file| Step::Forget { file }),
     ];
     proptest::collection::vec(step, 1..200)
@@ -96,17 +126,27 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             }
             twin.next = extent.end();
             twin.ahead = twin.ahead.max(twin.next);
-            twin.went_on = true;
+            twin.active = true;
             twin.last = at;
+            naive.expire(at);
             id
         }
         None => {
             let id = streams.begin(Instant(at), extent, DeviceId(0), WHO);
             // If the table is full somebody was forgotten; ids tell who.
-            naive.streams.retain(|twin| twin.id != id);
+            if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
+                let gone = naive.streams.remove(gone);
+                // The idle ones first, then those that nobody waits for, then the one silent for longest.
+                let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
+                assert!(
+                    naive.streams.iter().all(|twin| class(&gone) <= class(twin)),
+                    "{gone:?} of {:?}",
+                    naive.streams
+                );
+            }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
             let (file, next) = (extent.file, extent.end());
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, went_on: false, last: at });
+            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active: false, waiting: 0, last: at });
             id
         }
     };
@@ -141,16 +181,31 @@ proptest! {
                     access(&mut streams, &mut naive, places as usize, at, extent, fetched.into());
                 }
                 Step::Wait { seconds } => at += u64::from(seconds) * 1_000_000_000,
+                Step::Waits { which } => {
+                    if let Some(twin) = naive.any(which) {
+                        twin.waiting += 1;
+                        streams.waits(twin.id);
+                    }
+                }
+                Step::Ready { which } => {
+                    if let Some(twin) = naive.any(which).filter(|twin| twin.waiting > 0) {
+                        (twin.waiting, twin.last) = (twin.waiting - 1, at);
+                        streams.waits_no_longer(twin.id, Instant(at));
+                    }
+                }
+                Step::Rest { file } => {
+                    let file = FileId(file.into());
+                    streams.rest(file, |_| ());
+                    naive.streams.iter_mut().filter(|twin| twin.file == file).for_each(|twin| twin.active = false);
+                }
                 Step::Forget { file } => {
                     streams.forget(FileId(file.into()));
                     naive.streams.retain(|twin| twin.file != FileId(file.into()));
                 }
             }
             prop_assert_eq!(streams.iter().count(), naive.streams.len());
-            // Nobody who went on within the last seconds is counted out; whoever is counted has gone on.
-            let recent = naive.streams.iter().filter(|twin| twin.went_on && at - twin.last <= ACTIVE_FOR).count();
-            let ever = naive.streams.iter().filter(|twin| twin.went_on).count();
-            prop_assert!((recent..=ever).contains(&(streams.active() as usize)));
+            let active = naive.streams.iter().filter(|twin| twin.active).count();
+            prop_assert_eq!(streams.active() as usize, active, "{:?}", naive.streams);
         }
     }
 

@@ -22,13 +22,13 @@ const DEVICE: &str = "/dev/fuse";
 const FUSERMOUNT: &str = "fusermount3";
 
 /// Mounts at `point` (absolute); the kernel's requests come through the descriptor.
-pub(crate) fn attach(point: &Path, options: &MountOptions) -> Result<OwnedFd, MountError> {
+pub(crate) fn attach(point: &Path, options: &MountOptions, writable: bool) -> Result<OwnedFd, MountError> {
     if !Path::new(DEVICE).exists() {
         return Err(MountError::NoFuse);
     }
-    match attach_directly(point, options) {
+    match attach_directly(point, options, writable) {
         Ok(device) => Ok(device),
-        Err(Errno::PERM | Errno::ACCESS) => attach_by_fusermount(point, options),
+        Err(Errno::PERM | Errno::ACCESS) => attach_by_fusermount(point, options, writable),
         Err(errno) => Err(MountError::io(point, errno.into())),
     }
 }
@@ -39,26 +39,28 @@ pub(crate) fn can_clone() -> bool {
     rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok()
 }
 
-fn attach_directly(point: &Path, options: &MountOptions) -> Result<OwnedFd, Errno> {
+fn attach_directly(point: &Path, options: &MountOptions, writable: bool) -> Result<OwnedFd, Errno> {
     let device = rustix::fs::open(DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let access = if options.allow_other { ",allow_other,default_permissions" } else { "" };
     let data = format!("fd={},rootmode=40000,user_id={uid},group_id={gid}{access}", device.as_raw_fd());
     let data = CString::new(data).map_err(|_| Errno::INVAL)?;
-    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
+    let flags = if writable { flags } else { flags | MountFlags::RDONLY };
     rustix::mount::mount(options.fs_name.as_str(), point, KIND, flags, data.as_c_str())?;
     Ok(device)
 }
 
 /// `fusermount3` opens the device, mounts, and sends the descriptor through the socket that `_FUSE_COMMFD` names: its
 /// own standard input, so that no other process can inherit our end's peer and keep it open.
-fn attach_by_fusermount(point: &Path, options: &MountOptions) -> Result<OwnedFd, MountError> {
+fn attach_by_fusermount(point: &Path, options: &MountOptions, writable: bool) -> Result<OwnedFd, MountError> {
     let (ours, theirs) = UnixStream::pair().map_err(|error| MountError::io(point, error))?;
     let name = options.fs_name.replace('\\', r"\\").replace(',', r"\,");
     let access = if options.allow_other { ",allow_other,default_permissions" } else { "" };
+    let mode = if writable { "rw" } else { "ro" };
     let child = Command::new(FUSERMOUNT)
         .arg("-o")
-        .arg(format!("ro,nosuid,nodev,noatime,fsname={name},subtype=forebay{access}"))
+        .arg(format!("{mode},nosuid,nodev,noatime,fsname={name},subtype=forebay{access}"))
         .arg("--")
         .arg(point)
         .env("_FUSE_COMMFD", "0")

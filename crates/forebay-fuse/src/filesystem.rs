@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_live::engine::{Lease, OpenFile};
+use forebay_live::engine::{Lease, OpenFile, Referenced};
 use forebay_live::source::{self, Error, Kind};
 use forebay_live::tree::{Listing, NodeId, Tree};
 use fuser::{
@@ -79,6 +79,16 @@ impl Adapter {
                 Ok((id, FileAttr { ino: INodeNo(id.0), kind: kind(of), ..nothing() }, Duration::ZERO))
             }
         }
+    }
+}
+
+/// How the kernel treats an open file: what the engine keeps it need not keep, and the other way round. Pages that it does
+/// keep, of mapped files in any case, may stay from one open to the next: a node is one version.
+fn open_flags(referenced: Referenced) -> FopenFlags {
+    let always = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
+    match referenced {
+        Referenced::Kept => always | FopenFlags::FOPEN_DIRECT_IO,
+        Referenced::HandedOn => always,
     }
 }
 
@@ -193,11 +203,10 @@ impl Filesystem for Adapter {
             return reply.error(Errno::EROFS);
         }
         match self.tree.open(node(inode)) {
-            // Pages of a mapped file may stay: a node is one version.
-            Ok(file) => reply.opened(
-                self.files.insert(file),
-                FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH,
-            ),
+            Ok(file) => {
+                let flags = open_flags(file.referenced());
+                reply.opened(self.files.insert(file), flags);
+            }
             Err(error) => reply.error(errno(&error)),
         }
     }

@@ -18,14 +18,16 @@
 //! ```
 //!
 //! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what is mounted where),
-//! `device` (`/dev/fuse`, with and without root), `filesystem` (the requests), `attributes` (translation), `handles`.
+//! `device` (`/dev/fuse`, with and without root), `filesystem` (the requests), `attributes` (translation), `handles`; `disk`
+//! shows a modelled disk as one file instead of a tree.
 
 mod attributes;
 mod device;
+mod disk;
 mod filesystem;
 mod handles;
 mod mount;
 mod point;
 mod table;
 
-pub use mount::{MountError, MountOptions, Mounted, Unmounter, mount};
+pub use mount::{MountError, MountOptions, Mounted, Unmounter, mount, mount_disk};

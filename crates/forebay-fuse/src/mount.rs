@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_live::activity::Watcher;
+use forebay_live::disk::PacedDisk;
 use forebay_live::tree::Tree;
-use fuser::{Session, SessionACL};
+use fuser::{Filesystem, Session, SessionACL};
 use parking_lot::{Condvar, Mutex};
 
+use crate::disk::DiskAdapter;
 use crate::filesystem::Adapter;
 use crate::{device, point, table};
 
@@ -118,8 +121,27 @@ impl MountError {
 /// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead mount that an earlier
 /// process left at `point` is replaced.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
+    // The handlers of a mount are threads of its readers.
+    let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
+    let mut mounted = start(Adapter::new(tree, options.clone()), point, &options, false)?;
+    mounted._watcher = watcher;
+    Ok(mounted)
+}
+
+/// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written, beside a file `stats` that says
+/// as JSON what the disk did. What holds the file open (a loop device) is served after an unmount until this process ends.
+pub fn mount_disk(disk: Arc<PacedDisk>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
+    start(DiskAdapter::new(disk), point, &options, true)
+}
+
+fn start(
+    filesystem: impl Filesystem,
+    point: &Path,
+    options: &MountOptions,
+    writable: bool,
+) -> Result<Mounted, MountError> {
     let point = point::prepare(point)?;
-    let device = device::attach(&point, &options)?;
+    let device = device::attach(&point, options, writable)?;
     let entry = match table::at(&point) {
         Ok(Some(entry)) => entry,
         Ok(None) => return Err(MountError::io(&point, io::Error::other("it was unmounted at once"))),
@@ -130,16 +152,15 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
     };
     // From here on dropping this unmounts, so nothing is left if the rest fails.
     let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
-    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) } };
+    let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
     let failed = |error| MountError::io(&life.point, error);
 
     let mut config = fuser::Config::default();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads.max(1));
     config.clone_fd = device::can_clone();
-    let read_ahead = options.read_ahead;
-    let session = Session::from_fd(Adapter::new(tree, options), device, config.acl, config).map_err(failed)?;
-    set_read_ahead(&entry.device, read_ahead);
+    let session = Session::from_fd(filesystem, device, config.acl, config).map_err(failed)?;
+    set_read_ahead(&entry.device, options.read_ahead);
 
     let served = Arc::clone(&life);
     std::thread::Builder::new()
@@ -217,6 +238,7 @@ impl Life {
 #[derive(Debug)]
 pub struct Mounted {
     unmounter: Unmounter,
+    _watcher: Option<Watcher>,
 }
 
 impl Mounted {

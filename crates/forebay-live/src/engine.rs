@@ -19,9 +19,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant as RealInstant;
 
+pub use forebay_core::Referenced;
 use forebay_core::index::Hashed;
 use forebay_core::{
-    Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, Instant, IoId, Policy, ReadId,
+    Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy, ReadId,
+    Setup,
 };
 use parking_lot::Mutex;
 
@@ -42,8 +44,17 @@ pub struct Config {
     pub memory: u64,
     /// The policy.
     pub policy: Policy,
+    /// What becomes of blocks once they were read: kept here, or handed on to readers that keep them.
+    pub referenced: Referenced,
     /// Where to write every event and action, if anywhere.
     pub record: Option<PathBuf>,
+}
+
+impl Config {
+    /// A cache of `memory` bytes that keeps what was read and records nothing.
+    pub fn new(memory: u64, policy: Policy) -> Config {
+        Config { memory, policy, referenced: Referenced::Kept, record: None }
+    }
 }
 
 /// Why an engine did not start.
@@ -68,6 +79,7 @@ pub struct Engine {
     arena: Arc<Arena>,
     started: RealInstant,
     policy: Policy,
+    referenced: Referenced,
     budget: Budget,
     timer: Timer,
 }
@@ -117,7 +129,7 @@ impl Engine {
             move |source| StartError::System { what, source }
         };
         let arena = Arena::new(budget.frames).map_err(system("memory for the frames"))?;
-        let setup = budget.setup(config.policy, devices);
+        let setup = Setup { referenced: config.referenced, ..budget.setup(config.policy, devices) };
         let flight = match &config.record {
             Some(path) => {
                 Some(FlightRecorder::create(path, config.policy, &setup).map_err(system(&path.display().to_string()))?)
@@ -145,6 +157,7 @@ impl Engine {
             arena,
             started: RealInstant::now(),
             policy: config.policy,
+            referenced: config.referenced,
             budget,
             timer: Timer::start(),
         }))
@@ -174,13 +187,30 @@ impl Engine {
         Instant(self.started.elapsed().as_nanos() as u64)
     }
 
+    /// What becomes of blocks once they were read.
+    pub fn referenced(&self) -> Referenced {
+        self.referenced
+    }
+
     /// Tells the core what happened and carries out what it decides.
-    fn tell(self: &Arc<Self>, kind: EventKind) {
+    pub(crate) fn tell(self: &Arc<Self>, kind: EventKind) {
         let mut state = self.state.lock();
         // Under the lock, so that moments reach the core in order.
         let at = self.now();
         state.handle(Event { at, kind });
         self.carry_out(state);
+    }
+
+    /// Whether the policy asks what handlers do when they don't read.
+    pub(crate) fn judges_handlers(&self) -> bool {
+        self.state.lock().core.prefetch_cache().is_some()
+    }
+
+    /// The handlers of which the policy would like to know, in the order of their numbers behind `after`, at most `most`.
+    pub(crate) fn handlers_in_question(&self, after: HandlerId, most: usize) -> Vec<HandlerId> {
+        let mut found = Vec::new();
+        self.state.lock().core.handlers_in_question(after, most, &mut found);
+        found
     }
 
     /// Looks at the core: the policy's name, the budget, the moment, the core.

@@ -1,11 +1,15 @@
 //! The live engine: real time, real bytes.
 
+pub mod activity;
 pub mod arena;
 pub mod budget;
+pub mod disk;
 pub mod engine;
 pub mod flight;
 pub mod handlers;
 pub mod io;
+pub mod pacer;
+pub mod play;
 pub mod profiler;
 mod retry;
 pub mod source;

@@ -1,6 +1,6 @@
 //! The counters of a running engine, as `forebay stats` shows them.
 
-use forebay_core::{Core, Counters};
+use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BLOCK;
@@ -14,6 +14,9 @@ const LISTED: usize = 150;
 pub struct Stats {
     /// The policy's name.
     pub policy: String,
+    /// What becomes of blocks once they were read.
+    #[serde(default)]
+    pub referenced: Referenced,
     /// The budget.
     pub memory_bytes: u64,
     /// Bytes of bookkeeping in the core.
@@ -144,6 +147,7 @@ impl Engine {
             streams.sort_by_key(|stream| std::cmp::Reverse(stream.last));
             Stats {
                 policy,
+                referenced: self.referenced(),
                 memory_bytes,
                 bookkeeping_bytes: core.footprint() as u64,
                 block_bytes: BLOCK as u64,

@@ -237,7 +237,7 @@ fn drain(patterns: Vec<Arc<Pattern>>) -> impl Drop {
 }
 
 fn engine(policy: &str, memory: u64, record: Option<std::path::PathBuf>) -> Arc<Engine> {
-    let config = Config { memory, policy: policy.parse().unwrap(), record };
+    let config = Config { record, ..Config::new(memory, policy.parse().unwrap()) };
     Engine::start(config, vec![DeviceCost::flat(1_000_000, 500_000_000, 4)]).unwrap()
 }
 
@@ -359,7 +359,7 @@ fn two_thousand_streams_in_a_small_budget_read_right_bytes() {
 
 #[test]
 fn too_little_memory_is_said() {
-    let config = Config { memory: 1 << 20, policy: "competitive".parse().unwrap(), record: None };
+    let config = Config::new(1 << 20, "competitive".parse().unwrap());
     let error = Engine::start(config, vec![]).err().unwrap().to_string();
     assert!(error.contains("1 MiB are not enough") && error.contains("are needed"), "{error}");
 }

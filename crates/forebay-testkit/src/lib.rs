@@ -3,9 +3,12 @@
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
 pub mod delay;
+pub mod loop_disk;
+pub mod memory_group;
 pub mod mounts;
 pub mod nginx;
 pub mod process;
 pub mod s3;
+pub mod served;
 pub mod tools;
 pub mod trees;

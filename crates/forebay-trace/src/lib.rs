@@ -33,6 +33,8 @@ mod parquet;
 mod read;
 mod request;
 mod source;
+mod times;
+pub mod workload;
 mod write;
 
 pub use columns::{Columns, UnknownColumns};
@@ -42,4 +44,6 @@ pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use request::{Operation, Request, Shape};
 pub use source::{BATCH, FileInfo, Memory, Options, Source, open, open_bytes};
+pub use times::Times;
+pub use workload::{Span, Workload, WorkloadError};
 pub use write::{WRITTEN, Writer};

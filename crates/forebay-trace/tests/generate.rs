@@ -142,6 +142,18 @@ fn one_rand_10() {
     assert!((mean - 2.03).abs() < 0.1, "{mean}");
 }
 
+/// The name's last part is the think time; any microbenchmark may be given another.
+#[test]
+fn every_microbenchmark_can_think() {
+    for name in ["one-whole-0", "one-rand-10", "two-rand-0", "four-64kb-0"] {
+        let requests = all(name, &[("tasks", "50"), ("think", "3")], 1);
+        let tasks = tasks(&requests);
+        assert!(tasks.windows(2).all(|two| two[1][0].at.0 - two[0][0].at.0 == 4 * 3_000_000), "{name}");
+        let silent = all(name, &[("tasks", "50"), ("think", "0")], 1);
+        assert!(silent.iter().all(|request| request.at.0 == 0), "{name}");
+    }
+}
+
 /// CP §3.1: "alternates reading 64 KB data blocks sequentially from two randomly chosen files".
 #[test]
 fn two_rand_0() {

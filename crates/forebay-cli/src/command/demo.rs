@@ -93,7 +93,7 @@ fn run_one(folder: &Path, policy: &str, load: &Load) -> Result<Record, Failure> 
     let cost = paced.cost().unwrap_or_else(|| DeviceCost::flat(0, 0, 1));
     let source: Arc<dyn Source> = Arc::new(paced);
     let policy_of = |name: &str| name.parse().map_err(Failure::run);
-    let config = Config { memory: MEMORY, policy: policy_of(policy)?, record: None };
+    let config = Config::new(MEMORY, policy_of(policy)?);
     let engine = Engine::start(config, vec![cost.clone()]).map_err(Failure::run)?;
     let throughput_mb_s = load.run(&engine, &source, DeviceId(0)).map_err(Failure::run)?;
     let optimum_mb_s = cost.optimum(load.mean_request(FILE_BYTES));

@@ -2,6 +2,7 @@
 
 mod demo;
 mod device;
+mod disk;
 mod mount;
 mod policies;
 mod profile;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Trace(trace) => self::trace::run(&trace),
         Command::Sim(sim) => self::sim::run(&sim),
         Command::Device(device) => self::device::run(&device),
+        Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),
         Command::Reference => reference::run(),
     }

@@ -55,13 +55,13 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
 }
 
 /// A mount that is being served.
-struct Served {
+pub(super) struct Served {
     /// What it shows.
-    what: String,
+    pub(super) what: String,
     /// Takes it off; called from another thread than `wait`.
-    unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
+    pub(super) unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
     /// Returns when it is off, by us or by somebody else, and readers under way have been served.
-    wait: Box<dyn FnOnce() -> Result<(), Failure>>,
+    pub(super) wait: Box<dyn FnOnce() -> Result<(), Failure>>,
 }
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
@@ -82,7 +82,8 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     sources.iter().try_for_each(|arg| outside(arg, point))?;
     // The engine gets what connections leave.
     let memory = options.memory.bytes().saturating_sub(reserved);
-    let config = Config { memory, policy: options.policy, record: options.record.clone() };
+    let referenced = options.kernel_cache.referenced();
+    let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     let what = tree.describe();
@@ -142,7 +143,7 @@ fn how(options: &Mount, what: &str) -> MountOptions {
 }
 
 /// Serves until a signal comes or somebody unmounts it.
-fn serve(served: Served, mut signals: Signals) -> Result<(), Failure> {
+pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure> {
     let unmount = served.unmount;
     let handle = signals.handle();
     let thread = std::thread::Builder::new().name("forebay-signals".into()).spawn(move || {

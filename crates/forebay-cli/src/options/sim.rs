@@ -223,8 +223,18 @@ pub(crate) struct Slow {
 pub(crate) enum Span {
     /// So many requests.
     Requests(u64),
-    /// So much virtual time.
+    /// So much time.
     Time(Period),
+}
+
+impl Span {
+    /// The same for the library.
+    pub(crate) fn of_run(self) -> forebay_trace::Span {
+        match self {
+            Span::Requests(requests) => forebay_trace::Span::Requests(requests),
+            Span::Time(period) => forebay_trace::Span::Seconds(period.duration().as_secs_f64()),
+        }
+    }
 }
 
 /// What is no part of a run.

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, builder::PossibleValue};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, builder::PossibleValue, value_parser};
 use forebay_trace::generate::{Kind, Parameter, kinds};
 use forebay_trace::{Columns, Format};
 
 use super::Report;
+use super::sim::Span;
+use crate::period::Period;
 use crate::size::Size;
 
 /// `forebay trace`
@@ -27,6 +29,8 @@ pub(crate) enum TraceCommand {
     Convert(TraceConvert),
     /// Make a synthetic trace: Zipf, sequential, the papers' benchmarks and applications
     Generate(TraceGenerate),
+    /// Run a trace in real time on files of a folder or of a mount: the same workload as `forebay sim --device` simulates
+    Play(TracePlay),
 }
 
 /// How to read a trace.
@@ -121,6 +125,69 @@ pub(crate) struct TraceGenerate {
     pub(crate) parameters: Parameters,
 
     /// How to show what was done
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `forebay trace play`
+#[derive(Debug, Args)]
+pub(crate) struct TracePlay {
+    /// The trace: a file in any format that `forebay trace info` knows, compressed or not; or a synthetic one, by the name
+    /// and the parameters that `forebay trace generate` takes, as in one-rand-10 or one-rand-10:files=100,tasks=500
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Where its files are, as --lay makes them: a folder, or a mount of one
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+
+    /// Make the files that the trace reads or lists in FOLDER, called by their numbers, and run nothing; those that are
+    /// there and right are kept
+    #[arg(long, conflicts_with_all = ["handlers", "think", "cpu", "private_memory", "warm_up", "limit", "verify"])]
+    pub(crate) lay: bool,
+
+    /// Files hold zeros, and with --lay take no room on the disk; otherwise every block differs from every other
+    #[arg(long)]
+    pub(crate) sparse: bool,
+
+    /// How many tasks run at a time, each on a thread of its own; may be several numbers, run one after the other
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1")]
+    #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
+    pub(crate) handlers: Vec<u32>,
+
+    /// For how long a handler thinks after each request; as in the trace unless said
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<Period>,
+
+    /// For how long a handler computes after each request
+    #[arg(long, value_name = "TIME")]
+    pub(crate) cpu: Option<Period>,
+
+    /// Memory that each task takes and writes to; the papers' handlers have 1MB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) private_memory: Option<Size>,
+
+    /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) warm_up: Option<Span>,
+
+    /// When to end, if not with the trace: after so many requests, or so much time
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) limit: Option<Span>,
+
+    /// Compare every byte that is read with what was laid
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Fixes a synthetic trace
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// How to read the trace
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to show the results
     #[command(flatten)]
     pub(crate) report: Report,
 }

@@ -1,10 +1,13 @@
 //! Unmodified programs on real mounts of the real command: what they read is what is in the source, whatever happens to
 //! the source, to memory or to the process.
 
+mod blast;
 mod bytes;
 mod changes;
 mod life;
+mod media;
 mod memory;
+mod play;
 mod refusals;
 mod several;
 mod tools;

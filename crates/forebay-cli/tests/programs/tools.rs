@@ -164,7 +164,7 @@ fn fio_verifies_what_it_laid_out() {
 }
 
 /// What `wrk` asks for: the files, one after the other.
-fn script(files: &[PathBuf]) -> String {
+pub(crate) fn script(files: &[PathBuf]) -> String {
     let paths: Vec<String> = files.iter().map(|file| format!("{:?}", format!("/{}", text(file)))).collect();
     format!(
         "local paths, at = {{ {} }}, 0
@@ -174,7 +174,7 @@ fn script(files: &[PathBuf]) -> String {
 }
 
 /// The body of an answer to GET.
-fn get(server: SocketAddr, path: &str) -> std::io::Result<Vec<u8>> {
+pub(crate) fn get(server: SocketAddr, path: &str) -> std::io::Result<Vec<u8>> {
     let mut connection = TcpStream::connect(server)?;
     write!(connection, "GET /{path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")?;
     let mut answer = Vec::new();

@@ -37,6 +37,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 } else if used && frames.pins(slot) > 0 {
                     pinned += 1;
                     assert!(!frames.has(slot, flag::PREFETCHED), "a reader holds what nobody has referenced");
+                } else if used && !frames.is_ghost(slot) && self.hands_on() {
+                    assert!(frames.has(slot, flag::PREFETCHED), "{key:?} was handed on, and is kept all the same");
                 }
                 at = frames.towards_back(slot);
             }

@@ -78,6 +78,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
+            self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
             self.forget_if_idle(fetch.extent.file, out);
         }
@@ -98,10 +99,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let Extent { file, start, .. } = fetch.extent;
         let bad = start + valid.min(fetch.extent.len);
-        self.settle(&fetch, Extent::between(file, start, bad));
+        let good = Extent::between(file, start, bad);
+        self.settle(&fetch, good);
         if bad < fetch.demand.end() {
-            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters);
+            self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters, out);
         }
+        self.hand_on(good, out);
         let rest = Extent::between(file, bad, fetch.extent.end());
         if called_off {
             self.spare(&fetch, rest);
@@ -132,13 +135,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// The reads among `waiters` that want a block of `bad` have failed: they let go of their frames.
-    fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId]) {
+    fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId], out: &mut Actions) {
         for &id in waiters {
             let Some(read) = self.inflight.read_mut(id).filter(|read| overlap(read.extent, bad)) else { continue };
             read.error = Some(error);
             if mem::take(&mut read.admitted) {
                 let extent = read.extent;
                 self.unpin_all(extent);
+                self.hand_on(extent, out);
             }
         }
     }

@@ -195,15 +195,16 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
     /// the kernel's two windows. Without, two pieces must have room.
     fn memory_for_a_stream(&self) -> (u32, u32) {
-        let Some(cache) = &self.prefetch_cache else {
-            let share = (Reclaim::third(self.setup.frames) / self.streams.active().max(1)).max(1);
-            return (share, (share / 2).max(1));
+        let streams = match &self.prefetch_cache {
+            Some(cache) if cache.settings.streams == StreamCount::OpenFiles => self.files.handles(),
+            _ => self.streams.active(),
         };
-        let streams = match cache.settings.streams {
-            StreamCount::OpenFiles => self.files.handles(),
-            StreamCount::Active => self.streams.active(),
-        };
-        let longest_piece = cache.longest_piece(streams);
-        (longest_piece, longest_piece)
+        let of = |memory: u32| (memory / streams.max(1)).max(1);
+        match &self.prefetch_cache {
+            // All but an eighth, for what readers ask for themselves: nothing else is kept here.
+            _ if self.hands_on() => (of(self.setup.frames / 8 * 7), of(self.setup.frames / 16 * 7)),
+            Some(cache) => (of(cache.ceiling.blocks()), of(cache.ceiling.blocks())),
+            None => (of(Reclaim::third(self.setup.frames)), of(Reclaim::third(self.setup.frames) / 2)),
+        }
     }
 }

@@ -14,7 +14,6 @@
 //! pieces under way as it has channels. Slow start goes on over these. While pieces double, a reader that waits has one piece
 //! under way and one of twice its size behind it, together three times what was read before; with several channels
 //! no more than that is ahead, either.
-
 //!
 //! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known how far a stream's readers
 //! will go ([`knowledge`](crate::knowledge)), neither is needed: everything up to there is asked for at once, piece after piece, so
@@ -32,7 +31,7 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
         return up_to(sight, end, depth);
     }
     if sight.fresh {
-        return Plan::one(sight.initial_window.min(depth));
+        return Plan::one(sight.initial_window.min(sight.longest_piece));
     }
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);

@@ -4,6 +4,23 @@
 //! rate in each subsequent epoch. If the overall miss rate increases obviously, we change x with an increase or decrease
 //! operation which is different from the operation in the previous epoch. Otherwise, we make the same adjustment to x as in
 //! the previous epoch."
+//!
+//! ```text
+//!   f_tot │ ╲                          ╱
+//!         │   ╲    turns          ╱        obvious: a sixteenth, one miss a second at least,
+//!         │ ─ ─ ◀────────────────▶ ─ ─      and more than chance
+//!         │        ·  ▁▁▁▁▁▁  ·            the lowest since the last turn
+//!         └──────────────────────────▶ x
+//! ```
+//!
+//! What the paper leaves open, and how it is here:
+//!
+//! - One unit changes the rate by little, so an increase counts from the lowest rate since the last turn, not from the last epoch:
+//!   up a gentle slope, too, the walk turns after an obvious rise. So it stays where f_tot is at most that above its minimum.
+//! - The exponentially weighted average lags. After a sudden rise it would rise for several epochs, and turn the walk as often.
+//!   So it begins anew at every turn, and a rise turns the walk once.
+//! - An operation that the bounds of x forbid gives way to the other one, and the walk cannot sit at a bound while the curve moves.
+//! - Where next to nothing is missed f_tot has its minimum already, and x stays.
 
 use super::prefetch_cache::Settings;
 use crate::types::Instant;
@@ -15,13 +32,17 @@ pub enum Unit {
     /// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB.
     #[default]
     Fixed,
-    /// Twice as large as long as the miss rate falls obviously, half as large when the walk turns round, from a quarter of the
-    /// fixed unit up to a sixteenth of memory.
+    /// The fixed one near the minimum. Twice as large for every sixteen epochs in which the walk has not turned and the miss rate has
+    /// fallen by more than a turn explains, up to eight times; half as large at every turn.
     Adaptive,
 }
 
 /// Of memory, the fixed unit is one part in so many.
 const UNIT: u32 = 256;
+/// The adaptive unit is at most so many fixed ones, …
+const LARGEST: u32 = 8;
+/// … and was the right one for so many epochs before it grows: by then it has crossed the valley, if there is one.
+const PATIENCE: u32 = 16;
 
 /// An increase is obvious if it is more than one part in so many of the rate, …
 const OBVIOUS_SHARE: u64 = 16;
@@ -30,6 +51,8 @@ const OBVIOUS_RATE: u64 = SCALE;
 
 /// Rates are in misses per 256 seconds.
 const SCALE: u64 = 256;
+
+const SECOND: u64 = 1_000_000_000;
 
 /// The ceiling.
 #[derive(Clone, Debug)]
@@ -44,10 +67,30 @@ pub struct Ceiling {
     began: Instant,
     /// Misses of this epoch: LRU misses and prefetch misses.
     misses: u64,
-    /// Their rate, exponentially weighted (weight 1/2), as of the end of the last epoch; none before the first.
-    rate: Option<u64>,
+    /// Their rate; none before the first epoch, and after one in which next to nothing was missed.
+    rate: Option<Rate>,
     /// Whether the last operation was an increase.
     grows: bool,
+}
+
+/// Misses per 256 seconds.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    /// Exponentially weighted (weight 1/2) since the last turn, as of the end of the last epoch.
+    mean: u64,
+    /// The lowest that the mean was since then.
+    lowest: u64,
+    /// What it was when the unit changed last, …
+    at_unit: u64,
+    /// … and how many epochs ago.
+    epochs: u32,
+}
+
+impl Rate {
+    /// The average begins with `rate`.
+    fn new(rate: u64) -> Rate {
+        Rate { mean: rate, lowest: rate, at_unit: rate, epochs: 0 }
+    }
 }
 
 impl Ceiling {
@@ -84,44 +127,79 @@ impl Ceiling {
         self.misses += 1;
     }
 
-    /// Ends the epoch if it is over. An epoch in which nothing happened ends when something does: what is idle needs no other
-    /// ceiling. Epochs of no length never end, and the ceiling stays.
+    /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If that was long ago, the cache was
+    /// idle: what the epoch counted says nothing, and another begins. Epochs of no length never end, and the ceiling stays.
+    #[inline]
     pub fn look(&mut self, at: Instant) {
         let took = at.since(self.began);
-        if took < self.epoch || self.epoch == 0 {
+        if took >= self.epoch && self.epoch > 0 {
+            self.end_epoch(at, took);
+        }
+    }
+
+    #[inline(never)]
+    fn end_epoch(&mut self, at: Instant, took: u64) {
+        let misses = core::mem::take(&mut self.misses);
+        self.began = at;
+        if took >= self.epoch.saturating_add(self.epoch.max(SECOND)) {
             return;
         }
-        let rate = self.misses.saturating_mul(SCALE * 1_000_000_000) / took;
-        (self.began, self.misses) = (at, 0);
+        let rate = misses.saturating_mul(SCALE * SECOND) / took;
+        if rate <= OBVIOUS_RATE {
+            self.rate = None;
+            return;
+        }
         match self.rate {
             // The first epoch: in the direction that was drawn.
-            None => self.rate = Some(rate),
-            Some(before) => {
-                let after = (before + rate) / 2;
-                let obvious = OBVIOUS_RATE.max(before / OBVIOUS_SHARE);
-                self.turn(after > before + obvious, after + obvious < before);
-                self.rate = Some(after);
-            }
+            None => self.rate = Some(Rate::new(rate)),
+            Some(before) => self.rate = Some(self.compare(before, rate, took)),
         }
         self.step();
     }
 
-    /// "An increase or decrease operation which is different from the operation in the previous epoch", if the rate rose.
-    fn turn(&mut self, rose: bool, fell: bool) {
-        if rose {
+    /// "An increase or decrease operation which is different from the operation in the previous epoch", if the rate has risen
+    /// obviously. Returns the rate as it is now.
+    fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
+        let mean = before.mean.midpoint(rate);
+        let obvious = |than: u64| {
+            // The deviation of the number of misses that chance makes is its root.
+            let chance = (than.saturating_mul(SCALE) / (took / 1_000_000).max(1)).saturating_mul(1_000).isqrt();
+            OBVIOUS_RATE.max(than / OBVIOUS_SHARE + chance)
+        };
+        if mean > before.lowest + obvious(before.lowest) {
             self.grows = !self.grows;
+            self.resize_unit(self.unit / 2);
+            return Rate::new(rate);
         }
+        let now = Rate { mean, lowest: before.lowest.min(mean), epochs: before.epochs + 1, ..before };
+        // To and fro about the minimum it falls by what it rose.
+        if now.epochs < PATIENCE || mean + 2 * obvious(mean) >= before.at_unit {
+            return now;
+        }
+        self.resize_unit(self.unit * 2);
+        Rate { at_unit: mean, epochs: 0, ..now }
+    }
+
+    fn resize_unit(&mut self, unit: u32) {
         if self.adapts {
             let fixed = (self.frames / UNIT).max(1);
-            let unit = if rose { self.unit / 2 } else { self.unit * (1 + u32::from(fell)) };
-            self.unit = unit.clamp((fixed / 4).max(1), (self.frames / 16).max(1));
+            self.unit = unit.clamp(fixed, fixed * LARGEST);
         }
     }
 
-    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead, or nothing kept.
+    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead, or nothing kept. At either end
+    /// the walk turns round.
     fn step(&mut self) {
         let moved =
             if self.grows { self.blocks.saturating_add(self.unit) } else { self.blocks.saturating_sub(self.unit) };
-        self.blocks = moved.clamp(self.least, (self.frames - self.least).max(self.least));
+        let most = (self.frames - self.least).max(self.least);
+        self.blocks = moved.clamp(self.least, most);
+        let at_end = if self.grows { self.blocks == most } else { self.blocks == self.least };
+        if at_end {
+            self.grows = !self.grows;
+            if let Some(rate) = &mut self.rate {
+                rate.lowest = rate.mean;
+            }
+        }
     }
 }

@@ -5,12 +5,10 @@
 //! controlled by the kernel's default page reclamation policy." "Pages are evicted from the prefetch cache when the number of
 //! pages in the cache exceeds the prefetch cache size ceiling", and then by second chance.
 
-use alloc::vec::Vec;
-
 use super::ceiling::{Ceiling, Unit};
 use super::second_chance::{Fate, Marks};
 use crate::frames::{Frames, Slot, UNREAD};
-use crate::types::{HandlerId, Instant};
+use crate::types::Instant;
 
 /// What N_stream is in Ŝp = P_mem / N_stream (CPEM §4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -135,16 +133,6 @@ impl PrefetchCache {
             }
         }
         None
-    }
-
-    /// P_mem / N_stream: the longest piece of one of `streams` streams, in blocks.
-    pub fn longest_piece(&self, streams: u32) -> u32 {
-        (self.ceiling.blocks() / streams.max(1)).max(1)
-    }
-
-    /// Handlers whose state matters: see [`Marks::in_question`].
-    pub fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
-        self.marks.in_question(after, most, out);
     }
 
     /// The bytes of bookkeeping.

@@ -43,7 +43,7 @@ impl Scene {
             fs::write(folder.path().join(file.to_string()), content(file, LEN)).unwrap();
         }
         let source = Arc::new(FaultySource::new(Arc::new(LocalSource::new(folder.path()).unwrap()), plan));
-        let config = Config { memory: 24 << 20, policy: policy.parse().unwrap(), record: None };
+        let config = Config::new(24 << 20, policy.parse().unwrap());
         let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
         let branch = Branch { name: None, source: Arc::clone(&source) as _, device: DeviceId(0) };
         let tree = Arc::new(Tree::new(engine, vec![branch]).unwrap());

@@ -30,8 +30,7 @@ fn forgetful() -> MountOptions {
 
 /// A tree that shows a folder.
 fn tree(source: &Path) -> Arc<Tree> {
-    let config =
-        Config { memory: 64 << 20, policy: "competitive".parse().expect("a policy that exists"), record: None };
+    let config = Config::new(64 << 20, "competitive".parse().expect("a policy that exists"));
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
     let branch = Branch { name: None, source: Arc::new(folder::Folder(source.into())), device: DeviceId(0) };
     Arc::new(Tree::new(engine, vec![branch]).unwrap())

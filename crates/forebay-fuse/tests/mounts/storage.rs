@@ -105,8 +105,7 @@ fn moody(folder: &Path, mood: Mood) -> (Moody, Arc<State>) {
 }
 
 fn tree(sources: Vec<(Option<&str>, Moody)>) -> Arc<Tree> {
-    let config =
-        Config { memory: 64 << 20, policy: "competitive".parse().expect("a policy that exists"), record: None };
+    let config = Config::new(64 << 20, "competitive".parse().expect("a policy that exists"));
     let devices = vec![DeviceCost::flat(100_000, 1 << 30, 8); sources.len()];
     let engine = Engine::start(config, devices).unwrap();
     let branch = |(number, (name, source)): (usize, (Option<&str>, Moody))| Branch {

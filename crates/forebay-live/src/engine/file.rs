@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId};
+use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced};
 
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
@@ -25,6 +25,11 @@ impl OpenFile {
     /// Its length in bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// What becomes of its blocks once they were read.
+    pub fn referenced(&self) -> Referenced {
+        self.engine.referenced
     }
 
     /// Reads into `buffer`; returns how many bytes there were, fewer than asked for only at the end of the file. Blocks

@@ -2,7 +2,8 @@
 //!
 //! Distances and places are offsets within one file: on most file systems a large file lies in few pieces, so that they are
 //! near the truth, but a file covers only a part of its disk. A folder's profile therefore has one rate, not zones, and its
-//! seek curve stays level beyond the file; a block device given directly has both in full.
+//! seek curve stays level beyond the file; a block device given directly has both in full. A folder on a disk with an arm that
+//! we may read is measured on the disk itself. (Not one on flash: what nothing was ever written to, it reads from nowhere.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
@@ -39,6 +40,9 @@ pub fn profile(path: &Path, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result
     if !kind.is_dir() {
         return measure::disk(&what, &mut FileProbe::open(path).map_err(at)?, plan, progress);
     }
+    if let Some(mut disk) = disk_below(metadata.dev()) {
+        return measure::disk(&what, &mut disk, plan, progress);
+    }
     let mut probe = in_folder(path, plan.budget).map_err(at)?;
     let mut profile = measure::disk(&what, &mut probe, plan, progress)?;
     let space = rustix::fs::statvfs(path).map_err(|errno| at(errno.into()))?;
@@ -56,6 +60,18 @@ pub fn identity(path: &Path) -> Result<String, ProfileError> {
     }
     let space = rustix::fs::statvfs(path).map_err(|errno| at(errno.into()))?;
     Ok(format!("filesystem:{:x}:{:x}", metadata.dev(), space.f_fsid))
+}
+
+/// The disk or partition whose number is that of a file system's files, if it has an arm and we may read it.
+fn disk_below(number: u64) -> Option<FileProbe> {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let sysfs = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    // A partition's queue is that of its disk.
+    let rotational = ["queue/rotational", "../queue/rotational"].map(|name| sysfs.join(name));
+    let rotational = rotational.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    let properties = std::fs::read_to_string(sysfs.join("uevent")).ok()?;
+    let name = properties.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    (rotational.trim() == "1").then(|| FileProbe::open(&Path::new("/dev").join(name)).ok()).flatten()
 }
 
 /// The largest file of a folder, or a temporary one if that is small and the folder can be written to.

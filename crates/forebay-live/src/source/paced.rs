@@ -10,25 +10,18 @@
 //! nothing but an improbable hit in the disk's own cache. The order of service is the scheduler's alone: a fetch for which a
 //! reader waits is not preferred to a prefetch, as it was not in the papers' kernels.
 
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant as Moment};
 
-use forebay_core::{DeviceCost, Instant};
+use forebay_core::DeviceCost;
 use forebay_device::random::Random;
 use forebay_device::scheduler::Scheduler;
 use forebay_device::{DeviceQueue, Model, Queue, Request};
-use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
-use crate::arena::Segments;
-
-/// The last stretch before a completion is spun through: threads wake up tens of microseconds late.
-const SPIN: Duration = Duration::from_micros(60);
+use crate::pacer::{Ending, Pacer};
 
 /// See the module's head.
 pub struct PacedSource {
@@ -54,15 +47,7 @@ impl PacedSource {
     pub fn behind(inner: Arc<dyn Source>, queue: Box<dyn Queue>, speed: f64) -> std::io::Result<PacedSource> {
         let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
         let (capacity, cost) = (queue.capacity(), faster(queue.cost(), speed));
-        let state = State { queue, waiting: HashMap::new(), closing: false };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            wake: Condvar::new(),
-            clock: Clock { start: Moment::now(), speed },
-        });
-        let pacer = Arc::new(Pacer(Arc::clone(&shared)));
-        std::thread::Builder::new().name("forebay-pacer".into()).spawn(move || shared.run())?;
-        Ok(PacedSource { inner, pacer, capacity, cost })
+        Ok(PacedSource { inner, pacer: Arc::new(Pacer::start(queue, speed)?), capacity, cost })
     }
 
     /// Where a file of `size` bytes lies on the device: anywhere it fits, by its path.
@@ -143,180 +128,25 @@ impl Object for PacedObject {
     }
 
     fn fetch(&self, fetch: Fetch) {
-        let shared = Arc::clone(&self.pacer.0);
+        let pace = Arc::clone(self.pacer.pace());
         let start = self.place.saturating_add(fetch.offset);
-        shared.submit(fetch.id.0, Request::read(start, fetch.len as u64));
+        pace.submit(fetch.id.0, Request::read(start, fetch.len as u64));
         let Fetch { id, offset, buffer, len, urgent, done } = fetch;
-        let arrived = move |buffer, outcome| shared.arrived(id.0, Delivery { done, buffer, outcome });
+        let arrived = move |buffer, outcome| {
+            let deliver = move |ending| match ending {
+                Ending::Due => done(buffer, outcome),
+                Ending::CalledOff => done(buffer, Err(Error::CalledOff)),
+            };
+            pace.arrived(id.0, Box::new(deliver));
+        };
         self.inner.fetch(Fetch { id, offset, buffer, len, urgent, done: Box::new(arrived) });
     }
 
     /// If the modelled device has not begun with it. Its bytes may be here by then: they don't count.
     fn call_off(&self, fetch: FetchId) {
-        if self.pacer.0.call_off(fetch.0) {
+        if self.pacer.pace().call_off(fetch.0) {
             self.inner.call_off(fetch);
         }
-    }
-}
-
-/// Held by the source and its objects; when the last of them is gone, whatever is still under way is delivered at once.
-struct Pacer(Arc<Shared>);
-
-impl Drop for Pacer {
-    fn drop(&mut self) {
-        self.0.state.lock().closing = true;
-        self.0.wake.notify_all();
-        // The thread is not waited for: what it delivers may need a lock that whoever drops this holds.
-    }
-}
-
-struct Shared {
-    state: Mutex<State>,
-    wake: Condvar,
-    clock: Clock,
-}
-
-struct State {
-    queue: Box<dyn Queue>,
-    /// By the number of the fetch's name.
-    waiting: HashMap<u64, Waiting>,
-    closing: bool,
-}
-
-/// A fetch under way.
-enum Waiting {
-    /// Neither its bytes nor its time have come.
-    Both,
-    /// Its time has come.
-    Bytes,
-    /// Its bytes have come.
-    Time(Delivery),
-    /// It was called off; whoever brings its bytes still has its buffer.
-    CalledOff,
-}
-
-/// An outcome, and whom to tell.
-struct Delivery {
-    done: Box<dyn FnOnce(Segments, Result<()>) + Send>,
-    buffer: Segments,
-    outcome: Result<()>,
-}
-
-impl Delivery {
-    fn deliver(self) {
-        (self.done)(self.buffer, self.outcome);
-    }
-}
-
-impl State {
-    /// The time of `id` has come.
-    fn due(&mut self, id: u64) -> Option<Delivery> {
-        match self.waiting.remove(&id)? {
-            Waiting::Time(delivery) => Some(delivery),
-            // (What was called off has no time to come.)
-            Waiting::Both | Waiting::Bytes | Waiting::CalledOff => {
-                self.waiting.insert(id, Waiting::Bytes);
-                None
-            }
-        }
-    }
-}
-
-impl Shared {
-    fn submit(&self, id: u64, request: Request) {
-        let mut state = self.state.lock();
-        state.waiting.insert(id, Waiting::Both);
-        let before = state.queue.next_completion();
-        state.queue.submit(self.clock.now(), id, request);
-        if state.queue.next_completion() != before {
-            self.wake.notify_one();
-        }
-    }
-
-    fn arrived(&self, id: u64, mut delivery: Delivery) {
-        let mut state = self.state.lock();
-        match state.waiting.remove(&id) {
-            Some(Waiting::Both) => {
-                state.waiting.insert(id, Waiting::Time(delivery));
-                return;
-            }
-            Some(Waiting::CalledOff) => delivery.outcome = Err(Error::CalledOff),
-            Some(Waiting::Bytes | Waiting::Time(_)) | None => {}
-        }
-        drop(state);
-        delivery.deliver();
-    }
-
-    /// Takes a fetch back from the device. `false`, and nothing happens, if it has begun with it.
-    fn call_off(&self, id: u64) -> bool {
-        let mut state = self.state.lock();
-        let before = state.queue.next_completion();
-        if !state.queue.cancel(self.clock.now(), id) {
-            return false;
-        }
-        if state.queue.next_completion() != before {
-            self.wake.notify_one();
-        }
-        let waiting = state.waiting.insert(id, Waiting::CalledOff);
-        if let Some(Waiting::Time(delivery)) = waiting {
-            state.waiting.remove(&id);
-            drop(state);
-            Delivery { outcome: Err(Error::CalledOff), ..delivery }.deliver();
-        }
-        true
-    }
-
-    /// The pacer thread.
-    fn run(&self) {
-        // Timers are 50 µs late by default. Where that cannot be changed, completions are that late.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let mut state = self.state.lock();
-        loop {
-            let closing = state.closing;
-            let now = if closing { Instant(u64::MAX) } else { self.clock.now() };
-            let due = std::iter::from_fn(|| state.queue.complete(now)).collect::<Vec<_>>();
-            let ready: Vec<_> = due.into_iter().filter_map(|id| state.due(id)).collect();
-            if !ready.is_empty() {
-                MutexGuard::unlocked(&mut state, || ready.into_iter().for_each(Delivery::deliver));
-            } else if closing {
-                return;
-            } else {
-                self.wait(&mut state);
-            }
-        }
-    }
-
-    /// Waits for the next completion, or for a reason to look again.
-    fn wait(&self, state: &mut MutexGuard<'_, State>) {
-        let Some(at) = state.queue.next_completion() else { return self.wake.wait(state) };
-        let until = self.clock.moment(at);
-        if until.saturating_duration_since(Moment::now()) > SPIN {
-            self.wake.wait_until(state, until - SPIN);
-        } else {
-            MutexGuard::unlocked(state, || {
-                while Moment::now() < until {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-    }
-}
-
-/// The model's time against the machine's.
-struct Clock {
-    start: Moment,
-    speed: f64,
-}
-
-impl Clock {
-    fn now(&self) -> Instant {
-        Instant((self.start.elapsed().as_nanos() as f64 * self.speed) as u64)
-    }
-
-    fn moment(&self, at: Instant) -> Moment {
-        // A completion that is years away is looked at again tomorrow.
-        let nanos = (at.0 as f64 / self.speed).min(86_400e9 + self.start.elapsed().as_nanos() as f64);
-        self.start + Duration::from_nanos(nanos.ceil() as u64)
     }
 }
 

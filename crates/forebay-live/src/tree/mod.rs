@@ -23,6 +23,7 @@ use std::time::SystemTime;
 use forebay_core::DeviceId;
 use parking_lot::Mutex;
 
+use crate::activity::{Proc, Watcher};
 use crate::engine::{Engine, OpenFile};
 use crate::source::{Attributes, Entry, Error, Kind, Result, Source, Space, Version};
 
@@ -222,6 +223,12 @@ impl Tree {
                 Ok(self.engine.open(object, branch.device))
             }
         }
+    }
+
+    /// Watches what the engine's handlers do when they don't read, if its policy asks for it. They must be threads of this
+    /// machine.
+    pub fn watch_handlers(&self) -> std::io::Result<Option<Watcher>> {
+        Watcher::start(&self.engine, Proc::default())
     }
 
     /// How many nodes the kernel holds, the root apart.

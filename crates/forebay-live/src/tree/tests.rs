@@ -113,7 +113,7 @@ impl Object for Opened {
 
 fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Tree, BranchError> {
     let cost = forebay_core::DeviceCost::flat(100_000, 1 << 30, 8);
-    let config = Config { memory: 64 << 20, policy: "competitive".parse().unwrap(), record: None };
+    let config = Config::new(64 << 20, "competitive".parse().unwrap());
     let engine = Engine::start(config, vec![cost; branches.len().max(1)]).unwrap();
     let branch = |(number, (name, source)): (usize, (Option<&str>, Arc<Shelf>))| Branch {
         name: name.map(OsString::from),

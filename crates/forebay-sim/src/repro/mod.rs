@@ -200,6 +200,9 @@ pub enum Error {
     /// A simulation gave nothing.
     #[error(transparent)]
     Timed(#[from] timed::Error),
+    /// A trace is no workload.
+    #[error(transparent)]
+    Workload(#[from] forebay_trace::WorkloadError),
     /// Whoever looks on wants it to stop.
     #[error("stopped before the end")]
     Stopped,

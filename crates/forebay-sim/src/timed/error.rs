@@ -1,5 +1,7 @@
 //! What can be wrong with a timed simulation.
 
+use forebay_trace::WorkloadError;
+
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -67,4 +69,14 @@ pub enum Error {
     /// Whoever looks on wants it to stop.
     #[error("stopped before the end")]
     Stopped,
+}
+
+impl From<WorkloadError> for Error {
+    fn from(error: WorkloadError) -> Error {
+        match error {
+            WorkloadError::Trace(error) => Error::Trace(error),
+            WorkloadError::Empty => Error::Empty,
+            WorkloadError::TooMany(what) => Error::TooMany(what),
+        }
+    }
 }

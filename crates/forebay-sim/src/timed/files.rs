@@ -1,12 +1,12 @@
 //! The files of a simulation: where they lie, who has them open.
 
 use forebay_core::{ContextId, HandlerId};
+use forebay_trace::Workload;
 
 use super::error::Error;
 use super::placement::{Place, Room};
 use super::setup::Setup;
 use super::storage::Storage;
-use super::workload::Workload;
 
 /// A file, as levels know it.
 #[derive(Clone, Copy)]

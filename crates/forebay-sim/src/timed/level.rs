@@ -80,6 +80,7 @@ impl Level {
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
         let longest = u64::from(core.max_read()) * u64::from(block_bytes);

@@ -26,12 +26,11 @@ mod setup;
 mod simulation;
 mod storage;
 mod tally;
-mod workload;
 
 pub use error::Error;
-pub use histogram::{Sizes, Times};
+pub use forebay_trace::{Span, Times, Workload};
+pub use histogram::Sizes;
 pub use outcome::{DeviceFigures, LevelFigures, Outcome};
 pub use placement::{Mapping, Placement, Spread};
-pub use setup::{DeviceSetup, Level, Load, Setup, Span, Writes};
+pub use setup::{DeviceSetup, Level, Load, Setup, Writes};
 pub use simulation::{Record, run, run_recorded};
-pub use workload::Workload;

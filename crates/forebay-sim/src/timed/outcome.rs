@@ -1,9 +1,10 @@
 //! What a run gave.
 
 use forebay_core::Counters;
+use forebay_trace::Times;
 use serde::Serialize;
 
-use super::histogram::{Sizes, Times};
+use super::histogram::Sizes;
 
 /// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the fields that are not
 /// serialised.

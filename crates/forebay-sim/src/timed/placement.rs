@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use forebay_device::random::Random;
+use forebay_trace::workload::File;
 
 use super::error::Error;
-use super::workload::File;
 
 /// How files are placed.
 #[derive(Clone, PartialEq, Debug, Default)]

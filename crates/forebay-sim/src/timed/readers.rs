@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use forebay_core::Instant;
+use forebay_trace::Workload;
 
 use super::setup::Load;
-use super::workload::Workload;
 
 /// A handler, or the reader of one request of an open loop.
 #[derive(Clone, Debug, Default)]

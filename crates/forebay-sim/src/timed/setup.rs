@@ -4,6 +4,7 @@ use forebay_core::Policy;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::slowdown::Slowdown;
 use forebay_device::{Description, network};
+use forebay_trace::Span;
 
 use super::error::Error;
 use super::placement::Placement;
@@ -236,13 +237,4 @@ pub enum Writes {
     Skip,
     /// They go straight to their device, and whoever wrote waits until they are there. Cached blocks stay.
     Device,
-}
-
-/// A part of a run.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Span {
-    /// Until so many requests are answered.
-    Requests(u64),
-    /// So many seconds of virtual time.
-    Seconds(f64),
 }

@@ -3,6 +3,7 @@
 use forebay_core::{Action, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
 use forebay_device::attached::COMMAND;
 use forebay_device::{Network, Request};
+use forebay_trace::{Span, Workload};
 
 use super::agenda::{Agenda, What};
 use super::error::Error;
@@ -11,10 +12,9 @@ use super::level::{Level, Want, levels};
 use super::outcome::Outcome;
 use super::placement::Place;
 use super::readers::{Next, Processors, Readers};
-use super::setup::{Load, Setup, Span, Writes};
+use super::setup::{Load, Setup, Writes};
 use super::storage::Storage;
 use super::tally::Tally;
-use super::workload::Workload;
 use crate::Watch;
 
 /// Whoever wants to know all that a core is told and answers.

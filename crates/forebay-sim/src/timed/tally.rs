@@ -1,8 +1,8 @@
 //! What is counted while a simulation runs, and what comes of it.
 
 use forebay_core::{Counters, Instant};
+use forebay_trace::Times;
 
-use super::histogram::Times;
 use super::level::Level;
 use super::outcome::{LevelFigures, Outcome};
 use super::setup::Setup;

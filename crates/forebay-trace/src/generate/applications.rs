@@ -1,5 +1,7 @@
 //! The applications of the papers, as far as the papers describe them: index searching, media clips over HTTP and BLAST (CPEM
-//! §5.1), video on demand (SCM §5). What they don't say is assumed here, and said at the constants.
+//! §5.1), video on demand (SCM §5). What they don't say is assumed here, and said at the constants; the exponents of Zipf's law
+//! are assumed, too. What a handler computes, and the memory that it works in (a BLAST process has its own), is of the load, not
+//! of the trace: `forebay sim` and `forebay trace play` take them as `--cpu` and `--private-memory`.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::{Random, scattered};

@@ -4,14 +4,14 @@ mod chart;
 mod curve;
 mod replay;
 mod timed;
-mod trace;
 
 use forebay_sim::untimed::{Capacity, Options, Outcome};
+use forebay_trace::Source;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Sim;
-use trace::{name, open};
+use crate::traces;
 
 /// Unless something else is asked for.
 const MEMORY: Capacity = Capacity::Share(0.1);
@@ -38,6 +38,16 @@ impl Record {
     fn new(outcome: Outcome, sim: &Sim) -> Record {
         Record { outcome, trace: name(sim), seed: sim.seed }
     }
+}
+
+/// Opens the trace from its beginning.
+fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
+    traces::open(&sim.trace, &sim.reading.options(), sim.seed)
+}
+
+/// The trace's name.
+fn name(sim: &Sim) -> String {
+    traces::name(&sim.trace)
 }
 
 /// The sizes that are asked for.

@@ -107,8 +107,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                         placement: placement(sim),
                         load: load(sim, handlers),
                         writes: writes(sim),
-                        warm_up: sim.time.warm_up.map(span),
-                        limit: sim.time.limit.map(span),
+                        warm_up: sim.time.warm_up.map(Span::of_run),
+                        limit: sim.time.limit.map(Span::of_run),
                         seed: sim.seed,
                     });
                 }
@@ -195,12 +195,5 @@ fn writes(sim: &Sim) -> timed::Writes {
     match sim.time.writes {
         Writes::Device if !sim.reads_only => timed::Writes::Device,
         _ => timed::Writes::Skip,
-    }
-}
-
-fn span(span: Span) -> timed::Span {
-    match span {
-        Span::Requests(requests) => timed::Span::Requests(requests),
-        Span::Time(period) => timed::Span::Seconds(period.duration().as_secs_f64()),
     }
 }

@@ -1,6 +1,7 @@
-//! `forebay trace`: what is in traces, converted and made.
+//! `forebay trace`: what is in traces, converted, made and run.
 
 mod info;
+mod play;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,6 +21,7 @@ pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
         TraceCommand::Info(info) => info::run(info),
         TraceCommand::Convert(convert) => self::convert(convert),
         TraceCommand::Generate(generate) => self::generate(generate),
+        TraceCommand::Play(play) => play::run(play),
     }
 }
 

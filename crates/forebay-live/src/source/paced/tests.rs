@@ -1,11 +1,13 @@
 //! The pace, and what is called off.
 
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant as Moment};
 
 use forebay_device::device;
 use forebay_device::scheduler::{Elevator, Noop};
 
 use super::*;
+use crate::arena::Segments;
 use crate::source::memory::{MemorySource, pattern};
 
 /// Long enough for any machine; a test that waits so long has failed.
@@ -169,8 +171,7 @@ fn calling_off_races_with_the_disk() {
             });
         }
     });
-    let state = source.pacer.0.state.lock();
-    assert!(state.waiting.is_empty() && state.queue.next_completion().is_none());
+    assert!(source.pacer.pace().is_idle());
 }
 
 #[test]

@@ -1,24 +1,22 @@
-//! The trace that is replayed: a file, or a synthetic one that is made anew each time it is read.
+//! The trace that is meant: a file, or a synthetic one that is made anew each time it is read.
 
 use std::path::Path;
 
 use forebay_trace::generate::{kinds, named};
-use forebay_trace::{Error, Source};
+use forebay_trace::{Error, Options, Source};
 
-use crate::options::Sim;
-
-/// Opens the trace from its beginning.
-pub(super) fn open(sim: &Sim) -> Result<Box<dyn Source>, Error> {
-    match synthetic(&sim.trace) {
+/// Opens a trace from its beginning. `seed` is for a synthetic one, `options` are for a file.
+pub(crate) fn open(trace: &Path, options: &Options, seed: u64) -> Result<Box<dyn Source>, Error> {
+    match synthetic(trace) {
         Some((name, parameters)) => {
-            let wrong = |reason: String| Error::Format { path: sim.trace.clone(), reason };
+            let wrong = |reason: String| Error::Format { path: trace.to_owned(), reason };
             let split = |parameter| str::split_once(parameter, '=').ok_or_else(|| wrong(said(parameter)));
             let parameters = parameters.split(',').filter(|text| !text.is_empty()).map(split);
             let parameters: Vec<(&str, &str)> = parameters.collect::<Result<_, _>>()?;
-            let generated = named(name, &parameters, sim.seed).map_err(|error| wrong(error.to_string()))?;
+            let generated = named(name, &parameters, seed).map_err(|error| wrong(error.to_string()))?;
             Ok(Box::new(generated))
         }
-        None => forebay_trace::open(&sim.trace, &sim.reading.options()),
+        None => forebay_trace::open(trace, options),
     }
 }
 
@@ -35,8 +33,8 @@ fn synthetic(trace: &Path) -> Option<(&str, &str)> {
 }
 
 /// The trace's name without its folders.
-pub(super) fn name(sim: &Sim) -> String {
-    let whole = sim.trace.as_os_str();
-    let name = if synthetic(&sim.trace).is_some() { whole } else { sim.trace.file_name().unwrap_or(whole) };
+pub(crate) fn name(trace: &Path) -> String {
+    let whole = trace.as_os_str();
+    let name = if synthetic(trace).is_some() { whole } else { trace.file_name().unwrap_or(whole) };
     name.to_string_lossy().into_owned()
 }

@@ -1,53 +1,82 @@
-//! A trace in memory, as a timed simulation needs it.
+//! A trace in memory, task by task: what a simulation with time runs, and what is run live, so that both run the same.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use forebay_trace::{Operation, Request, Source};
-
-use super::error::Error;
+use crate::{Error, Operation, Request, Source};
 
 /// The bit of a file's number that says that its request writes.
 const WRITE: u32 = 1 << 31;
 
 /// A request, in 32 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// Nanoseconds.
-    pub(super) at: u64,
-    pub(super) offset: u64,
+pub struct Entry {
+    /// Nanoseconds since the trace began.
+    pub at: u64,
+    /// The first byte.
+    pub offset: u64,
     file: u32,
-    pub(super) len: u32,
-    pub(super) handler: u32,
-    pub(super) context: u32,
+    /// How many bytes, at least one.
+    pub len: u32,
+    /// Who asked; zero where unknown.
+    pub handler: u32,
+    /// From which program context; zero where unknown.
+    pub context: u32,
 }
 
 impl Entry {
-    /// The file's number, in order of first appearance.
-    pub(super) fn file(&self) -> u32 {
+    /// The file's number, in order of first appearance: its place in [`Workload::file_table`].
+    pub fn file(&self) -> u32 {
         self.file & !WRITE
     }
 
-    pub(super) fn writes(&self) -> bool {
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
         self.file & WRITE != 0
     }
 
     /// The byte after the last.
-    pub(super) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.offset.saturating_add(u64::from(self.len))
     }
 }
 
 /// A file of a trace.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct File {
+pub struct File {
     /// As the trace names it.
-    pub(super) name: u64,
+    pub name: u64,
     /// Its length.
-    pub(super) bytes: u64,
+    pub bytes: u64,
+}
+
+/// Why a trace is no workload.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] Error),
+    /// There is nothing to do.
+    #[error("the trace has no requests")]
+    Empty,
+    /// More requests or files than are numbered.
+    #[error("the trace has more than 2^31 {0}; cut it in pieces")]
+    TooMany(&'static str),
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Span {
+    /// Until so many requests are answered.
+    Requests(u64),
+    /// So many seconds: of virtual time in a simulation, of real time live.
+    Seconds(f64),
 }
 
 /// A trace that was read once, for many runs, on as many threads. It takes about 36 bytes a request.
+///
+/// A *task* is what the trace records of one `handler`, in the order of first appearance; where the trace does not say who
+/// asks (one value throughout), every request is a task.
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
     /// In the order of the trace.
@@ -64,7 +93,7 @@ pub struct Workload {
 
 impl Workload {
     /// Reads a trace to its end.
-    pub fn load(source: &mut dyn Source) -> Result<Workload, Error> {
+    pub fn load(source: &mut dyn Source) -> Result<Workload, WorkloadError> {
         let mut workload = Workload::default();
         let mut tasks = Tasks::default();
         let mut batch = Vec::new();
@@ -75,7 +104,7 @@ impl Workload {
             }
         }
         if workload.entries.is_empty() {
-            return Err(Error::Empty);
+            return Err(WorkloadError::Empty);
         }
         for file in source.files() {
             workload.know(file.file, file.bytes.unwrap_or(0))?;
@@ -84,9 +113,9 @@ impl Workload {
         Ok(workload)
     }
 
-    fn push(&mut self, request: &Request) -> Result<(), Error> {
+    fn push(&mut self, request: &Request) -> Result<(), WorkloadError> {
         if self.entries.len() >= WRITE as usize {
-            return Err(Error::TooMany("requests"));
+            return Err(WorkloadError::TooMany("requests"));
         }
         let file = self.number(request.file)?;
         let entry = Entry {
@@ -105,7 +134,7 @@ impl Workload {
     }
 
     /// The number of a file.
-    fn number(&mut self, name: u64) -> Result<u32, Error> {
+    fn number(&mut self, name: u64) -> Result<u32, WorkloadError> {
         // Most requests are for the file of the last one.
         if let Some(last) = self.entries.last().map(Entry::file)
             && self.files[last as usize].name == name
@@ -116,12 +145,12 @@ impl Workload {
     }
 
     /// The number of a file, a new one if it has none.
-    fn known(&mut self, name: u64) -> Result<u32, Error> {
+    fn known(&mut self, name: u64) -> Result<u32, WorkloadError> {
         let number = self.files.len() as u32;
         let known = *self.names.entry(name).or_insert(number);
         if known == number {
             if number >= WRITE {
-                return Err(Error::TooMany("files"));
+                return Err(WorkloadError::TooMany("files"));
             }
             self.files.push(File { name, bytes: 0 });
         }
@@ -130,7 +159,7 @@ impl Workload {
 
     /// Learns from the trace's table of files how long a file is, and that it is there though nobody reads it: it takes its
     /// place among the others.
-    fn know(&mut self, name: u64, bytes: u64) -> Result<(), Error> {
+    fn know(&mut self, name: u64, bytes: u64) -> Result<(), WorkloadError> {
         let number = self.known(name)?;
         let file = &mut self.files[number as usize];
         file.bytes = file.bytes.max(bytes);
@@ -161,7 +190,7 @@ impl Workload {
         self.entries.iter().filter(|entry| !entry.writes()).map(|entry| u64::from(entry.len)).sum()
     }
 
-    /// How many tasks: what a closed loop works off (see [`Load::Closed`](super::Load::Closed)).
+    /// How many tasks: what a closed loop works off.
     pub fn tasks(&self) -> u64 {
         if self.tasks.is_empty() { self.requests() } else { self.tasks.len() as u64 - 1 }
     }
@@ -177,20 +206,22 @@ impl Workload {
     }
 
     /// Whether the trace says who asks, so that its tasks are more than one.
-    pub(super) fn names_handlers(&self) -> bool {
+    pub fn names_handlers(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    pub(super) fn is_timed(&self) -> bool {
+    /// Whether its requests have times.
+    pub fn is_timed(&self) -> bool {
         self.timed
     }
 
-    pub(super) fn file_table(&self) -> &[File] {
+    /// The files, by their numbers.
+    pub fn file_table(&self) -> &[File] {
         &self.files
     }
 
     /// The places of a task's requests, for [`in_task`](Self::in_task).
-    pub(super) fn task(&self, task: u32) -> Range<u32> {
+    pub fn task(&self, task: u32) -> Range<u32> {
         match self.tasks.get(task as usize..task as usize + 2) {
             Some(ends) => ends[0]..ends[1],
             None => task..task + 1,
@@ -199,12 +230,12 @@ impl Workload {
 
     /// Which request is at a place, tasks being in order.
     #[inline]
-    pub(super) fn in_task(&self, place: u32) -> u32 {
+    pub fn in_task(&self, place: u32) -> u32 {
         self.by_task.get(place as usize).copied().unwrap_or(place)
     }
 
     /// The requests in the order of their times; where these are equal, of the trace.
-    pub(super) fn by_time(&self) -> Vec<u32> {
+    pub fn by_time(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_by_key(|&place| self.entries[place as usize].at);
         order
@@ -212,7 +243,7 @@ impl Workload {
 
     /// A request, by its place in the trace.
     #[inline]
-    pub(super) fn entry(&self, place: u32) -> &Entry {
+    pub fn entry(&self, place: u32) -> &Entry {
         &self.entries[place as usize]
     }
 }
@@ -270,11 +301,11 @@ impl Tasks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Memory, Shape};
     use forebay_core::Instant;
-    use forebay_trace::{Memory, Shape};
     use proptest::prelude::*;
 
-    fn load(requests: Vec<Request>) -> Result<Workload, Error> {
+    fn load(requests: Vec<Request>) -> Result<Workload, WorkloadError> {
         Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))
     }
 
@@ -306,7 +337,7 @@ mod tests {
     /// One-Rand-10 reads portions: that its files go on behind them is what a prefetch ahead of a reader is wasted on.
     #[test]
     fn a_trace_lists_files_that_are_longer_than_what_is_read_and_those_that_are_not() {
-        let mut source = forebay_trace::generate::named("one-rand-10", &[], 1).unwrap();
+        let mut source = crate::generate::named("one-rand-10", &[], 1).unwrap();
         let workload = Workload::load(&mut source).unwrap();
         assert_eq!((workload.files(), workload.bytes()), (6000, 6000 * (4 << 20)));
         assert!(workload.tasks() < 6000, "some of them nobody reads");
@@ -328,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_empty_trace_is_refused() {
-        assert!(matches!(load(vec![]), Err(Error::Empty)));
+        assert!(matches!(load(vec![]), Err(WorkloadError::Empty)));
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! Forebay against the kernel's own read-ahead and page cache, on one modelled disk that is a real block device to the kernel:
+//! a loop device on `forebay disk`, with ext4 on it.
+//!
+//! ```text
+//!  readers, in a control group ─▶ kernel: page cache, read-ahead ──────────┐
+//!  readers ─▶ mount of Forebay: its budget, O_DIRECT ──────────────────────┴─▶ ext4 ─▶ loop device ─▶ forebay disk
+//! ```
+//!
+//! The same file system, seed and memory for both; what is compared and how it is kept fair is in BENCHMARKING.md.
+
+mod points;
+mod reader;
+mod scene;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use forebay_testkit::{loop_disk, memory_group};
+
+use crate::report::Row;
+use points::{POLICIES, Plan, Point};
+pub(crate) use reader::read;
+use scene::{Measured, Scene};
+
+/// Who reads the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum System {
+    /// The kernel alone, with so many KiB of read-ahead.
+    Kernel(u32),
+    /// A mount under this policy.
+    Forebay(&'static str),
+}
+
+/// The kernel's default, with which everything is compared.
+const DEFAULT: System = System::Kernel(128);
+
+fn systems() -> impl Iterator<Item = System> {
+    [DEFAULT, System::Kernel(1024)].into_iter().chain(POLICIES.map(System::Forebay))
+}
+
+impl System {
+    fn name(self) -> String {
+        match self {
+            System::Kernel(kib) => format!("kernel, read-ahead {kib} KiB"),
+            System::Forebay(policy) => format!("forebay, {policy}"),
+        }
+    }
+}
+
+/// Measures the points whose names begin with one of `only`, or all.
+pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
+    if !loop_disk::possible() || !memory_group::possible() {
+        eprintln!(
+            "kernel: not measured: it takes root, loop devices, FUSE and the memory controller of cgroup version 1"
+        );
+        return Ok(Vec::new());
+    }
+    let plan = if smoke { Plan::smoke() } else { Plan::full() };
+    let wanted = |point: &&Point| only.is_empty() || only.iter().any(|name| point.name.starts_with(name.as_str()));
+    let points: Vec<&Point> = plan.points.iter().filter(wanted).collect();
+    let mut scene = Scene::set(&plan, &forebay()?)?;
+    let mut rows = Vec::new();
+    let mut sweep: Vec<(u32, Vec<Measured>)> = Vec::new();
+    for point in points {
+        let mut measured = Vec::new();
+        for system in systems() {
+            eprintln!("  {}, {} …", point.title(), system.name());
+            let one = scene.measure(point, system).with_context(|| format!("{}, {}", point.title(), system.name()))?;
+            eprintln!("    {}", one.detail());
+            measured.push(one);
+        }
+        rows.extend(systems().zip(&measured).map(|(system, one)| row(&plan, point, system, one, &measured[0])));
+        if point.name == points::SWEEP {
+            sweep.push((point.handlers, measured));
+        }
+    }
+    rows.extend(shares(&sweep));
+    Ok(rows)
+}
+
+/// A line of the table: a system at a point, against the kernel's default there.
+fn row(plan: &Plan, point: &Point, system: System, one: &Measured, kernel: &Measured) -> Row {
+    let wanted = match system {
+        System::Forebay(policy) => point.wanted(policy),
+        System::Kernel(_) => None,
+    };
+    let scale = if system == DEFAULT { format!("; {}", plan.scale(point)) } else { String::new() };
+    Row {
+        bench: "kernel",
+        what: format!("{}: {}", point.title(), system.name()),
+        against: DEFAULT.name(),
+        ratio: one.outcome.throughput_mb_s / kernel.outcome.throughput_mb_s,
+        wanted,
+        detail: format!("{}{scale}", one.detail()),
+        point: None,
+    }
+}
+
+/// What each system keeps of its own peak while the sweep goes on.
+fn shares(sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (number, system) in systems().enumerate() {
+        let of = |measured: &[Measured]| measured[number].outcome.throughput_mb_s;
+        let peak = sweep.iter().map(|(_, measured)| of(measured)).fold(0.0, f64::max);
+        for (handlers, measured) in sweep {
+            rows.push(Row {
+                bench: "kernel",
+                what: format!("{}, {handlers} handlers: {}", points::SWEEP, system.name()),
+                against: "its own peak in this sweep".into(),
+                ratio: of(measured) / peak,
+                wanted: (system == System::Forebay("competitive-em")).then_some(0.8),
+                detail: format!("{:.1} of {peak:.1} MB/s", of(measured)),
+                point: None,
+            });
+        }
+    }
+    rows
+}
+
+/// The command, built as this program was and beside it.
+fn forebay() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let path = here.with_file_name("forebay");
+    let path = if path.is_file() { path } else { here.with_file_name("../forebay") };
+    anyhow::ensure!(path.is_file(), "{} is missing: `cargo build --release -p forebay-cli` first", path.display());
+    Ok(path)
+}

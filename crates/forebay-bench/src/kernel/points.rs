@@ -1,0 +1,143 @@
+//! What is measured: workloads, how many handlers, how much memory, and what is wanted of it.
+
+use super::reader::Description;
+
+/// What Forebay is mounted with.
+pub(super) const POLICIES: [&str; 2] = ["competitive", "competitive-em"];
+
+/// The points in which memory is short.
+pub(super) const SWEEP: &str = "memory-short";
+
+/// What the papers' server had and this one has a twelfth of: 24 GB of files of 4 MB with 2 GB of memory, 18.5 GB of index
+/// (a tenth here).
+const DATA: &str = "data and memory 1/12";
+
+/// All that is measured, and on what.
+pub(super) struct Plan {
+    /// The modelled disk.
+    pub(super) device: &'static str,
+    /// How many times as fast as its model it is. Think times are divided by it too.
+    pub(super) speed: f64,
+    /// Bytes of the file system; `None`: as many as the device has.
+    pub(super) disk: Option<u64>,
+    /// The files, by folder: every workload of a folder has the same.
+    pub(super) folders: Vec<(&'static str, Description)>,
+    /// Seconds before counting, and of counting.
+    pub(super) seconds: (f64, f64),
+    /// Seconds that the disk is measured for.
+    pub(super) profile: u32,
+    /// Whether every byte is compared with what was laid.
+    pub(super) verify: bool,
+    pub(super) points: Vec<Point>,
+}
+
+/// A workload with so many handlers and so much memory.
+pub(super) struct Point {
+    pub(super) name: &'static str,
+    pub(super) folder: &'static str,
+    pub(super) workload: Description,
+    pub(super) handlers: u32,
+    /// Bytes: of page cache for the kernel, all of it for Forebay.
+    pub(super) memory: u64,
+    wanted: Wanted,
+}
+
+/// The least throughput that is wanted, as a share of the kernel's.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Nothing,
+    /// Of every policy.
+    NoWorse,
+    /// 1.3 of `competitive`.
+    Competitive,
+    /// 2 of `competitive-em`.
+    PrefetchCache,
+}
+
+impl Point {
+    pub(super) fn title(&self) -> String {
+        format!("{}, {} handlers", self.name, self.handlers)
+    }
+
+    pub(super) fn wanted(&self, policy: &str) -> Option<f64> {
+        match self.wanted {
+            Wanted::NoWorse => Some(0.95),
+            Wanted::Competitive => (policy == "competitive").then_some(1.3),
+            Wanted::PrefetchCache => (policy == "competitive-em").then_some(2.0),
+            Wanted::Nothing => None,
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn full() -> Plan {
+        const MEMORY: u64 = 160 << 20;
+        let files = [("files", "500"), ("bytes", "4M")];
+        let fit = [("files", "16"), ("bytes", "4M")];
+        let index = [("mapping", "52200000"), ("index", "1850000000")];
+        let micro = |kind, more: &[(&'static str, &'static str)]| {
+            Description::new(kind, [&files[..], &[("tasks", "8000")], more].concat())
+        };
+        let search = Description::new("index-search", [&index[..], &[("tasks", "20000")]].concat());
+        let fits = Description::new("one-whole-0", [&fit[..], &[("tasks", "12000")]].concat());
+        let mut points = Vec::new();
+        let mut add = |name, folder, workload: &Description, handlers: &[u32], memory, wanted| {
+            let point = |&handlers| Point { name, folder, workload: workload.clone(), handlers, memory, wanted };
+            points.extend(handlers.iter().map(point));
+        };
+        // A think time of 10 ms, on a disk that is twice as fast.
+        let rand_10 = micro("one-rand-10", &[("think", "5")]);
+        let two_rand = micro("two-rand-0", &[]);
+        add("one-whole-0", "micro", &micro("one-whole-0", &[]), &[16, 64], MEMORY, Wanted::Nothing);
+        add("one-rand-10", "micro", &rand_10, &[16, 64], MEMORY, Wanted::Competitive);
+        add("two-rand-0", "micro", &two_rand, &[16, 64], MEMORY, Wanted::Competitive);
+        add("index-search", "index", &search, &[16, 64], MEMORY, Wanted::Competitive);
+        add("four-64kb-0", "micro", &micro("four-64kb-0", &[]), &[16], MEMORY, Wanted::NoWorse);
+        add("one-handler", "micro", &micro("one-whole-0", &[]), &[1], MEMORY, Wanted::NoWorse);
+        add("fits-memory", "micro", &fits, &[16], MEMORY, Wanted::NoWorse);
+        // Two streams a handler, each with a depth of about 0.5 MB: from half to eight times the memory.
+        add(SWEEP, "micro", &two_rand, &[16, 64, 128, 256], 32 << 20, Wanted::PrefetchCache);
+        Plan {
+            device: "ibm-10k",
+            speed: 2.0,
+            disk: None,
+            folders: vec![("micro", Description::new("one-whole-0", files.into())), ("index", search)],
+            seconds: (4.0, 10.0),
+            profile: 10,
+            verify: false,
+            points,
+        }
+    }
+
+    pub(super) fn smoke() -> Plan {
+        let files = [("files", "8"), ("bytes", "512k"), ("tasks", "50")];
+        let micro = Description::new("two-rand-0", files.into());
+        let index = [("mapping", "100000"), ("index", "8000000"), ("tasks", "50"), ("longest", "100000")];
+        let search = Description::new("index-search", index.into());
+        let point = |name, folder, workload: &Description| Point {
+            name,
+            folder,
+            workload: workload.clone(),
+            handlers: 2,
+            memory: 16 << 20,
+            wanted: Wanted::Nothing,
+        };
+        let points = vec![point(SWEEP, "micro", &micro), point("index-search", "index", &search)];
+        Plan {
+            device: "ibm-10k",
+            speed: 100.0,
+            disk: Some(256 << 20),
+            folders: vec![("micro", micro), ("index", search)],
+            seconds: (0.2, 0.3),
+            profile: 1,
+            verify: true,
+            points,
+        }
+    }
+
+    /// How it is scaled down, in words.
+    pub(super) fn scale(&self, point: &Point) -> String {
+        let memory = point.memory >> 20;
+        format!("{} {} times as fast, {DATA}: {memory} MiB, seed {}", self.device, self.speed, super::reader::SEED)
+    }
+}

@@ -1,0 +1,60 @@
+//! The readers: a process of their own, so that its memory can be bounded.
+//!
+//! It says `ready` when it has its workload, begins when it is sent a line, and ends with its outcome as a line of JSON.
+
+use std::io::{BufRead, stdin};
+use std::path::PathBuf;
+
+use forebay_live::play::{Content, Folder, Play};
+use forebay_trace::{Span, Workload, generate};
+use serde::{Deserialize, Serialize};
+
+/// The same for everybody.
+pub(super) const SEED: u64 = 1;
+
+/// A synthetic workload, by its name and what differs from its defaults.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Description {
+    kind: String,
+    parameters: Vec<(String, String)>,
+}
+
+impl Description {
+    pub(super) fn new(kind: &str, parameters: Vec<(&str, &str)>) -> Description {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Description { kind: kind.to_owned(), parameters: parameters.into_iter().map(owned).collect() }
+    }
+
+    pub(super) fn load(&self) -> anyhow::Result<Workload> {
+        let parameters: Vec<(&str, &str)> = self.parameters.iter().map(|(name, value)| (&**name, &**value)).collect();
+        Ok(Workload::load(&mut generate::named(&self.kind, &parameters, SEED)?)?)
+    }
+}
+
+/// What the process is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    pub(super) workload: Description,
+    pub(super) folder: PathBuf,
+    pub(super) handlers: u32,
+    /// Seconds before counting, and of counting.
+    pub(super) seconds: (f64, f64),
+    pub(super) verify: bool,
+}
+
+/// The process.
+pub(crate) fn read(job: &str) -> anyhow::Result<()> {
+    let job: Job = serde_json::from_str(job)?;
+    let workload = job.workload.load()?;
+    println!("ready");
+    stdin().lock().read_line(&mut String::new())?;
+    let play = Play {
+        warm_up: Some(Span::Seconds(job.seconds.0)),
+        limit: Some(Span::Seconds(job.seconds.0 + job.seconds.1)),
+        verify: job.verify.then_some(Content::Pattern),
+        ..Play::new(job.handlers)
+    };
+    let outcome = play.run(&workload, &Folder::new(&job.folder), &|_, _| false)?;
+    println!("{}", serde_json::to_string(&outcome)?);
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! The disk with its files, and one run of one workload on it by one system.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use forebay_live::play::{Content, lay};
+use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, make_image};
+use forebay_testkit::memory_group::MemoryGroup;
+use forebay_testkit::process::Running;
+use forebay_testkit::served::Served;
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use super::System;
+use super::points::{Plan, Point};
+use super::reader::{Description, Job};
+
+/// The disk, served.
+pub(super) struct Scene<'a> {
+    plan: &'a Plan,
+    forebay: PathBuf,
+    // Dropped before the folder in which the image is.
+    disk: LoopDisk,
+    folder: TempDir,
+}
+
+/// What the readers got, as they say.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Outcome {
+    pub(super) throughput_mb_s: f64,
+    pub(super) response_ms: f64,
+    pub(super) p99_ms: f64,
+    pub(super) seconds: f64,
+}
+
+/// A run.
+pub(super) struct Measured {
+    pub(super) outcome: Outcome,
+    /// What the disk did while it was counted.
+    disk: Disk,
+    /// The most memory that the mount's process had, bytes.
+    resident: Option<u64>,
+}
+
+impl Measured {
+    /// All of it, in a line.
+    pub(super) fn detail(&self) -> String {
+        let Outcome { throughput_mb_s, response_ms, p99_ms, seconds } = &self.outcome;
+        let Disk { bytes, requests, busy } = self.disk;
+        let mean = bytes as f64 / 1024.0 / requests.max(1) as f64;
+        let resident = self.resident.map_or_else(String::new, |bytes| format!(", process {} MiB", bytes >> 20));
+        format!(
+            "{throughput_mb_s:.1} MB/s, response {response_ms:.1} ms, p99 {p99_ms:.0} ms, disk {:.1} MB/s in {requests} requests of \
+             {mean:.0} KiB, busy {:.0} %{resident}",
+            bytes as f64 / 1e6 / seconds,
+            busy / seconds * 100.0,
+        )
+    }
+}
+
+/// What the disk did since it was there.
+#[derive(Clone, Copy)]
+struct Disk {
+    bytes: u64,
+    requests: u64,
+    busy: f64,
+}
+
+impl<'a> Scene<'a> {
+    /// Makes the file system, serves it, and has Forebay measure it once, as a user does: `forebay profile`.
+    pub(super) fn set(plan: &'a Plan, forebay: &Path) -> anyhow::Result<Scene<'a>> {
+        let device = forebay_device::device(plan.device)?.build(0)?;
+        let size = plan.disk.unwrap_or(device.capacity() >> 20 << 20);
+        // In memory where that is possible, so that the machine's own disk plays no part.
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let folder = tempfile::Builder::new().prefix("forebay-kernel-").tempdir_in(place)?;
+        let image = folder.path().join("image");
+        eprintln!("  making the file system …");
+        make_image(&image, size, |root| {
+            let fill = |(name, files): &(&str, Description)| fill(root, name, files);
+            plan.folders.iter().try_for_each(fill).map_err(io::Error::other)
+        })?;
+        let service = Service { device: plan.device.into(), scheduler: "elevator".into(), scale: plan.speed };
+        let disk = LoopDisk::start(forebay, &image, &service, &Treatment::default())?;
+        let scene = Scene { plan, forebay: forebay.to_owned(), disk, folder };
+        let seconds = plan.profile.to_string();
+        let output = scene.command().args(["profile", "--seconds", &seconds]).arg(scene.disk.path()).output()?;
+        ensure!(output.status.success(), "forebay profile: {}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8_lossy(&output.stdout);
+        told.lines().take_while(|line| !line.is_empty()).for_each(|line| eprintln!("  {line}"));
+        Ok(scene)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.forebay);
+        // Profiles of its own.
+        command.env("FOREBAY_CONFIG", "/dev/null").env("XDG_CACHE_HOME", self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// One run. Nothing that an earlier one read is in memory when it begins.
+    pub(super) fn measure(&mut self, point: &Point, system: System) -> anyhow::Result<Measured> {
+        let read_ahead_kb = if let System::Kernel(kib) = system { kib } else { 128 };
+        self.disk.renew(&Treatment { read_ahead_kb, ..Treatment::default() })?;
+        let source = self.disk.path().join(point.folder);
+        let mount = match system {
+            System::Kernel(_) => None,
+            System::Forebay(policy) => {
+                let mut command = self.command();
+                command.args(["mount", "--policy", policy, "--memory", &point.memory.to_string()]).arg(&source);
+                Some(Served::start(command)?)
+            }
+        };
+        let folder = mount.as_ref().map_or(source, |mount| mount.point().to_owned());
+        let (outcome, disk) = self.readers(point, folder)?;
+        let resident = mount.map(|mount| peak(mount.id())).transpose()?;
+        Ok(Measured { outcome, disk, resident })
+    }
+
+    /// The readers, in a group whose page cache is bounded.
+    fn readers(&self, point: &Point, folder: PathBuf) -> anyhow::Result<(Outcome, Disk)> {
+        let Plan { seconds, verify, .. } = *self.plan;
+        let job = Job { workload: point.workload.clone(), folder, handlers: point.handlers, seconds, verify };
+        let group = MemoryGroup::new()?;
+        let (says, hears) = (io::pipe()?, io::pipe()?);
+        let mut command = group.command(&std::env::current_exe()?);
+        command.arg("--read").arg(serde_json::to_string(&job)?).stdin(hears.0).stdout(says.1);
+        let _readers = Running::start(command)?;
+        let (mut said, mut line) = (BufReader::new(says.0), String::new());
+        said.read_line(&mut line)?;
+        ensure!(line.trim() == "ready", "the readers don't get ready");
+
+        let begun = Instant::now();
+        let mut hears = hears.1;
+        hears.write_all(b"\n")?;
+        let at = |share: f64| {
+            let at = Duration::from_secs_f64(seconds.0 * share);
+            std::thread::sleep(at.saturating_sub(begun.elapsed()));
+        };
+        // Once all of them run it is known what they take for themselves; the rest is page cache.
+        at(0.25);
+        group.limit(group.own()? + point.memory)?;
+        at(1.0);
+        let before = self.look()?;
+        line.clear();
+        said.read_line(&mut line)?;
+        let after = self.look()?;
+        let outcome = serde_json::from_str(&line).context("the readers failed, and said why")?;
+        let since = |of: fn(&Disk) -> u64| of(&after) - of(&before);
+        let disk = Disk { bytes: since(|d| d.bytes), requests: since(|d| d.requests), busy: after.busy - before.busy };
+        Ok((outcome, disk))
+    }
+
+    fn look(&self) -> anyhow::Result<Disk> {
+        let stats: serde_json::Value = serde_json::from_str(&self.disk.stats()?)?;
+        let count = |name: &str| stats["read"][name].as_u64().context("the disk counts its reads");
+        let busy = stats["busy_seconds"].as_f64().context("the disk says when it was busy")?;
+        Ok(Disk { bytes: count("bytes")?, requests: count("requests")?, busy })
+    }
+}
+
+/// Lays the files of a workload in a folder, each at a place of its own: it begins in a folder at the top, which ext4 puts
+/// anywhere, and moves, which leaves its blocks where they are.
+fn fill(root: &Path, name: &str, files: &Description) -> anyhow::Result<()> {
+    let workload = files.load()?;
+    let folder = root.join(name);
+    fs::create_dir(&folder)?;
+    for file in workload.file_table() {
+        let own = root.join(format!("{name}-{}", file.name));
+        let called = format!("{:06}", file.name);
+        fs::create_dir(&own)?;
+        fs::write(own.join(&called), "")?;
+        fs::rename(own.join(&called), folder.join(&called))?;
+        fs::remove_dir(&own)?;
+    }
+    lay(&workload, &folder, Content::Pattern, &|_, _| false)?;
+    Ok(())
+}
+
+/// The most memory that a process had, bytes.
+fn peak(id: u32) -> anyhow::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("the kernel says what it had")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024)
+}
