@@ -32,11 +32,13 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let physical = (server.memory_mib << 20) as f64 / f64::from(server.page_bytes);
     let (mut measures, mut series) = (Vec::new(), Vec::new());
     let (mut begins, mut wrong, mut band) = (f64::NAN, 0, 0.0f64);
+    let (mut lowest, mut highest) = (f64::INFINITY, 0.0f64);
     for point in &table.points {
         let Some(books) = point.books.first() else { continue };
         let walk = Walk::of(point, books, &parameters, physical);
         wrong += walk.wrong;
         band = band.max(walk.band);
+        (lowest, highest) = (lowest.min(walk.least), highest.max(walk.most));
         if point.policy == parameters.sweep.policies[0] && begins.is_nan() {
             begins = walk.begins;
         }
@@ -59,10 +61,17 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         judged("wrong", f64::from(wrong), "moves by other than a unit, or before an epoch is over", "none", {
             wrong.to_string()
         })?,
+        judged("apart", highest - lowest, "from all beginnings: the interval that holds all of these", "the same", {
+            format!("{lowest:.2} to {highest:.2}")
+        })?,
         judged("band", band, "the widest interval that it settles in, of memory", "narrow", format!("{band:.3}"))?,
     ];
     all.append(&mut measures);
-    let ours = format!("begins at {:.0} %, {wrong} moves not a unit, settles within {band:.2} of memory", begins * 100.0);
+    let ours = format!(
+        "begins at {:.0} %, {wrong} moves not a unit, settles within {band:.2} of memory, from all beginnings {:.2}",
+        begins * 100.0,
+        highest - lowest
+    );
     let chart = Chart {
         title: "The ceiling of the prefetch cache".to_owned(),
         x: Axis::linear("seconds"),

@@ -36,13 +36,16 @@ const KINDS: [(Kind, &str); 3] =
 /// Files of the handlers are numbered by kind; behind them is the one that fills memory.
 const FILLER: u32 = 10_000;
 
+/// Pages of its file that each handler reads.
+const READ: u32 = 2;
+
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let parameters: Parameters = experiment.parameters()?;
     let (mut measures, mut charts) = (Vec::new(), Vec::new());
     let mut summary = String::new();
     for (name, judged) in [(&parameters.policy, true), (&parameters.plain, false)] {
         context.step(usize::from(!judged), 2)?;
-        let gone = run(name, &parameters, experiment)?;
+        let (gone, held) = run(name, &parameters, experiment)?;
         let inversions = inversions(&gone);
         let places: Vec<String> = KINDS
             .iter()
@@ -59,10 +62,10 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let paper = "exited, ran since, others";
         if judged {
             measures.push(experiment.judged("inversions", inversions, (&what, paper), ours.clone())?);
-            let kept = f64::from(gone.iter().filter(|&&kind| kind == Kind::Sleeps).count() as u32)
-                / f64::from(parameters.handlers * parameters.depth);
+            let sleepers = gone.iter().filter(|&&kind| kind == Kind::Sleeps).count();
+            let went = sleepers as f64 / held.max(1) as f64;
             let what = "of those that deserve a second chance, how many go all the same in the end";
-            measures.push(experiment.judged("for_ever", kept, (what, "none stays for ever"), format!("{kept:.2}"))?);
+            measures.push(experiment.judged("for_ever", went, (what, "none stays for ever"), format!("{went:.2}"))?);
             summary = ours;
         } else {
             measures.push(super::Measure::shown(&what, "by recency alone", ours));
@@ -72,8 +75,8 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(summary, measures, charts))
 }
 
-/// The kinds of unread pages, in the order in which they are evicted.
-fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<Vec<Kind>, Error> {
+/// The kinds of unread pages, in the order in which they are evicted, and how many the sleepers had.
+fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<(Vec<Kind>, usize), Error> {
     let wrong = |error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string());
     let policy: Policy = name.parse().map_err(wrong)?;
     let Parameters { frames, page_bytes, depth, handlers, .. } = *parameters;
@@ -82,12 +85,15 @@ fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<V
     let kinds = [Kind::Sleeps, Kind::Runs, Kind::Exits];
     let of = |file: u32| kinds.get((file / handlers) as usize).copied();
     let number = 3 * handlers;
-    // Two reads of a page: the second is sequential and prefetches the depth.
+    // Two reads of a page: the first brings a window, the second the one behind it.
     for file in 0..number {
         core.open(file, 8 * depth);
-        core.read(file, file, 0, 1);
+        (0..READ).for_each(|block| core.read(file, file, block, 1));
         core.wait(1);
     }
+    let of_sleepers = (0..handlers).flat_map(|file| (READ..8 * depth).map(move |block| (file, block)));
+    let held =
+        of_sleepers.filter(|&(file, block)| core.core.frame(BlockKey::new(FileId(file), block)).is_some()).count();
     core.wait(parameters.run_ms);
     for file in 0..number {
         match of(file) {
@@ -101,10 +107,10 @@ fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<V
     core.open(FILLER, blocks);
     for step in 0..16 * frames {
         core.read(FILLER, FILLER, step.wrapping_mul(7919) % blocks, 1);
-        core.wait(1);
+        core.wait(10);
     }
-    let unread = |key: &&BlockKey| key.file() != FileId(FILLER) && key.block() > 0;
-    Ok(core.evicted.iter().filter(unread).filter_map(|key| of(key.file().0)).collect())
+    let unread = |key: &&BlockKey| key.file() != FileId(FILLER) && key.block() >= READ;
+    Ok((core.evicted.iter().filter(unread).filter_map(|key| of(key.file().0)).collect(), held))
 }
 
 /// The share of pairs of different kinds that went in the wrong order.

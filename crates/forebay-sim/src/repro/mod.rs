@@ -4,6 +4,7 @@
 //! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
 mod books;
+mod cases;
 mod cp_antic;
 mod cp_bound;
 mod cp_depth;
@@ -14,9 +15,14 @@ mod cp_micro;
 mod cp_optimal;
 mod cp_random;
 mod cp_slowstart;
-#[cfg(test)]
-mod explore;
+mod em_ceiling;
+mod em_constrain;
+mod em_micro;
+mod em_second;
+mod em_space;
+mod em_thrash;
 mod page;
+mod scripted;
 mod server;
 mod verdict;
 
@@ -46,15 +52,22 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/cp-optimal.toml"), cp_optimal::check),
     (include_str!("../../../../experiments/cp-index.toml"), cp_index::check),
     (include_str!("../../../../experiments/cp-media.toml"), cp_media::check),
+    (include_str!("../../../../experiments/em-thrash.toml"), em_thrash::check),
+    (include_str!("../../../../experiments/em-micro.toml"), em_micro::check),
+    (include_str!("../../../../experiments/em-ceiling.toml"), em_ceiling::check),
+    (include_str!("../../../../experiments/em-second.toml"), em_second::check),
+    (include_str!("../../../../experiments/em-constrain.toml"), em_constrain::check),
+    (include_str!("../../../../experiments/em-blast.toml"), cases::check),
+    (include_str!("../../../../experiments/em-factors.toml"), cases::check),
+    (include_str!("../../../../experiments/em-space.toml"), em_space::check),
+    (include_str!("../../../../experiments/past-unit.toml"), cases::check),
+    (include_str!("../../../../experiments/past-streams.toml"), cases::check),
+    (include_str!("../../../../experiments/past-whole.toml"), cases::check),
+    (include_str!("../../../../experiments/past-channels.toml"), cases::check),
 ];
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
-    (
-        "em-",
-        &["thrash", "micro", "ceiling", "second", "constrain", "blast", "factors", "space"],
-        "the prefetch cache of CPEM §4",
-    ),
     ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
     ("sac-", &["motive", "static", "dynamic", "clock", "fault", "web"], "the partitions of SAC"),
     (

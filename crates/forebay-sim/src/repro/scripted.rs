@@ -30,6 +30,7 @@ impl Scripted {
             devices: vec![device],
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
         Scripted { core, block_bytes, now: Instant(0), held: vec![None; frames as usize], evicted: Vec::new() }

@@ -29,7 +29,11 @@ pub(super) struct Server {
     /// The drive that the data set is on, in files that lie each in one piece, evenly over the whole drive: what the papers
     /// compare with is the mean rate of all places, and the mean switch between two of them (CP §3.2).
     pub(super) drive: String,
-    /// Before it. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
+    /// So many of them; several are an array (RAID-0).
+    pub(super) drives: u32,
+    /// KiB of its stripe.
+    pub(super) stripe_kib: u64,
+    /// Before each. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
     pub(super) scheduler: SchedulerKind,
     /// Memory, MiB.
     pub(super) memory_mib: u64,
@@ -56,6 +60,8 @@ impl Default for Server {
     fn default() -> Server {
         Server {
             drive: "ibm-10k".to_owned(),
+            drives: 1,
+            stripe_kib: 64,
             scheduler: SchedulerKind::Elevator,
             memory_mib: 2048,
             kernel_mib: 64,
@@ -113,7 +119,10 @@ impl Parameters {
     pub(super) fn run(mut self, experiment: &Experiment, context: &Context<'_>) -> Result<Table, Error> {
         if context.quick {
             let handlers = &mut self.sweep.handlers;
+            // More of them have no room in so little memory.
+            handlers.retain(|&handlers| handlers <= 64);
             *handlers = [handlers.first(), handlers.get(handlers.len() / 2)].into_iter().flatten().copied().collect();
+            handlers.dedup();
             self.sweep.seeds = 1;
             self.server.memory_mib = self.server.memory_mib.min(256);
             self.server.measured_mib /= 8;
@@ -207,7 +216,8 @@ impl Server {
             block_bytes: self.page_bytes,
             unit_bytes: Some(self.page_bytes),
             call_off: false,
-            devices: vec![drive],
+            devices: vec![drive; self.drives.max(1) as usize],
+            stripe: (self.drives > 1).then_some(self.stripe_kib << 10),
             placement: Placement { spread: Spread::Even, ..Placement::default() },
             load: Load::Closed {
                 handlers,
@@ -264,7 +274,13 @@ impl Sweep {
                 })?;
                 for &handlers in &self.handlers {
                     let (benchmark, policy_name) = (benchmark.workload.clone(), name.clone());
-                    points.push(Point { benchmark, policy: policy_name, handlers, outcomes: Vec::new(), books: Vec::new() });
+                    points.push(Point {
+                        benchmark,
+                        policy: policy_name,
+                        handlers,
+                        outcomes: Vec::new(),
+                        books: Vec::new(),
+                    });
                     let of = |(at, &seed): (usize, &u64)| {
                         (number * seeds.len() + at, server.setup(policy, handlers, length(number, handlers), seed))
                     };
