@@ -292,6 +292,19 @@ mod tests {
         assert!(run(&experiment, &context).unwrap_err().to_string().contains("colour"));
     }
 
+    /// Small parts of the experiments that need no long run to show anything. (The others are run whole, by hand.)
+    #[test]
+    fn some_experiments_run_quickly() {
+        let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
+        for id in ["em-second", "em-space", "em-constrain", "past-streams"] {
+            let finding = run(&experiment(id).unwrap(), &context).unwrap();
+            assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
+            let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
+            // With few handlers nothing is constrained, so the largest request is another.
+            assert!(fails.iter().all(|m| m.what.contains("many handlers")), "{id}: {fails:?}");
+        }
+    }
+
     #[test]
     fn nothing_measured_holds_nothing() {
         assert_eq!(Finding::new(String::new(), vec![], vec![]).verdict, Verdict::Fails);
