@@ -10,6 +10,7 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::source::{Fetch, Object, Version};
 
+use crate::prefetch_cache;
 use crate::report::Row;
 
 /// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
@@ -17,11 +18,8 @@ const BLOCKS: u64 = 4096;
 
 /// Counts both and compares.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let (few, many) = if smoke { (1_000, 2_000) } else { (100_000, 300_000) };
-    let each = |what: &str| -> anyhow::Result<f64> {
-        let (a, b) = (counted(what, few)?, counted(what, many)?);
-        Ok((b as f64 - a as f64) / (many - few) as f64)
-    };
+    let hits = if smoke { (1_000, 2_000) } else { (100_000, 300_000) };
+    let each = |what: &str| each(what, hits);
     let frame = each("nothing")?;
     let (ours, theirs) = (each("forebay")? - each("copy")?, each("quick-cache")? - frame);
     Ok(vec![Row {
@@ -33,6 +31,12 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         detail: format!("quick_cache {theirs:.0}, {:.2} times", ours / theirs),
         point: None,
     }])
+}
+
+/// Instructions of one round of a loop: the difference of two lengths.
+pub(crate) fn each(what: &str, (few, many): (u64, u64)) -> anyhow::Result<f64> {
+    let (a, b) = (counted(what, few)?, counted(what, many)?);
+    Ok((b as f64 - a as f64) / (many - few) as f64)
 }
 
 /// Runs one loop in a process of its own under callgrind; all its instructions.
@@ -54,21 +58,11 @@ fn counted(what: &str, hits: u64) -> anyhow::Result<u64> {
 
 /// The loop itself.
 pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
-    let block = |i: u64| i.wrapping_mul(0x9e37_79b9) % BLOCKS;
+    if let Some((what, policy)) = what.split_once(':') {
+        return prefetch_cache::count(what, policy, hits);
+    }
     match what {
-        "forebay" => {
-            let config = Config::new(64 << 20, "competitive".parse()?);
-            let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
-            let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
-            let mut buffer = vec![0; 4096];
-            // Twice: the first time a block is fetched, the second time some are referenced for the first time.
-            for i in (0..BLOCKS).chain(0..BLOCKS) {
-                file.read(1, i * 4096, &mut buffer)?;
-            }
-            for i in 0..hits {
-                black_box(file.read(1, block(i) * 4096, &mut buffer)?);
-            }
-        }
+        "forebay" => library("competitive", hits)?,
         "copy" => {
             let (from, mut to) = (vec![1u8; 4096], vec![0u8; 4096]);
             for i in 0..hits {
@@ -91,6 +85,27 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
         other => bail!("there is no loop named {other}"),
     }
     Ok(())
+}
+
+/// Hits of 4 KiB in a live engine.
+pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
+    let config = Config::new(64 << 20, policy.parse()?);
+    let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
+    let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
+    let mut buffer = vec![0; 4096];
+    // Twice: the first time a block is fetched, the second time some are referenced for the first time.
+    for i in (0..BLOCKS).chain(0..BLOCKS) {
+        file.read(1, i * 4096, &mut buffer)?;
+    }
+    for i in 0..hits {
+        black_box(file.read(1, block(i) * 4096, &mut buffer)?);
+    }
+    Ok(())
+}
+
+/// The block that is hit next.
+fn block(i: u64) -> u64 {
+    i.wrapping_mul(0x9e37_79b9) % BLOCKS
 }
 
 /// A file of zeros that is there at once.

@@ -8,10 +8,12 @@ mod curve;
 mod handlers;
 mod hit;
 mod kernel;
+mod kernel_cache;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod plot;
+mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
@@ -46,7 +48,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop of hits, to be counted from outside: forebay, quick-cache or nothing
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, or a loop of `prefetch-cache` and a policy
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -55,14 +57,21 @@ struct Options {
     /// One replay whose memory is measured from outside: a policy, or nothing
     #[arg(long, hide = true)]
     weigh: Option<String>,
+    /// The other processes of `kernel-cache`: a mount, and a reader
+    #[arg(long, hide = true, num_args = 4)]
+    serve: Vec<String>,
+    #[arg(long, hide = true, num_args = 3)]
+    visit: Vec<String>,
 }
 
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 12] = [
+const BENCHES: [(&str, Bench); 14] = [
     ("hit", hit::run),
+    ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
+    ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
@@ -85,6 +94,12 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(job) = &options.read {
         return kernel::read(job);
+    }
+    if !options.serve.is_empty() {
+        return kernel_cache::serve(&options.serve);
+    }
+    if !options.visit.is_empty() {
+        return kernel_cache::read(&options.visit);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

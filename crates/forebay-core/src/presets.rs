@@ -193,10 +193,14 @@ pub struct UnknownPolicy {
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(option) = &self.option {
+            // The preset whose options they are: the only part that has any.
+            let (preset, _) = self.name.split('+').find_map(|part| part.split_once(':')).unwrap_or_default();
+            let known = || Choice::of(preset);
+            if known().next().is_none() {
+                return write!(f, "policy '{}': '{preset}' has no options", self.name);
+            }
             write!(f, "policy '{}': no option is '{option}'; there are", self.name)?;
-            let known = Policy::of_preset(self.name.split(['+', ':']).next().unwrap_or_default());
-            let known = CHOICES.iter().filter(|choice| known.is_none_or(|policy| (choice.get)(&policy).is_some()));
-            for (i, choice) in known.enumerate() {
+            for (i, choice) in known().enumerate() {
                 write!(f, "{} {}={}", if i == 0 { "" } else { "," }, choice.name, choice.values)?;
             }
             return Ok(());

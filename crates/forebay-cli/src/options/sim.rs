@@ -100,6 +100,10 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) unit_bytes: Option<Size>,
 
+    /// How many streams each cache remembers; as many as a mount would unless said
+    #[arg(long, value_name = "COUNT", requires = "device", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) streams: Option<u32>,
+
     /// Let devices serve what no reader needs any more all the same, as a kernel does; else it is called off
     #[arg(long, requires = "device")]
     pub(crate) no_call_off: bool,

@@ -31,7 +31,7 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
         return up_to(sight, end, depth);
     }
     if sight.fresh {
-        return Plan::one(sight.initial_window.min(sight.longest_piece));
+        return Plan::one(sight.initial_window.min(depth));
     }
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);

@@ -21,6 +21,14 @@ pub struct Choice {
     pub set: fn(&mut Policy, &str) -> Option<()>,
 }
 
+impl Choice {
+    /// The options of a preset of prefetching, by its name.
+    pub fn of(preset: &str) -> impl Iterator<Item = &'static Choice> {
+        let preset = Policy::of_preset(preset);
+        CHOICES.iter().filter(move |choice| preset.is_some_and(|preset| (choice.get)(&preset).is_some()))
+    }
+}
+
 /// All options.
 pub const CHOICES: &[Choice] = &[
     Choice {

@@ -26,9 +26,11 @@ use crate::{processors, sweep};
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Server {
-    /// The drive that the data set is on, in files that lie each in one piece, evenly over the whole drive: what the papers
-    /// compare with is the mean rate of all places, and the mean switch between two of them (CP §3.2).
+    /// The drive that the data set is on, in files that lie each in one piece, one after the other from its beginning, as a file
+    /// system lays out what is written once: assumed.
     pub(super) drive: String,
+    /// Whether there are gaps between them, equal ones, so that they reach over the whole drive.
+    pub(super) even: bool,
     /// So many of them; several are an array (RAID-0).
     pub(super) drives: u32,
     /// KiB of its stripe.
@@ -60,6 +62,7 @@ impl Default for Server {
     fn default() -> Server {
         Server {
             drive: "ibm-10k".to_owned(),
+            even: false,
             drives: 1,
             stripe_kib: 64,
             scheduler: SchedulerKind::Elevator,
@@ -75,6 +78,9 @@ impl Default for Server {
         }
     }
 }
+
+/// Streams that are known for each handler: as many files as a task of any benchmark has open, and some more.
+const STREAMS: u32 = 8;
 
 /// Tasks by which it is found out how long a workload's tasks are.
 const SAMPLE: u64 = 500;
@@ -206,6 +212,7 @@ impl Server {
     pub(super) fn setup(&self, mut policy: Policy, handlers: u32, length: Length, seed: u64) -> Result<Setup, Error> {
         let description: Description = device(&self.drive)?;
         let drive = DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description.clone()) };
+        let spread = if self.even { Spread::Even } else { Spread::Packed };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
         if let Reclaim::PrefetchCache(settings) = &mut policy.reclaim {
             // "25% of the total physical memory" (CPEM §4.1), of which the core knows but what is left for the cache.
@@ -215,10 +222,11 @@ impl Server {
         Ok(Setup {
             block_bytes: self.page_bytes,
             unit_bytes: Some(self.page_bytes),
+            streams: Some(handlers.saturating_mul(STREAMS)),
             call_off: false,
             devices: vec![drive; self.drives.max(1) as usize],
             stripe: (self.drives > 1).then_some(self.stripe_kib << 10),
-            placement: Placement { spread: Spread::Even, ..Placement::default() },
+            placement: Placement { spread, ..Placement::default() },
             load: Load::Closed {
                 handlers,
                 think_ns: None,
@@ -407,4 +415,64 @@ pub(super) fn times(ratios: &[(u32, f64)]) -> String {
 /// What stands beside the most handlers.
 pub(super) fn last(values: &[(u32, f64)]) -> f64 {
     values.last().map_or(f64::NAN, |value| value.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::experiment;
+
+    fn parameters(policies: &[&str]) -> Parameters {
+        let text = format!(
+            "sweep = {{ policies = {policies:?}, handlers = [1, 8], seeds = 2, benchmarks = [{{ workload = \"one-whole-0\", \
+             parameters = {{ files = \"500\" }} }}] }}\nserver = {{ memory_mib = 128, measured_mib = 64 }}"
+        );
+        toml::from_str(&text).expect("parameters")
+    }
+
+    fn table(policies: &[&str], seed: u64) -> Result<Table, Error> {
+        let context = Context { seed, quick: false, watch: &crate::Unwatched };
+        parameters(policies).run(&experiment("cp-micro")?, &context)
+    }
+
+    /// CP §3.2: twice the throughput on whole files, nothing to gain by a handler alone; and response times that say the same, since
+    /// nobody thinks.
+    #[test]
+    fn a_sweep_compares_kernels() {
+        let table = table(&["linux", "competitive"], 1).unwrap();
+        assert_eq!((table.points.len(), table.handlers(), table.benchmarks()), (4, vec![1, 8], vec!["one-whole-0"]));
+        let gain = table.ratios("one-whole-0", ("competitive", "linux"), Point::throughput);
+        assert!(gain[0].1 > 0.95 && gain[0].1 < 1.05 && gain[1].1 > 1.5, "{}", listed(&gain));
+        let response = table.ratios("one-whole-0", ("competitive", "linux"), Point::response);
+        assert!((response[1].1 * gain[1].1 - 1.0).abs() < 0.15, "{} and {}", listed(&response), listed(&gain));
+        assert_eq!(largest(&gain), gain[1]);
+        assert_eq!(least(&gain), gain[0]);
+        for point in &table.points {
+            assert!(point.outcomes.len() == 2 && point.outcomes[0] != point.outcomes[1], "a run a seed");
+            assert!(point.outcomes.iter().all(|outcome| outcome.bytes >= 63 << 20 && outcome.called_off == 0));
+        }
+        let chart = table.chart("one-whole-0", "t", "MB/s", Point::throughput);
+        assert_eq!(chart.series.iter().map(|line| line.points.len()).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_table() {
+        let outcomes = |seed| table(&["linux"], seed).unwrap().points.remove(1).outcomes;
+        assert_eq!(outcomes(3), outcomes(3));
+        assert_ne!(outcomes(3), outcomes(5));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let error = table(&["linux", "psychic"], 1).unwrap_err().to_string();
+        assert!(error.starts_with("experiment `cp-micro`: unknown policy 'psychic'"), "{error}");
+        let mut wrong = parameters(&["linux"]);
+        wrong.sweep.benchmarks[0].parameters.insert("colour".to_owned(), "red".to_owned());
+        let context = Context { seed: 1, quick: false, watch: &crate::Unwatched };
+        let error = wrong.run(&experiment("cp-micro").unwrap(), &context).unwrap_err().to_string();
+        assert!(error.contains("cp-micro") && error.contains("colour"), "{error}");
+        let mut poor = parameters(&["linux"]);
+        poor.server.memory_mib = 65;
+        assert!(poor.run(&experiment("cp-micro").unwrap(), &context).unwrap_err().to_string().contains("memory"));
+    }
 }

@@ -70,13 +70,14 @@ impl Level {
         frames: u32,
         block_bytes: u32,
         unit_bytes: Option<u32>,
+        streams: Option<u32>,
         devices: Vec<DeviceCost>,
     ) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
             // As the live engine does.
-            streams: (frames / 4).clamp(256, 16_384),
+            streams: streams.unwrap_or((frames / 4).clamp(256, 16_384)),
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
@@ -289,7 +290,8 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
             links.push(link);
         }
         let unit_bytes = setup.unit_bytes.filter(|_| number == 0);
-        levels.push(Level::new(level.policy, setup.frames(number)?, setup.block_bytes, unit_bytes, costs.clone()));
+        let frames = setup.frames(number)?;
+        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, setup.streams, costs.clone()));
     }
     levels.reverse();
     links.reverse();

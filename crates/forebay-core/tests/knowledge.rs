@@ -1,0 +1,208 @@
+//! What is known of files (`whole=on`): a model of the shares that decide what is believed, and what the engine fetches by it.
+
+use std::collections::BTreeMap;
+
+use forebay_core::index::Hashed;
+use forebay_core::knowledge::Knowledge;
+use forebay_core::{
+    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
+    Policy, ReadId, Setup,
+};
+use proptest::prelude::*;
+
+const BLOCKS: u32 = 500;
+
+/// How often something came true, in real numbers: the first sixteen times count alike, then an exponentially weighted mean.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    share: f64,
+    seen: u32,
+}
+
+impl Share {
+    fn saw(&mut self, came_true: bool) {
+        self.seen += 1;
+        self.share += (f64::from(u8::from(came_true)) - self.share) / f64::from(self.seen.min(16));
+    }
+
+    /// Seven times of eight, after eight: `None` if that is too close to call in real numbers.
+    fn is_reliable(self) -> Option<bool> {
+        if self.seen < 8 {
+            return Some(false);
+        }
+        ((self.share - 0.875).abs() > 0.01).then_some(self.share > 0.875)
+    }
+}
+
+/// The model: every stream's last two ends.
+#[derive(Default)]
+struct Model {
+    whole: Share,
+    again: Share,
+    /// By first block: the last end, and the one before.
+    ends: BTreeMap<(u32, u32), (u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A stream from a block comes as far as it came last time, to the end, or to some other block; then its file is closed.
+    Stream {
+        file: u32,
+        from: u32,
+        to: Option<u32>,
+    },
+    Again {
+        file: u32,
+        from: u32,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let from = prop_oneof![3 => Just(0u32), 1 => Just(100), 1 => Just(200)];
+    let to = prop_oneof![4 => Just(None), 1 => (201..BLOCKS).prop_map(Some)];
+    let step = prop_oneof![
+        1 => (0..3u32, from.clone(), to).prop_map(|(file, from, to)| Step::Stream { file, from, to }),
+        2 => (0..3u32, from).prop_map(|(file, from)| Step::Again { file, from }),
+    ];
+    proptest::collection::vec(step, 1..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// An end is expected when it came true seven times of eight, of the device, and at no other time; and it is where the last
+    /// stream from that block came to, or the end of the file.
+    #[test]
+    fn only_what_keeps_coming_true_is_believed(steps in steps()) {
+        let mut knowledge = Knowledge::new(4096, 1);
+        let mut model = Model::default();
+        let device = DeviceId(0);
+        for step in steps {
+            let (file, from, to) = match step {
+                Step::Stream { file, from, to } => (file, from, to.unwrap_or(BLOCKS)),
+                Step::Again { file, from } => (file, from, model.ends.get(&(file, from)).map_or(BLOCKS, |ends| ends.0)),
+            };
+            let first = BlockKey::new(FileId(file), from);
+            let known = model.ends.get(&(file, from)).copied();
+            if let Some((last, before)) = known.filter(|&(_, before)| before > 0) {
+                model.again.saw(last == before);
+            }
+            let told = knowledge.begins(device, first, BLOCKS);
+            let last = known.map(|(last, _)| last);
+            let whole = (from == 0).then_some(BLOCKS);
+            match (model.again.is_reliable(), model.whole.is_reliable()) {
+                (Some(true), _) if last.is_some() => prop_assert_eq!(told, last),
+                (Some(_), Some(true)) => prop_assert_eq!(told, whole),
+                (Some(false), Some(false)) => prop_assert_eq!(told, None),
+                _ => prop_assert!(told.is_none() || told == last || told == whole),
+            }
+            for end in (from + 1..=to).step_by(7).chain([to]) {
+                knowledge.goes_on(first, end);
+            }
+            if from == 0 {
+                knowledge.is_over(device, to == BLOCKS);
+                model.whole.saw(to == BLOCKS);
+            }
+            model.ends.insert((file, from), (to, last.unwrap_or(0)));
+        }
+    }
+}
+
+/// A core over files of 100 pages, whose fetches arrive at once.
+struct Bench {
+    core: Box<dyn Core>,
+    at: u64,
+    fetches: Vec<(u32, u32)>,
+    opened: u32,
+}
+
+impl Bench {
+    fn new(policy: &str) -> Bench {
+        let policy: Policy = policy.parse().unwrap();
+        let setup = Setup {
+            frames: 2_000,
+            block_bytes: 4096,
+            streams: 1000,
+            // 131 pages in the time of a switch.
+            devices: vec![DeviceCost::flat(10_530_000, 51_300_000, 1)],
+            prefetch: policy.prefetch,
+            reclaim: policy.reclaim,
+            referenced: Default::default(),
+        };
+        Bench { core: policy.build::<Hashed>(setup), at: 0, fetches: vec![], opened: 0 }
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        self.at += 100_000;
+        let mut actions = Actions::new();
+        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
+        for action in actions {
+            match action {
+                Action::Fetch { io, extent, .. } => {
+                    self.fetches.push((extent.start, extent.len));
+                    self.tell(EventKind::Arrived { io });
+                }
+                Action::Ready { read } => self.tell(EventKind::Done { read }),
+                _ => {}
+            }
+        }
+    }
+
+    /// A file of so many pages is read from a page up to another, and closed. Returns what was fetched for it. Memory is for less than
+    /// the files of a test, so that none is there any more when it is read again.
+    fn read(&mut self, file: u32, pages: u32, from: u32, to: u32) -> Vec<(u32, u32)> {
+        self.fetches.clear();
+        if file >= self.opened {
+            self.opened = file + 1;
+            self.tell(EventKind::Open { file: FileId(file), device: DeviceId(0), bytes: u64::from(pages) * 4096 });
+        }
+        let file = FileId(file);
+        for page in from..to {
+            let (read, handler, context) = (ReadId(0), HandlerId(1), ContextId(0));
+            let (offset, len) = (u64::from(page) * 4096, 4096);
+            self.tell(EventKind::Read { read, handler, context, file, offset, len });
+        }
+        self.tell(EventKind::Close { file });
+        self.core.check();
+        self.fetches.clone()
+    }
+}
+
+/// After eight whole files the ninth is fetched to its end at the first read, in equal pieces of about the competitive depth.
+#[test]
+fn whole_files_are_fetched_whole_once_that_is_known() {
+    for policy in ["competitive:whole=on", "competitive-em:whole=on"] {
+        let mut bench = Bench::new(policy);
+        for file in 0..8 {
+            assert_eq!(bench.read(file, 100, 0, 100)[..2], [(0, 16), (16, 32)], "slow start: nothing is known yet");
+        }
+        assert_eq!(bench.read(8, 100, 0, 100), [(0, 100)], "one switch, as the offline optimum");
+        assert_eq!(
+            bench.read(9, 400, 0, 400),
+            [(0, 100), (100, 100), (200, 100), (300, 100)],
+            "four pieces, none above 131"
+        );
+        // It is a share of seven in eight: one file that is not read whole is forgiven, several are not.
+        (10..14).for_each(|file| drop(bench.read(file, 100, 0, 20)));
+        assert_eq!(bench.read(14, 100, 0, 100)[0], (0, 16), "no longer reliable");
+    }
+}
+
+/// Files of which random portions are read: nothing is ever fetched by what is known.
+#[test]
+fn random_portions_are_not_believed() {
+    let mut bench = Bench::new("competitive:whole=on");
+    let mut plain = Bench::new("competitive");
+    for round in 0..200u32 {
+        let to = 20 + round * 48_271 % 61;
+        let (known, unknown) = (bench.read(round % 60, 100, 0, to), plain.read(round % 60, 100, 0, to));
+        assert_eq!(known, unknown, "round {round}");
+    }
+}
+
+/// Without the option nothing of it is done, however regular the files are.
+#[test]
+fn the_paper_knows_nothing_of_files() {
+    let mut bench = Bench::new("competitive");
+    (0..30).for_each(|file| assert_eq!(bench.read(file, 100, 0, 100)[0], (0, 16)));
+}

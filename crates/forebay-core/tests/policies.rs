@@ -1,0 +1,148 @@
+//! How policies are written: every name, every option, round and back; and what the user is told otherwise.
+
+use forebay_core::Policy;
+use forebay_core::presets::{CHOICES, Choice, PREFETCHERS, REPLACEMENTS, Replacement};
+use proptest::prelude::*;
+
+/// Some values that an option takes.
+fn values(name: &str) -> &'static [&'static str] {
+    match name {
+        "channels" | "whole" => &["on", "off"],
+        "start" => &["1", "25", "60", "100"],
+        "epoch" => &["0", "1", "4000", "4294967295"],
+        "unit" => &["fixed", "adaptive"],
+        "streams" => &["files", "active"],
+        "opportunity" => &["0", "100", "2147483647"],
+        "seed" => &["0", "1", "4294967295"],
+        other => panic!("the test knows no values of {other}"),
+    }
+}
+
+fn parse(text: &str) -> Result<Policy, String> {
+    text.parse().map_err(|error: forebay_core::UnknownPolicy| error.to_string())
+}
+
+/// Those options that a preset has.
+fn of(preset: &str) -> Vec<&'static str> {
+    Choice::of(preset).map(|choice| choice.name).collect()
+}
+
+#[test]
+fn which_presets_have_which_options() {
+    assert_eq!(of("competitive"), ["channels", "whole"]);
+    assert_eq!(of("competitive-em"), CHOICES.iter().map(|choice| choice.name).collect::<Vec<_>>());
+    for entry in PREFETCHERS.iter().filter(|entry| !entry.name.starts_with("competitive")) {
+        assert_eq!(of(entry.name), Vec::<&str>::new(), "{}", entry.name);
+    }
+}
+
+#[test]
+fn every_name_is_printed_as_it_is_written() {
+    for prefetcher in PREFETCHERS {
+        for &replacement in Replacement::ALL {
+            let text = format!("{}+{}", prefetcher.name, replacement.name());
+            assert_eq!(parse(&text).unwrap().to_string(), text);
+        }
+        assert_eq!(parse(prefetcher.name).unwrap().to_string(), format!("{}+lru", prefetcher.name));
+    }
+    for replacement in REPLACEMENTS {
+        assert_eq!(parse(replacement.name).unwrap().to_string(), format!("none+{}", replacement.name));
+    }
+    assert_eq!(parse("arc+competitive-em").unwrap(), parse("competitive-em+arc").unwrap());
+}
+
+/// Every value of every option: what is chosen is what is printed, unless it is the default, which is not.
+#[test]
+fn every_option_goes_round() {
+    for preset in ["competitive", "competitive-em"] {
+        let plain = parse(preset).unwrap();
+        for choice in CHOICES.iter().filter(|choice| (choice.get)(&plain).is_some()) {
+            for &value in values(choice.name) {
+                let policy = parse(&format!("{preset}:{}={value}", choice.name)).unwrap();
+                assert_eq!((choice.get)(&policy).as_deref(), Some(value));
+                let default = (choice.get)(&plain).as_deref() == Some(value);
+                let option = if default { String::new() } else { format!(":{}={value}", choice.name) };
+                assert_eq!(policy.to_string(), format!("{preset}{option}+lru"));
+                assert_eq!(policy == plain, default);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_told_with_what_does() {
+    let wrong = [
+        ("competitive:wholly=on", "wholly=on"),
+        ("competitive:whole=yes", "whole=yes"),
+        ("competitive:whole", "whole"),
+        ("competitive:", ""),
+        ("competitive:whole=on,", ""),
+        ("competitive:start=25", "start=25"),
+        ("competitive-em:start=0", "start=0"),
+        ("competitive-em:start=101", "start=101"),
+        ("competitive-em:epoch=-1", "epoch=-1"),
+        ("competitive-em:epoch=4s", "epoch=4s"),
+        ("competitive-em:unit=large", "unit=large"),
+        ("competitive-em:opportunity=2147483648", "opportunity=2147483648"),
+        ("competitive-em:unit=adaptive,streams=some+arc", "streams=some"),
+    ];
+    for (text, option) in wrong {
+        let told = parse(text).unwrap_err();
+        assert!(told.starts_with(&format!("policy '{text}': no option is '{option}'; there are ")), "{told}");
+        let (preset, _) = text.split_once(':').unwrap();
+        for choice in CHOICES {
+            let listed = told.contains(&format!(" {}={}", choice.name, choice.values));
+            assert_eq!(listed, of(preset).contains(&choice.name), "{} in {told}", choice.name);
+        }
+        assert_eq!(told.lines().count(), 1);
+    }
+    for text in ["", "competitiv", "lru+arc", "linux+competitive", "arc:whole=on", "competitive+arc+lru", "+"] {
+        let told = parse(text).unwrap_err();
+        assert!(told.starts_with(&format!("unknown policy '{text}'; known are ")), "{told}");
+        assert!(PREFETCHERS.iter().chain(REPLACEMENTS).all(|entry| told.contains(entry.name)));
+    }
+}
+
+/// A preset that has no options says so.
+#[test]
+fn a_preset_without_options_says_so() {
+    let told = parse("linux:whole=on").unwrap_err();
+    assert_eq!(told, "policy 'linux:whole=on': 'linux' has no options");
+    let told = parse("arc+competitive:hole=on").unwrap_err();
+    assert_eq!(told.split(';').next(), Some("policy 'arc+competitive:hole=on': no option is 'hole=on'"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any combination goes round, and says every option once, the last that was written.
+    #[test]
+    fn combinations_go_round(
+        em: bool,
+        chosen in proptest::collection::vec((0..CHOICES.len(), any::<usize>()), 0..10),
+        replacement in proptest::sample::select(Replacement::ALL),
+    ) {
+        let preset = if em { "competitive-em" } else { "competitive" };
+        let known = of(preset);
+        let options: Vec<String> = chosen
+            .iter()
+            .filter(|&&(choice, _)| known.contains(&CHOICES[choice].name))
+            .map(|&(choice, value)| {
+                let values = values(CHOICES[choice].name);
+                format!("{}={}", CHOICES[choice].name, values[value % values.len()])
+            })
+            .collect();
+        let colon = if options.is_empty() { "" } else { ":" };
+        let policy = parse(&format!("{preset}{colon}{}+{}", options.join(","), replacement.name())).unwrap();
+        prop_assert_eq!(parse(&policy.to_string()), Ok(policy));
+        prop_assert_eq!(policy.replacement, replacement);
+    }
+
+    /// Nothing that is written makes it panic.
+    #[test]
+    fn anything_is_a_policy_or_an_error(text in "[a-z:=,+0-9-]{0,40}") {
+        if let Ok(policy) = parse(&text) {
+            prop_assert_eq!(parse(&policy.to_string()), Ok(policy));
+        }
+    }
+}
