@@ -59,6 +59,8 @@ pub(super) struct Level {
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
+    /// The ceiling of the prefetch cache, as whoever records knows it.
+    ceiling: Option<u32>,
 }
 
 impl Level {
@@ -100,6 +102,7 @@ impl Level {
             sleeping: BTreeMap::new(),
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
+            ceiling: None,
             core,
         }
     }
@@ -235,6 +238,11 @@ impl Level {
                 self.askers.push((from, asker));
             }
             if let Some(record) = record {
+                let ceiling = self.core.prefetch_cache().map(|cache| cache.ceiling.blocks());
+                if let Some(blocks) = ceiling.filter(|_| ceiling != self.ceiling) {
+                    record.ceiling(number, event.at, blocks);
+                    self.ceiling = ceiling;
+                }
                 record.record(number, event, &actions[from..]);
             }
         }
