@@ -8,6 +8,7 @@ mod curve;
 mod handlers;
 mod hit;
 mod kernel;
+mod kernel_cache;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
@@ -56,15 +57,21 @@ struct Options {
     /// One replay whose memory is measured from outside: a policy, or nothing
     #[arg(long, hide = true)]
     weigh: Option<String>,
+    /// The other processes of `kernel-cache`: a mount, and a reader
+    #[arg(long, hide = true, num_args = 4)]
+    serve: Vec<String>,
+    #[arg(long, hide = true, num_args = 3)]
+    visit: Vec<String>,
 }
 
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 13] = [
+const BENCHES: [(&str, Bench); 14] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("mount-hits", mount_hits::run),
+    ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
@@ -87,6 +94,12 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(job) = &options.read {
         return kernel::read(job);
+    }
+    if !options.serve.is_empty() {
+        return kernel_cache::serve(&options.serve);
+    }
+    if !options.visit.is_empty() {
+        return kernel_cache::read(&options.visit);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

@@ -106,7 +106,7 @@ pub(crate) struct Mount {
     pub(crate) policy: Policy,
 
     /// Who keeps what was read
-    #[arg(long, value_name = "WHO", value_enum, default_value = "off")]
+    #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
 
     /// Where the object store answers, if not at its provider's usual address

@@ -36,7 +36,7 @@ use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::Knowledge;
 use crate::prefetch::Prefetch;
-use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Settings, Was};
+use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
@@ -174,11 +174,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let frames = setup.frames;
         let prefetch_cache = match setup.reclaim {
             Reclaim::WithTheRest => None,
-            // Nothing shares the memory with it: no ceiling.
-            Reclaim::PrefetchCache(settings) if setup.referenced == Referenced::HandedOn => {
-                Some(PrefetchCache::new(frames, Settings { start: 100, epoch_ms: 0, ..settings }))
-            }
-            Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, settings)),
+            Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
         let knows = setup.prefetch.wants_to_know();
         let block_bytes = setup.block_bytes;

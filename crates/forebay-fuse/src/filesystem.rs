@@ -23,7 +23,7 @@ use crate::mount::MountOptions;
 /// The largest request, in bytes: the kernel's FUSE_MAX_PAGES of 4 KiB pages.
 const REQUEST_MAX: u32 = 1 << 20;
 
-/// Requests that the kernel sends of its own accord (read-ahead of mapped files) before it waits for replies.
+/// Requests that the kernel sends of its own accord (its read-ahead) before it waits for replies.
 const BACKGROUND_MAX: u16 = 128;
 
 /// Node ids are never used twice, so all are of one generation.

@@ -32,8 +32,8 @@ pub struct MountOptions {
     pub negative_ttl: Duration,
     /// What the table of mounts shows as the source.
     pub fs_name: String,
-    /// The kernel's read-ahead for mapped files, bytes (other reads have none). Only root can set it; else it is 128
-    /// KiB.
+    /// The kernel's own read-ahead, bytes: of mapped files and, where the kernel keeps what was read, of all. Only root can
+    /// set it; else it is 128 KiB.
     pub read_ahead: u32,
 }
 
@@ -171,7 +171,7 @@ fn start(
     Ok(mounted)
 }
 
-/// Tells the kernel how far to read ahead in mapped files, where we may.
+/// Tells the kernel how far to read ahead, where we may.
 fn set_read_ahead(device: &str, bytes: u32) {
     let path = format!("/sys/class/bdi/{device}/read_ahead_kb");
     if let Err(error) = std::fs::write(&path, (bytes / 1024).to_string()) {

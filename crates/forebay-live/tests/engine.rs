@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forebay_core::{DeviceCost, DeviceId};
-use forebay_live::engine::{Config, Engine};
+use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::flight;
 use forebay_live::source::{Error, Fetch, FetchId, Object, Version};
 use rand::rngs::SmallRng;
@@ -293,6 +293,36 @@ fn many_threads_read_right_bytes_under_every_policy() {
             assert!(cache.ceiling > 0 && cache.ceiling <= stats.frames && cache.unit > 0, "{policy}: {cache:?}");
             assert_eq!(cache.thrashed, stats.counts.thrashed);
         }
+    }
+}
+
+/// Readers that keep what they are given: right bytes under load, faults included, and nothing kept; a flight says so.
+#[test]
+fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, policy) in ["competitive", "competitive-em+arc", "aggressive", "none"].iter().enumerate() {
+        let path = folder.path().join(policy);
+        let config = Config {
+            referenced: Referenced::HandedOn,
+            record: Some(path.clone()),
+            ..Config::new(20 << 20, policy.parse().unwrap())
+        };
+        let engine = Engine::start(config, vec![DeviceCost::flat(1_000_000, 500_000_000, 4)]).unwrap();
+        let faults = Faults { fails: 40, bad_byte: None };
+        let patterns: Vec<_> = (0..4).map(|i| pattern(9_000_000 + i * 1234, seed as u64 * 10 + i, faults)).collect();
+        read_all(&engine, &patterns, 8, 40);
+        let stats = engine.stats(&[]);
+        assert_eq!(stats.referenced, Referenced::HandedOn);
+        // What is still under way when the last reader leaves is prefetched, too.
+        let (counts, block) = (stats.counts, stats.block_bytes);
+        let unread = counts.prefetched_bytes / block - counts.used - counts.late - counts.wasted - counts.called_off;
+        assert_eq!(stats.frames - stats.frames_free, unread, "{policy}: {stats:?}");
+        drop((engine, patterns));
+        let flight = std::fs::read_to_string(&path).unwrap();
+        assert!(flight.lines().next().unwrap().contains("\"referenced\":\"HandedOn\""));
+        let replayed = flight::replay(&path).unwrap();
+        assert_eq!(replayed.differs_at, None, "{policy}");
+        assert!(replayed.events > 300 && replayed.same > 300, "{replayed:?}");
     }
 }
 

@@ -224,6 +224,25 @@ fn index_search() {
     assert!((1.9..2.7).contains(&(streams / 300.0)), "{streams}");
 }
 
+/// Lists that together are as long as the index, of which a part is read: 27 MB · Σ r^-0.65 / Σ r^-0.4 is a list in the mean, and
+/// half of it is read.
+#[test]
+fn index_search_in_part() {
+    let with = |part| {
+        let lists = [("keywords", "4096"), ("alpha", "0.4"), ("longest", "27000000"), ("decay", "0.25")];
+        all("index-search", &[&lists[..], &[("tasks", "1500"), ("part", part)]].concat(), 1)
+    };
+    let sums = [0.25, 0.65, 0.4].map(|power| (1..=4096).map(|rank| f64::from(rank).powf(-power)).sum::<f64>());
+    assert!((27e6 * sums[0] / 18.5e9 - 1.0).abs() < 0.02, "as long as the index");
+    let mean = 27e6 * sums[1] / sums[2];
+    for (part, share) in [("1", 1.0), ("0", 0.5)] {
+        let requests = with(part);
+        let bytes: f64 = requests.iter().filter(|r| r.file > 0).map(|r| f64::from(r.len)).sum();
+        let words = 2.3 * 1500.0;
+        assert!((bytes / words / (mean * share) - 1.0).abs() < 0.1, "{part}: {} of {mean}", bytes / words);
+    }
+}
+
 /// SAC Table 1.
 #[test]
 fn sac() {

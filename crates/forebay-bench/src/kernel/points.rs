@@ -95,8 +95,8 @@ impl Plan {
         add("four-64kb-0", "micro", &micro("four-64kb-0", &[]), &[16], MEMORY, Wanted::NoWorse);
         add("one-handler", "micro", &micro("one-whole-0", &[]), &[1], MEMORY, Wanted::NoWorse);
         add("fits-memory", "micro", &fits, &[16], MEMORY, Wanted::NoWorse);
-        // Two streams a handler, each with a depth of about 0.5 MB: from half to eight times the memory.
-        add(SWEEP, "micro", &two_rand, &[16, 64, 128, 256], 32 << 20, Wanted::PrefetchCache);
+        // Two streams a handler, each with a depth of about 0.5 MB: from a third of the memory to six times as much.
+        add(SWEEP, "micro", &two_rand, &[16, 64, 128, 256], 48 << 20, Wanted::PrefetchCache);
         Plan {
             device: "ibm-10k",
             speed: 2.0,
@@ -110,16 +110,16 @@ impl Plan {
     }
 
     pub(super) fn smoke() -> Plan {
-        let files = [("files", "8"), ("bytes", "512k"), ("tasks", "50")];
+        let files = [("files", "8"), ("bytes", "512k"), ("tasks", "20000")];
         let micro = Description::new("two-rand-0", files.into());
-        let index = [("mapping", "100000"), ("index", "8000000"), ("tasks", "50"), ("longest", "100000")];
+        let index = [("mapping", "100000"), ("index", "8000000"), ("tasks", "20000"), ("longest", "100000")];
         let search = Description::new("index-search", index.into());
         let point = |name, folder, workload: &Description| Point {
             name,
             folder,
             workload: workload.clone(),
             handlers: 2,
-            memory: 16 << 20,
+            memory: 32 << 20,
             wanted: Wanted::Nothing,
         };
         let points = vec![point(SWEEP, "micro", &micro), point("index-search", "index", &search)];

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_core::DeviceId;
+use forebay_core::{DeviceCost, DeviceId};
 use forebay_device::scheduler::SchedulerKind;
 use forebay_fuse::MountOptions;
 use forebay_live::budget::TooLittleMemory;
@@ -82,12 +82,14 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     sources.iter().try_for_each(|arg| outside(arg, point))?;
     // The engine gets what connections leave.
     let memory = options.memory.bytes().saturating_sub(reserved);
-    let referenced = options.kernel_cache.referenced();
+    let referenced = options.kernel_cache.referenced(options.policy);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
+    let read_ahead = read_ahead(&costs);
     let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     let what = tree.describe();
-    let mounted = forebay_fuse::mount(Arc::new(tree), point, how(options, &what)).map_err(Failure::input)?;
+    let mounted =
+        forebay_fuse::mount(Arc::new(tree), point, how(options, &what, read_ahead)).map_err(Failure::input)?;
     let unmounter = mounted.unmounter();
     Ok(Served {
         what,
@@ -129,7 +131,21 @@ fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failu
     Ok(Arc::new(paced))
 }
 
-fn how(options: &Mount, what: &str) -> MountOptions {
+/// How far the kernel may read ahead by itself, bytes: what the slowest source transfers in a millisecond, between the kernel's
+/// usual 128 KiB and one request of the largest size.
+///
+/// The pieces that it asks for are as large; on storage as fast as memory each costs more than its transfer. On a disk Forebay
+/// shall look ahead, who knows what a switch costs there: what the kernel reads before anybody wants it looks like demand, and
+/// the 1 MiB about a fault in a mapped file, which it does not know to be random, takes three times as long as 128 KiB.
+fn read_ahead(costs: &[DeviceCost]) -> u32 {
+    const LEAST: u64 = 128 << 10;
+    const MOST: u64 = 1 << 20;
+    let slowest = costs.iter().map(|cost| cost.transfer_rate(0)).min().unwrap_or(0);
+    // In whole units of the least, which is also a whole number of the largest pages.
+    ((slowest / 1000).clamp(LEAST, MOST) / LEAST * LEAST) as u32
+}
+
+fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let ttl = options.ttl.duration();
     MountOptions {
@@ -138,7 +154,7 @@ fn how(options: &Mount, what: &str) -> MountOptions {
         ttl,
         negative_ttl: ttl,
         fs_name: what.to_owned(),
-        ..MountOptions::default()
+        read_ahead,
     }
 }
 
@@ -182,6 +198,18 @@ mod tests {
         assert_eq!(given(&["x=a", "y=s3://b", "c"]).unwrap(), (vec!["x=a".into(), "y=s3://b".into()], "c".into()));
         assert!(given(&["/srv"]).unwrap_err().contains("only /srv was given"));
         assert!(given(&[]).is_err());
+    }
+
+    #[test]
+    fn the_kernel_reads_ahead_as_far_as_the_slowest_source_is_fast() {
+        let rates = |rates: &[u64]| {
+            let costs: Vec<_> = rates.iter().map(|&rate| DeviceCost::flat(1_000_000, rate, 1)).collect();
+            read_ahead(&costs) >> 10
+        };
+        assert_eq!(rates(&[50_000_000]), 128, "a disk");
+        assert_eq!(rates(&[500_000_000]), 384);
+        assert_eq!(rates(&[4_000_000_000]), 1024);
+        assert_eq!(rates(&[4_000_000_000, 50_000_000]), 128);
     }
 
     #[test]

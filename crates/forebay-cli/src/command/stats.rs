@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
+use forebay_live::engine::Referenced;
 use rustix::io::Errno;
 use serde::Deserialize;
 
@@ -85,6 +86,7 @@ struct Counts {
 #[serde(default)]
 struct Counters {
     policy: String,
+    referenced: Referenced,
     memory_bytes: u64,
     frames: u64,
     frames_free: u64,
@@ -144,8 +146,12 @@ impl Counters {
         let used = self.frames.saturating_sub(self.frames_free);
         let full = percent(used, self.frames);
         let policy = if self.policy.is_empty() { "unknown policy" } else { &self.policy };
+        let kernel = match self.referenced {
+            Referenced::Kept => "off",
+            Referenced::HandedOn => "on",
+        };
         format!(
-            "{policy}, {} of memory, {full} of its frames in use, {} active\n",
+            "{policy}, {} of memory, {full} of its frames in use, kernel cache {kernel}, {} active\n",
             about(self.memory_bytes),
             plural(self.active_streams, "stream")
         )
@@ -277,7 +283,7 @@ mod tests {
     fn a_sample_as_text() {
         let text = show(SAMPLE, false).unwrap();
         for expected in [
-            "competitive, 512.0 MiB of memory, 75.0 % of its frames in use, 1 stream active",
+            "competitive, 512.0 MiB of memory, 75.0 % of its frames in use, kernel cache off, 1 stream active",
             "hits        90,000  90.0 %",
             "late         1,000   1.0 %",
             "used         7,000  56.0 %",
@@ -292,6 +298,12 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn who_keeps_what_was_read() {
+        let text = show(r#"{"referenced": "HandedOn", "policy": "competitive"}"#, false).unwrap();
+        assert!(text.contains("kernel cache on"), "{text}");
     }
 
     #[test]

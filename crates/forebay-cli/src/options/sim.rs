@@ -100,6 +100,10 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) unit_bytes: Option<Size>,
 
+    /// How many streams each cache remembers; as many as a mount would unless said
+    #[arg(long, value_name = "COUNT", requires = "device", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) streams: Option<u32>,
+
     /// Let devices serve what no reader needs any more all the same, as a kernel does; else it is called off
     #[arg(long, requires = "device")]
     pub(crate) no_call_off: bool,
@@ -113,9 +117,8 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
     pub(crate) slowdown: Vec<Slow>,
 
-    /// Where files lie: packed, one after the other by their numbers; even, the same with equal gaps, over the whole device; first-access, in that
-    /// order; or scattered over
-    /// their device by the seed
+    /// Where files lie: packed, one after the other by their numbers; even, the same with equal gaps, over the whole device;
+    /// first-access, one after the other in that order; or scattered over their device by the seed
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
@@ -137,7 +140,8 @@ pub(crate) struct Time {
     pub(crate) cpu_per_mib: Option<Period>,
 
     /// How many processors there are to compute on; 1 unless said
-    #[arg(long, value_name = "COUNT", conflicts_with = "open", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "COUNT", requires = "device", conflicts_with = "open")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
 
     /// Let a handler go on with the next task under its own name, as a process of a pool does

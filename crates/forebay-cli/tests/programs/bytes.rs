@@ -77,8 +77,9 @@ fn a_tree_of_odd_files_is_the_same() {
     }
     let tree = OddTree::new(seed()).expect("a tree");
     let source = tree.root();
-    for policy in ["competitive", "linux+arc"] {
-        let mount = Mount::start(&[text(&source), "--memory", "32MiB", "--policy", policy]);
+    for (policy, kernel_cache) in [("competitive", "on"), ("linux+arc", "off")] {
+        let how = ["--memory", "32MiB", "--policy", policy, "--kernel-cache", kernel_cache];
+        let mount = Mount::start(&[&[text(&source)], &how[..]].concat());
         assert!(same_names(&source, mount.path()) > 20);
         for file in &tree.files {
             assert!(bytes(&mount.path().join(file)) == bytes(&source.join(file)), "{file:?}");
@@ -132,12 +133,21 @@ fn random_ranges_by_64_threads_are_the_same_under_every_policy() {
     let seed = seed();
     let (source, files) = (tempfile::tempdir().expect("a folder"), files(seed));
     files.iter().for_each(|(name, content)| fs::write(source.path().join(name), content).expect("written"));
-    for policy in ["competitive", "linux+arc", "aggressive+s3-fifo", "none+sieve"] {
-        let mount = Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy]);
+    for (policy, kernel_cache) in [
+        ("competitive", "on"),
+        ("competitive-em", "on"),
+        ("competitive", "off"),
+        ("linux+arc", "off"),
+        ("aggressive+s3-fifo", "off"),
+        ("none+sieve", "off"),
+    ] {
+        let how = ["--memory", "24MiB", "--policy", policy, "--kernel-cache", kernel_cache];
+        let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
         random_ranges(mount.path(), &files, 20, seed);
-        // There was more to read than there is memory: something was given up and fetched again.
+        // There was more to read than there is memory: something was given up and fetched again. The kernel has room for all.
         let fetched: usize = files.iter().map(|(_, content)| content.len()).sum();
-        assert!(mount.counter("fetched_bytes") > fetched as u64, "{policy}");
+        let again = mount.counter("fetched_bytes") > fetched as u64;
+        assert!(again || kernel_cache == "on", "{policy}");
     }
 }
 
@@ -196,13 +206,19 @@ fn mapped_files_are_the_same() {
     let seed = seed();
     let (source, files) = (tempfile::tempdir().expect("a folder"), files(seed));
     files.iter().for_each(|(name, content)| fs::write(source.path().join(name), content).expect("written"));
-    let mount = Mount::start(&[text(source.path()), "--memory", "24MiB"]);
+    for kernel_cache in ["on", "off"] {
+        mapped_files(source.path(), &files, seed, kernel_cache);
+    }
+}
+
+fn mapped_files(source: &Path, files: &[(String, Vec<u8>)], seed: u64, kernel_cache: &str) {
+    let mount = Mount::start(&[text(source), "--memory", "24MiB", "--kernel-cache", kernel_cache]);
     let map = |(name, _): &(String, Vec<u8>)| {
         [MapFlags::SHARED, MapFlags::PRIVATE].map(|flags| Mapping::new(&mount.path().join(name), flags))
     };
     let mappings: Vec<_> = files.iter().map(map).collect();
     std::thread::scope(|scope| {
-        for (number, ([shared, private], (name, content))) in mappings.iter().zip(&files).enumerate() {
+        for (number, ([shared, private], (name, content))) in mappings.iter().zip(files).enumerate() {
             // One from front to back while another touches the same file here and there.
             scope.spawn(move || assert!(shared.bytes() == content, "{name} from front to back"));
             scope.spawn(move || {

@@ -24,9 +24,10 @@ const WORDS: u64 = 40_000;
 /// How many versions follow the first.
 const VERSIONS: u64 = 25;
 
-/// A policy, and how many of the twelve readers take longer than a version lives. Without looking ahead, and with no quick
+/// A policy, who keeps what was read (`--kernel-cache`), and how many of the twelve readers take longer than a version lives. Without looking ahead, and with no quick
 /// reader to bring the rest, each piece of a slow one is asked of the storage when its version may be gone.
-const READERS: [(&str, usize); 2] = [("competitive", 6), ("none+lru", 12)];
+const READERS: [(&str, &str, usize); 3] =
+    [("competitive", "on", 6), ("competitive", "off", 6), ("none+lru", "off", 12)];
 
 /// Longer than a tick of any kernel's clock, by which versions are told apart.
 const MOMENT: Duration = Duration::from_millis(25);
@@ -99,11 +100,12 @@ fn local(change: impl Fn(&Path, u64) -> io::Result<()>) {
     if !mounts::possible() {
         return;
     }
-    for (policy, slow) in READERS {
+    for (policy, kernel_cache, slow) in READERS {
         let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let file = source.path().join("file");
         fs::write(&file, content(0, WORDS)).expect("written");
-        let mount = Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy]);
+        let how = ["--memory", "24MiB", "--policy", policy, "--kernel-cache", kernel_cache];
+        let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
         let here = mount.path().join("file");
         read_while(&here, slow, |version| change(&file, version).expect("changed"));
         // Once it is left alone, the last version is what there is.
@@ -154,10 +156,12 @@ fn replaced_in_an_object_store() {
     }
     let server = S3::start(&need!("versitygw")).expect("a server");
     let (bucket, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
-    for (policy, slow) in READERS {
+    for (policy, kernel_cache, slow) in READERS {
         server.put("file", &content(0, WORDS)).expect("stored");
         let store = [&bucket, "--endpoint", &endpoint, "--region", "us-east-1"];
-        let mount = Mount::start(&[&store[..], &["--memory", "32MiB", "--policy", policy]].concat());
+        let mount = Mount::start(
+            &[&store[..], &["--memory", "32MiB", "--policy", policy, "--kernel-cache", kernel_cache]].concat(),
+        );
         let here = mount.path().join("file");
         let change = |version| server.put("file", &content(version, WORDS)).expect("stored");
         read_while(&here, slow, change);

@@ -8,6 +8,7 @@ mod life;
 mod media;
 mod memory;
 mod play;
+mod readers;
 mod refusals;
 mod several;
 mod tools;

@@ -10,7 +10,7 @@ use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::prefetch::{Plan, Sight};
-use crate::reclaim::{Reclaim, StreamCount};
+use crate::reclaim::StreamCount;
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, Extent, FileId, Instant, StreamId};
 
@@ -193,18 +193,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece
     /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
-    /// the kernel's two windows. Without, two pieces must have room.
+    /// the kernel's two windows: what is beyond the ceiling has room beside it. Without, or if there is nothing beside it, two
+    /// pieces must have room.
     fn memory_for_a_stream(&self) -> (u32, u32) {
-        let streams = match &self.prefetch_cache {
-            Some(cache) if cache.settings.streams == StreamCount::OpenFiles => self.files.handles(),
-            _ => self.streams.active(),
+        let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
+            Some(StreamCount::OpenFiles) => self.files.handles(),
+            Some(StreamCount::Active) | None => self.streams.active(),
         };
-        let of = |memory: u32| (memory / streams.max(1)).max(1);
-        match &self.prefetch_cache {
-            // All but an eighth, for what readers ask for themselves: nothing else is kept here.
-            _ if self.hands_on() => (of(self.setup.frames / 8 * 7), of(self.setup.frames / 16 * 7)),
-            Some(cache) => (of(cache.ceiling.blocks()), of(cache.ceiling.blocks())),
-            None => (of(Reclaim::third(self.setup.frames)), of(Reclaim::third(self.setup.frames) / 2)),
+        if let Some(cache) = self.prefetch_cache.as_ref().filter(|_| !self.hands_on()) {
+            let longest_piece = (cache.ceiling.blocks() / streams.max(1)).max(1);
+            return (longest_piece, longest_piece);
         }
+        let share = (self.setup.referenced.room(self.setup.frames) / streams.max(1)).max(1);
+        (share, (share / 2).max(1))
     }
 }

@@ -2,9 +2,10 @@
 //! own list; a driver whose readers keep what they are given can have that.
 
 use super::Engine;
-use crate::event::Actions;
+use crate::event::{Action, Actions};
 use crate::frames::{FREE, flag};
 use crate::index::Index;
+use crate::reclaim::{Reclaim, Settings};
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent};
 
@@ -21,6 +22,28 @@ pub enum Referenced {
     HandedOn,
 }
 
+/// How much of memory may be prefetched and unread where nothing else is kept, in per cent; the rest is for what readers miss.
+const ALL_BUT_A_TENTH: u8 = 90;
+
+impl Referenced {
+    /// The most frames, of `frames`, that all streams together should have prefetched and not yet read, without a prefetch cache.
+    pub(super) fn room(self, frames: u32) -> u32 {
+        match self {
+            Referenced::Kept => Reclaim::third(frames),
+            Referenced::HandedOn => (u64::from(frames) * u64::from(ALL_BUT_A_TENTH) / 100) as u32,
+        }
+    }
+
+    /// The settings of a prefetch cache. Where it has no LRU cache beside it there is nothing to weigh: f_lru(x) is another's,
+    /// and the ceiling is x_max (CPEM §4.1).
+    pub(super) fn bound(self, settings: Settings) -> Settings {
+        match self {
+            Referenced::Kept => settings,
+            Referenced::HandedOn => Settings { start: ALL_BUT_A_TENTH, epoch_ms: 0, ..settings },
+        }
+    }
+}
+
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Whether frames leave with their last reader.
     pub(super) fn hands_on(&self) -> bool {
@@ -30,7 +53,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Frees the frames of `extent` that were referenced and that nobody reads from, if the driver's readers keep them.
     ///
     /// They are the first to be used again, lowest block first: so frames that a burst has not needed are never touched,
-    /// memory is not held twice, and what a read freed is again a row of neighbours.
+    /// memory is not held twice, and what a read freed is again a row of neighbours. They are not in the eviction history:
+    /// when they are missed, their keeper has too little memory, and no ceiling of ours mends that.
     pub(super) fn hand_on(&mut self, extent: Extent, out: &mut Actions) {
         if !self.hands_on() {
             return;
@@ -40,8 +64,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let Some(slot) = self.resident(key) else { continue };
             let frames = &self.directory.frames;
             if frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED | flag::ABSENT) {
-                self.drop_block(key, out);
+                self.replacement.remove(&mut self.directory, slot);
+                self.directory.release(slot);
                 self.directory.frames.move_to_front(slot, FREE);
+                out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
+                if let Some(file) = self.files.get_mut(key.file()) {
+                    file.frames -= 1;
+                }
             }
         }
     }

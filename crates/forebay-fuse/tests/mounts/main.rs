@@ -3,6 +3,7 @@
 mod bytes;
 mod faults;
 mod folder;
+mod kernel_cache;
 mod life;
 mod names;
 mod points;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::{MountError, MountOptions, Mounted};
-use forebay_live::engine::{Config, Engine};
+use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::MountPoint;
 use tempfile::TempDir;
@@ -28,9 +29,13 @@ fn forgetful() -> MountOptions {
     MountOptions { ttl: Duration::ZERO, negative_ttl: Duration::ZERO, ..MountOptions::default() }
 }
 
-/// A tree that shows a folder.
+/// A tree that shows a folder, and keeps what was read.
 fn tree(source: &Path) -> Arc<Tree> {
-    let config = Config::new(64 << 20, "competitive".parse().expect("a policy that exists"));
+    tree_with(source, Referenced::Kept)
+}
+
+fn tree_with(source: &Path, referenced: Referenced) -> Arc<Tree> {
+    let config = Config { referenced, ..Config::new(64 << 20, "competitive".parse().expect("a policy that exists")) };
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
     let branch = Branch { name: None, source: Arc::new(folder::Folder(source.into())), device: DeviceId(0) };
     Arc::new(Tree::new(engine, vec![branch]).unwrap())
@@ -46,9 +51,13 @@ struct Mirror {
 impl Mirror {
     /// Fills a folder and mounts it.
     fn new(options: MountOptions, fill: impl FnOnce(&Path)) -> Mirror {
+        Mirror::with(options, Referenced::Kept, fill)
+    }
+
+    fn with(options: MountOptions, referenced: Referenced, fill: impl FnOnce(&Path)) -> Mirror {
         let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
         fill(source.path());
-        let mounted = forebay_fuse::mount(tree(source.path()), point.path(), options).unwrap();
+        let mounted = forebay_fuse::mount(tree_with(source.path(), referenced), point.path(), options).unwrap();
         Mirror { mounted, _point: point, source }
     }
 

@@ -41,8 +41,8 @@ struct Follower {
     head: Option<u64>,
     places: BTreeMap<FileId, u64>,
     under_way: BTreeMap<IoId, Extent>,
-    /// The last piece of each file, pages.
-    pieces: BTreeMap<FileId, u32>,
+    /// The last fetch of each file that was read once from its beginning; nothing of others, of which some may be cached.
+    last: BTreeMap<FileId, Option<Extent>>,
     /// Pages of each file.
     ends: BTreeMap<FileId, u32>,
     full: Vec<Fetch>,
@@ -58,7 +58,7 @@ impl Follower {
             head: None,
             places: BTreeMap::new(),
             under_way: BTreeMap::new(),
-            pieces: BTreeMap::new(),
+            last: BTreeMap::new(),
             ends: BTreeMap::new(),
             full: Vec::new(),
             distances: Vec::new(),
@@ -81,10 +81,11 @@ impl Follower {
 
     /// A fetch is of the full depth if it is less than twice the one before it in its file, and the file does not end with it.
     fn fetched(&mut self, extent: Extent) {
-        let before = self.pieces.insert(extent.file, extent.len);
+        let last = self.last.entry(extent.file).or_insert(Some(Extent { len: 0, start: 0, ..extent }));
+        let goes_on = last.filter(|last| last.end() == extent.start);
+        *last = goes_on.map(|_| extent);
         let whole = self.ends.get(&extent.file).is_some_and(|&end| extent.end() < end);
-        // A file that is read again begins anew.
-        if extent.start > 0 && whole && before.is_some_and(|before| extent.len < 2 * before) {
+        if goes_on.is_some_and(|before| whole && extent.start > 0 && extent.len < 2 * before.len) {
             let place = self.place(extent);
             let formula = self.cost.competitive_depth(self.distance as u64, place) / self.page * self.page;
             self.full.push(Fetch { place, bytes: u64::from(extent.len) * self.page, formula });
@@ -226,7 +227,8 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
         ours: curve.join(", "),
         verdict: Some(experiment.rule("step")?.judge(steps.fold(0.0, f64::max))),
     });
-    if let Some(&(handlers, run)) = of.last() {
+    // With one handler D_seek has nothing to do with places; with more the elevator's return makes it long at the rim.
+    if let Some(&(handlers, run)) = of.first() {
         let (depths, rates) = (run.outer_over_inner(), run.rates());
         measures.push(Measure {
             what: format!("{name}: the depth at the rim over that at the hub, {handlers} handlers"),
@@ -256,5 +258,43 @@ fn over_places(points: &[(&str, u32)], runs: &[Follower]) -> Chart {
         x: Axis::linear("place, as a share of the drive"),
         y: Axis::linear("mean depth, KB"),
         series: points.iter().zip(runs).map(line).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_core::{Cause, DeviceId, Instant};
+
+    /// CP §2's means: 540 KB at the mean distance; a seek of nothing leaves half a revolution, and one in eight steps counts.
+    #[test]
+    fn the_follower_goes_by_the_formula() {
+        let cost = DeviceCost {
+            seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 22_590_000)],
+            half_revolution: 3_000_000,
+            zones: vec![(0, 51_300_000)],
+            capacity: 36_000_000_000,
+            channels: 1,
+        };
+        let mut follower = Follower::new(cost, 4096);
+        let mut at = |kind, actions: &[Action]| follower.record(0, Event { at: Instant(0), kind }, actions);
+        let extent = |file, start, len| Extent { file: FileId(file), start, len };
+        let fetch = |io, extent| {
+            let demand = Extent { len: 0, ..extent };
+            Action::Fetch { io: IoId(io), extent, cause: Cause::Prefetch, demand, device: DeviceId(0) }
+        };
+        at(EventKind::Placed { extent: extent(0, 0, 1000), at_byte: 0 }, &[]);
+        at(EventKind::Placed { extent: extent(1, 0, 1000), at_byte: 24_000_000_000 }, &[fetch(0, extent(0, 0, 100))]);
+        // The head comes to the end of the first fetch, and goes far away.
+        at(EventKind::Arrived { io: IoId(0) }, &[fetch(1, extent(1, 0, 50))]);
+        at(EventKind::Arrived { io: IoId(1) }, &[fetch(2, extent(0, 100, 131)), fetch(3, extent(1, 50, 100))]);
+        let far = 24_000_000_000.0 - 409_600.0;
+        assert!((follower.distance - (12e9 + (far - 12e9) / 8.0)).abs() < 1.0);
+        // The last one is twice the one before: slow start, not the depth.
+        let seen: Vec<_> = follower.full.iter().map(|fetch| (fetch.place, fetch.bytes)).collect();
+        assert_eq!(seen, [(100 * 4096, 131 * 4096)]);
+        let millis = 7.53 * follower.distance / 12e9 + 3.0;
+        assert_eq!(follower.full[0].formula, (millis * 51_300.0) as u64 / 4096 * 4096);
+        assert_eq!((follower.wrong(), follower.depth()), (1.0, 131.0 * 4096.0));
     }
 }

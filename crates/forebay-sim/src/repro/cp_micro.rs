@@ -7,15 +7,17 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let parameters: Parameters = experiment.parameters()?;
     let table = parameters.run(experiment, context)?;
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
+    let mut best = Vec::new();
     for benchmark in table.benchmarks() {
         let ratios = |policy, other| table.ratios(benchmark, (policy, other), Point::throughput);
         let gain = ratios("competitive", "linux");
         measures.push(Measure {
             what: format!("{benchmark}: competitive over linux, at its best"),
-            paper: "up to 2 ×".to_owned(),
+            paper: "very effective".to_owned(),
             ours: listed(&gain),
-            verdict: Some(experiment.rule("best_gain")?.judge(largest(&gain).1)),
+            verdict: Some(experiment.rule("each_gain")?.judge(largest(&gain).1)),
         });
+        best.push(largest(&gain));
         measures.push(Measure {
             what: format!("{benchmark}: the same, at its least"),
             paper: String::new(),
@@ -40,5 +42,13 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         ));
         charts.push(table.chart(benchmark, &format!("{benchmark}, elevator"), "MB/s", Point::throughput));
     }
+    let (handlers, best) = largest(&best);
+    let all = Measure {
+        what: "competitive over linux, the best of all".to_owned(),
+        paper: "up to 2 ×".to_owned(),
+        ours: format!("{best:.2} × at {handlers}"),
+        verdict: Some(experiment.rule("best_gain")?.judge(best)),
+    };
+    measures.insert(0, all);
     Ok(Finding::new(ours.join("; "), measures, charts))
 }

@@ -3,6 +3,8 @@
 //!
 //! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
+mod books;
+mod cases;
 mod cp_antic;
 mod cp_bound;
 mod cp_depth;
@@ -13,7 +15,14 @@ mod cp_micro;
 mod cp_optimal;
 mod cp_random;
 mod cp_slowstart;
+mod em_ceiling;
+mod em_constrain;
+mod em_micro;
+mod em_second;
+mod em_space;
+mod em_thrash;
 mod page;
+mod scripted;
 mod server;
 mod verdict;
 
@@ -43,15 +52,22 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/cp-optimal.toml"), cp_optimal::check),
     (include_str!("../../../../experiments/cp-index.toml"), cp_index::check),
     (include_str!("../../../../experiments/cp-media.toml"), cp_media::check),
+    (include_str!("../../../../experiments/em-thrash.toml"), em_thrash::check),
+    (include_str!("../../../../experiments/em-micro.toml"), em_micro::check),
+    (include_str!("../../../../experiments/em-ceiling.toml"), em_ceiling::check),
+    (include_str!("../../../../experiments/em-second.toml"), em_second::check),
+    (include_str!("../../../../experiments/em-constrain.toml"), em_constrain::check),
+    (include_str!("../../../../experiments/em-blast.toml"), cases::check),
+    (include_str!("../../../../experiments/em-factors.toml"), cases::check),
+    (include_str!("../../../../experiments/em-space.toml"), em_space::check),
+    (include_str!("../../../../experiments/past-unit.toml"), cases::check),
+    (include_str!("../../../../experiments/past-streams.toml"), cases::check),
+    (include_str!("../../../../experiments/past-whole.toml"), cases::check),
+    (include_str!("../../../../experiments/past-channels.toml"), cases::check),
 ];
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
-    (
-        "em-",
-        &["thrash", "micro", "ceiling", "second", "constrain", "blast", "factors", "space"],
-        "the prefetch cache of CPEM §4",
-    ),
     ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
     ("sac-", &["motive", "static", "dynamic", "clock", "fault", "web"], "the partitions of SAC"),
     (
@@ -94,6 +110,12 @@ impl Experiment {
     /// A rule by its name.
     fn rule(&self, name: &str) -> Result<Rule, Error> {
         self.rules.get(name).copied().ok_or_else(|| self.wrong(&format!("no rule is called `{name}`")))
+    }
+
+    /// What was measured, judged by a rule.
+    fn judged(&self, rule: &str, value: f64, (what, paper): (&str, &str), ours: String) -> Result<Measure, Error> {
+        let verdict = Some(self.rule(rule)?.judge(value));
+        Ok(Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict })
     }
 
     fn wrong(&self, reason: &str) -> Error {
@@ -143,6 +165,13 @@ pub struct Measure {
     pub ours: String,
     /// The verdict on it, if it is judged.
     pub verdict: Option<Verdict>,
+}
+
+impl Measure {
+    /// One that is not judged.
+    fn shown(what: &str, paper: &str, ours: String) -> Measure {
+        Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict: None }
+    }
 }
 
 impl Finding {
@@ -261,6 +290,19 @@ mod tests {
         assert!(run(&experiment, &context).unwrap_err().to_string().contains("no rule is called `switch_ms`"));
         experiment.parameters.insert("colour".into(), 1.into());
         assert!(run(&experiment, &context).unwrap_err().to_string().contains("colour"));
+    }
+
+    /// Small parts of the experiments that need no long run to show anything. (The others are run whole, by hand.)
+    #[test]
+    fn some_experiments_run_quickly() {
+        let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
+        for id in ["em-second", "em-space", "em-constrain", "past-streams"] {
+            let finding = run(&experiment(id).unwrap(), &context).unwrap();
+            assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
+            let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
+            // With few handlers nothing is constrained, so the largest request is another.
+            assert!(fails.iter().all(|m| m.what.contains("many handlers")), "{id}: {fails:?}");
+        }
     }
 
     #[test]

@@ -10,24 +10,32 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_core::Policy;
+use forebay_core::reclaim::Reclaim;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, device};
 use forebay_trace::generate;
 use serde::Deserialize;
 
+use super::books::Books;
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Workload, run};
+use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Workload, run_recorded};
 use crate::{processors, sweep};
 
 /// The server.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Server {
-    /// The drive that the data set is on, in files that lie each in one piece, evenly over the whole drive: what the papers
-    /// compare with is the mean rate of all places, and the mean switch between two of them (CP §3.2).
+    /// The drive that the data set is on, in files that lie each in one piece, one after the other from its beginning, as a file
+    /// system lays out what is written once: assumed.
     pub(super) drive: String,
-    /// Before it. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
+    /// Whether there are gaps between them, equal ones, so that they reach over the whole drive.
+    pub(super) even: bool,
+    /// So many of them; several are an array (RAID-0).
+    pub(super) drives: u32,
+    /// KiB of its stripe.
+    pub(super) stripe_kib: u64,
+    /// Before each. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
     pub(super) scheduler: SchedulerKind,
     /// Memory, MiB.
     pub(super) memory_mib: u64,
@@ -54,6 +62,9 @@ impl Default for Server {
     fn default() -> Server {
         Server {
             drive: "ibm-10k".to_owned(),
+            even: false,
+            drives: 1,
+            stripe_kib: 64,
             scheduler: SchedulerKind::Elevator,
             memory_mib: 2048,
             kernel_mib: 64,
@@ -67,6 +78,9 @@ impl Default for Server {
         }
     }
 }
+
+/// Streams that are known for each handler: as many files as a task of any benchmark has open, and some more.
+const STREAMS: u32 = 8;
 
 /// Tasks by which it is found out how long a workload's tasks are.
 const SAMPLE: u64 = 500;
@@ -111,7 +125,10 @@ impl Parameters {
     pub(super) fn run(mut self, experiment: &Experiment, context: &Context<'_>) -> Result<Table, Error> {
         if context.quick {
             let handlers = &mut self.sweep.handlers;
+            // More of them have no room in so little memory.
+            handlers.retain(|&handlers| handlers <= 64);
             *handlers = [handlers.first(), handlers.get(handlers.len() / 2)].into_iter().flatten().copied().collect();
+            handlers.dedup();
             self.sweep.seeds = 1;
             self.server.memory_mib = self.server.memory_mib.min(256);
             self.server.measured_mib /= 8;
@@ -128,6 +145,8 @@ pub(super) struct Point {
     pub(super) handlers: u32,
     /// A run a seed.
     pub(super) outcomes: Vec<Outcome>,
+    /// And its books.
+    pub(super) books: Vec<Books>,
 }
 
 impl Point {
@@ -144,6 +163,12 @@ impl Point {
     /// How long a request to the server takes, seconds.
     pub(super) fn response(&self) -> f64 {
         self.mean(|outcome| outcome.tasks.mean() / 1e9)
+    }
+
+    /// Prefetched pages that were lost before they were read, a second, exactly counted.
+    pub(super) fn thrashing(&self) -> f64 {
+        let rates = self.books.iter().zip(&self.outcomes).map(|(books, outcome)| books.thrashing(outcome));
+        rates.sum::<f64>() / self.books.len().max(1) as f64
     }
 }
 
@@ -184,16 +209,24 @@ impl Server {
     }
 
     /// One run's setup.
-    pub(super) fn setup(&self, policy: Policy, handlers: u32, length: Length, seed: u64) -> Result<Setup, Error> {
+    pub(super) fn setup(&self, mut policy: Policy, handlers: u32, length: Length, seed: u64) -> Result<Setup, Error> {
         let description: Description = device(&self.drive)?;
         let drive = DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description.clone()) };
+        let spread = if self.even { Spread::Even } else { Spread::Packed };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
+        if let Reclaim::PrefetchCache(settings) = &mut policy.reclaim {
+            // "25% of the total physical memory" (CPEM §4.1), of which the core knows but what is left for the cache.
+            let left = memory.saturating_sub((self.private_kib << 10) * u64::from(handlers)).max(1);
+            settings.start = (u64::from(settings.start) * (self.memory_mib << 20) / left).min(100) as u8;
+        }
         Ok(Setup {
             block_bytes: self.page_bytes,
             unit_bytes: Some(self.page_bytes),
+            streams: Some(handlers.saturating_mul(STREAMS)),
             call_off: false,
-            devices: vec![drive],
-            placement: Placement { spread: Spread::Even, ..Placement::default() },
+            devices: vec![drive; self.drives.max(1) as usize],
+            stripe: (self.drives > 1).then_some(self.stripe_kib << 10),
+            placement: Placement { spread, ..Placement::default() },
             load: Load::Closed {
                 handlers,
                 think_ns: None,
@@ -249,7 +282,13 @@ impl Sweep {
                 })?;
                 for &handlers in &self.handlers {
                     let (benchmark, policy_name) = (benchmark.workload.clone(), name.clone());
-                    points.push(Point { benchmark, policy: policy_name, handlers, outcomes: Vec::new() });
+                    points.push(Point {
+                        benchmark,
+                        policy: policy_name,
+                        handlers,
+                        outcomes: Vec::new(),
+                        books: Vec::new(),
+                    });
                     let of = |(at, &seed): (usize, &u64)| {
                         (number * seeds.len() + at, server.setup(policy, handlers, length(number, handlers), seed))
                     };
@@ -261,12 +300,15 @@ impl Sweep {
         let one = |(workload, setup): &(usize, Result<Setup, Error>)| {
             let setup =
                 setup.as_ref().map_err(|error| Error::Description { id: id.to_owned(), reason: error.to_string() })?;
-            let outcome = run(setup, &workloads[*workload], context.watch)?;
+            let mut books = Books::default();
+            let outcome = run_recorded(setup, &workloads[*workload], context.watch, &mut books)?;
             context.step(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len())?;
-            Ok(outcome)
+            Ok((outcome, books.close()))
         };
-        let mut outcomes = all(sweep(&runs, processors(), || context.watch.stopped(), one))?.into_iter();
-        points.iter_mut().for_each(|point| point.outcomes.extend(outcomes.by_ref().take(seeds.len())));
+        let mut given = all(sweep(&runs, processors(), || context.watch.stopped(), one))?.into_iter();
+        for point in &mut points {
+            (point.outcomes, point.books) = given.by_ref().take(seeds.len()).unzip();
+        }
         Ok(Table { points })
     }
 }
@@ -282,6 +324,12 @@ impl Table {
         let same =
             |point: &&Point| point.benchmark == benchmark && point.policy == policy && point.handlers == handlers;
         self.points.iter().find(same)
+    }
+
+    /// `of` a policy, for each number of handlers.
+    pub(super) fn line(&self, benchmark: &str, policy: &str, of: impl Fn(&Point) -> f64) -> Vec<(u32, f64)> {
+        let ours = self.points.iter().filter(|point| point.benchmark == benchmark && point.policy == policy);
+        ours.map(|point| (point.handlers, of(point))).collect()
     }
 
     /// `of` a policy over that of another, for each number of handlers.
@@ -352,4 +400,79 @@ pub(super) fn percent(ratio: f64) -> String {
 /// `2: +18 %, 8: +20 %`: by numbers of handlers.
 pub(super) fn listed(ratios: &[(u32, f64)]) -> String {
     ratios.iter().map(|&(handlers, ratio)| format!("{handlers}: {}", percent(ratio))).collect::<Vec<_>>().join(", ")
+}
+
+/// `2: 12.3, 8: 14.1`: by numbers of handlers.
+pub(super) fn figures(values: &[(u32, f64)]) -> String {
+    values.iter().map(|&(handlers, value)| format!("{handlers}: {value:.1}")).collect::<Vec<_>>().join(", ")
+}
+
+/// `2: 1.23 ×, 8: 4.10 ×`: by numbers of handlers.
+pub(super) fn times(ratios: &[(u32, f64)]) -> String {
+    ratios.iter().map(|&(handlers, ratio)| format!("{handlers}: {ratio:.2} ×")).collect::<Vec<_>>().join(", ")
+}
+
+/// What stands beside the most handlers.
+pub(super) fn last(values: &[(u32, f64)]) -> f64 {
+    values.last().map_or(f64::NAN, |value| value.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::experiment;
+
+    fn parameters(policies: &[&str]) -> Parameters {
+        let text = format!(
+            "sweep = {{ policies = {policies:?}, handlers = [1, 8], seeds = 2, benchmarks = [{{ workload = \"one-whole-0\", \
+             parameters = {{ files = \"500\" }} }}] }}\nserver = {{ memory_mib = 128, measured_mib = 64 }}"
+        );
+        toml::from_str(&text).expect("parameters")
+    }
+
+    fn table(policies: &[&str], seed: u64) -> Result<Table, Error> {
+        let context = Context { seed, quick: false, watch: &crate::Unwatched };
+        parameters(policies).run(&experiment("cp-micro")?, &context)
+    }
+
+    /// CP §3.2: twice the throughput on whole files, nothing to gain by a handler alone; and response times that say the same, since
+    /// nobody thinks.
+    #[test]
+    fn a_sweep_compares_kernels() {
+        let table = table(&["linux", "competitive"], 1).unwrap();
+        assert_eq!((table.points.len(), table.handlers(), table.benchmarks()), (4, vec![1, 8], vec!["one-whole-0"]));
+        let gain = table.ratios("one-whole-0", ("competitive", "linux"), Point::throughput);
+        assert!(gain[0].1 > 0.95 && gain[0].1 < 1.05 && gain[1].1 > 1.5, "{}", listed(&gain));
+        let response = table.ratios("one-whole-0", ("competitive", "linux"), Point::response);
+        assert!((response[1].1 * gain[1].1 - 1.0).abs() < 0.15, "{} and {}", listed(&response), listed(&gain));
+        assert_eq!(largest(&gain), gain[1]);
+        assert_eq!(least(&gain), gain[0]);
+        for point in &table.points {
+            assert!(point.outcomes.len() == 2 && point.outcomes[0] != point.outcomes[1], "a run a seed");
+            assert!(point.outcomes.iter().all(|outcome| outcome.bytes >= 63 << 20 && outcome.called_off == 0));
+        }
+        let chart = table.chart("one-whole-0", "t", "MB/s", Point::throughput);
+        assert_eq!(chart.series.iter().map(|line| line.points.len()).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_table() {
+        let outcomes = |seed| table(&["linux"], seed).unwrap().points.remove(1).outcomes;
+        assert_eq!(outcomes(3), outcomes(3));
+        assert_ne!(outcomes(3), outcomes(5));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let error = table(&["linux", "psychic"], 1).unwrap_err().to_string();
+        assert!(error.starts_with("experiment `cp-micro`: unknown policy 'psychic'"), "{error}");
+        let mut wrong = parameters(&["linux"]);
+        wrong.sweep.benchmarks[0].parameters.insert("colour".to_owned(), "red".to_owned());
+        let context = Context { seed: 1, quick: false, watch: &crate::Unwatched };
+        let error = wrong.run(&experiment("cp-micro").unwrap(), &context).unwrap_err().to_string();
+        assert!(error.contains("cp-micro") && error.contains("colour"), "{error}");
+        let mut poor = parameters(&["linux"]);
+        poor.server.memory_mib = 65;
+        assert!(poor.run(&experiment("cp-micro").unwrap(), &context).unwrap_err().to_string().contains("memory"));
+    }
 }

@@ -59,6 +59,8 @@ pub(super) struct Level {
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
+    /// The ceiling of the prefetch cache, as whoever records knows it.
+    ceiling: Option<u32>,
 }
 
 impl Level {
@@ -68,13 +70,14 @@ impl Level {
         frames: u32,
         block_bytes: u32,
         unit_bytes: Option<u32>,
+        streams: Option<u32>,
         devices: Vec<DeviceCost>,
     ) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
             // As the live engine does.
-            streams: (frames / 4).clamp(256, 16_384),
+            streams: streams.unwrap_or((frames / 4).clamp(256, 16_384)),
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
@@ -99,6 +102,7 @@ impl Level {
             sleeping: BTreeMap::new(),
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
+            ceiling: None,
             core,
         }
     }
@@ -234,6 +238,11 @@ impl Level {
                 self.askers.push((from, asker));
             }
             if let Some(record) = record {
+                let ceiling = self.core.prefetch_cache().map(|cache| cache.ceiling.blocks());
+                if let Some(blocks) = ceiling.filter(|_| ceiling != self.ceiling) {
+                    record.ceiling(number, event.at, blocks);
+                    self.ceiling = ceiling;
+                }
                 record.record(number, event, &actions[from..]);
             }
         }
@@ -281,7 +290,8 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
             links.push(link);
         }
         let unit_bytes = setup.unit_bytes.filter(|_| number == 0);
-        levels.push(Level::new(level.policy, setup.frames(number)?, setup.block_bytes, unit_bytes, costs.clone()));
+        let frames = setup.frames(number)?;
+        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, setup.streams, costs.clone()));
     }
     levels.reverse();
     links.reverse();

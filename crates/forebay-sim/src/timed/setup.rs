@@ -22,6 +22,9 @@ pub struct Setup {
     /// up meanwhile is noticed, and read, alone ("a single page read is initiated on that page and the request handler
     /// blocks", CPEM §2.3), and what lies behind is prefetched only once what lies before is there.
     pub unit_bytes: Option<u32>,
+    /// How many streams each level remembers; `None`: as many as the live engine would. A kernel knows a stream for as long as a
+    /// file is open, and no longer: who opens it again begins anew, wherever he reads.
+    pub streams: Option<u32>,
     /// Whether devices take back what no reader needs any more and they have not begun with. The kernels of the papers don't.
     pub call_off: bool,
     /// The devices; at least one.
@@ -51,6 +54,7 @@ impl Setup {
             levels: vec![Level::new(policy, memory_bytes)],
             block_bytes: 4096,
             unit_bytes: None,
+            streams: None,
             call_off: true,
             devices: vec![DeviceSetup::new(device)],
             stripe: None,

@@ -21,6 +21,8 @@ use crate::Watch;
 pub trait Record {
     /// The core of `level` was told `event` and answered with `actions`.
     fn record(&mut self, level: usize, event: Event, actions: &[Action]);
+    /// The ceiling of the prefetch cache of `level` (CPEM §4.1) is at so many blocks from now on.
+    fn ceiling(&mut self, _level: usize, _at: Instant, _blocks: u32) {}
 }
 
 /// Runs `workload` through `setup`. Same setup, same workload, same outcome, to the bit.

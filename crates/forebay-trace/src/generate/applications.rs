@@ -51,12 +51,23 @@ pub(super) const KINDS: &[Kind] = &[
             parameter("bytes", Value::Bytes(990_000_000), "bytes of a volume's sequences: 10.9 GB in all"),
             parameter("request", Value::Bytes(128 << 10), "bytes of a request"),
             parameter("hits", Value::Count(50), "sequences of a volume whose descriptions are looked up, at most"),
+            parameter("scan", Value::Count(1_000_000), "volumes that a query scans; if not all, from any of them on"),
         ],
         make: |values| {
             let (volumes, bytes) = (values.whole("volumes"), values.whole("bytes"));
             let (request, hits) = (values.request("request")?, values.whole("hits"));
-            let (tasks, next) = (Tasks::default(), volumes);
-            Ok(Box::new(Blast { volumes, bytes, request, hits, next, offset: bytes, tasks }))
+            let scan = values.whole("scan").min(volumes);
+            Ok(Box::new(Blast {
+                volumes,
+                bytes,
+                request,
+                hits,
+                scan,
+                next: 0,
+                left: 0,
+                offset: bytes,
+                tasks: Tasks::default(),
+            }))
         },
     },
     Kind {
@@ -240,8 +251,10 @@ struct Blast {
     bytes: u64,
     request: u32,
     hits: u64,
-    /// The volume that comes next, and how far the scan of the one in hand is.
+    scan: u64,
+    /// The volume that comes next, how many come, and how far the scan of the one in hand is.
     next: u64,
+    left: u64,
     offset: u64,
     tasks: Tasks,
 }
@@ -258,20 +271,21 @@ impl Workload for Blast {
 
     fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         self.tasks.begin();
-        (self.next, self.offset) = (0, self.bytes);
+        self.next = if self.scan < self.volumes { random.below(self.volumes) } else { 0 };
+        (self.left, self.offset) = (self.scan, self.bytes);
         self.go_on(random, batch);
     }
 
     fn go_on(&mut self, random: &mut Random, batch: &mut Vec<Request>) -> bool {
         if self.offset == self.bytes {
-            if self.next == self.volumes {
+            if self.left == 0 {
                 return false;
             }
             let index = 0..(self.bytes / INDEX_SHARE).max(1);
             batch.extend(self.tasks.sequence(self.next * FILES, index, self.request));
-            (self.next, self.offset) = (self.next + 1, 0);
+            (self.next, self.left, self.offset) = ((self.next + 1) % self.volumes, self.left - 1, 0);
         }
-        let volume = self.next - 1;
+        let volume = (self.next + self.volumes - 1) % self.volumes;
         let len = (self.bytes - self.offset).min(self.request.into());
         batch.push(self.tasks.read(volume * FILES + 1, self.offset, len as u32));
         self.offset += len;

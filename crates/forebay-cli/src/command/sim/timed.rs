@@ -101,6 +101,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                         levels: levels.collect(),
                         block_bytes,
                         unit_bytes,
+                        streams: sim.time.streams,
                         call_off: !sim.time.no_call_off,
                         devices: devices.iter().map(of).collect(),
                         stripe: sim.time.stripe.map(|size| size.bytes()),
