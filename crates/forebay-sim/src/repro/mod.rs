@@ -300,8 +300,8 @@ mod tests {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // With few handlers nothing is constrained, so the largest request is another.
-            assert!(fails.iter().all(|m| m.what.contains("many handlers")), "{id}: {fails:?}");
+            // What is claimed of many handlers is not so with few.
+            assert!(fails.is_empty() || id == "em-constrain", "{id}: {fails:?}");
         }
     }
 
