@@ -256,6 +256,21 @@ impl Filesystem for DiskAdapter {
         reply.error(Errno::ENOSYS);
     }
 
+    // isatty(3) asks by this; programs that open files in text mode do it each time.
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        _flags: fuser::IoctlFlags,
+        _command: u32,
+        _input: &[u8],
+        _output: u32,
+        reply: fuser::ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+
     fn fallocate(
         &self,
         _request: &Request,

@@ -14,7 +14,7 @@ mod dispatch;
 mod file;
 mod lease;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant as RealInstant;
@@ -103,6 +103,8 @@ struct FileEntry {
     /// `None` while nobody has it open, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
+    /// Where it is among the closed ones, if it is.
+    closed: Option<u64>,
 }
 
 struct State {
@@ -113,8 +115,9 @@ struct State {
     files: Vec<Option<FileEntry>>,
     free_files: Vec<FileId>,
     known: HashMap<Identity, FileId>,
-    /// Files that nobody has open, in the order of closing; some may be open again.
-    closed: VecDeque<FileId>,
+    /// Files that nobody has open and whose blocks are kept, by the number of their last closing.
+    closed: BTreeMap<u64, FileId>,
+    closings: u64,
     /// Fetches that sources were asked for, or are about to be, and that are not over.
     under_way: HashMap<IoId, CallOff>,
     flight: Option<FlightRecorder>,
@@ -148,7 +151,8 @@ impl Engine {
             files: Vec::new(),
             free_files: Vec::new(),
             known: HashMap::new(),
-            closed: VecDeque::new(),
+            closed: BTreeMap::new(),
+            closings: 0,
             under_way: HashMap::new(),
             flight,
         };
@@ -173,10 +177,12 @@ impl Engine {
         let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, &layout));
         if let Some(entry) = &mut state.files[file.index()] {
             entry.handles += 1;
+            let closed = entry.closed.take();
             entry.object.get_or_insert_with(|| Arc::clone(&object));
             let handles = entry.handles;
             let at = self.now();
             state.handle(Event { at, kind: EventKind::Handles { file, handles } });
+            closed.and_then(|number| state.closed.remove(&number));
         }
         drop(state);
         OpenFile::new(Arc::clone(self), file, device, object.version().size)
@@ -232,10 +238,10 @@ impl Engine {
         if state.core.frames_of(file) == 0 {
             state.forget(at, file);
         } else {
-            state.closed.push_back(file);
+            state.keep_closed(file);
         }
         while state.closed.len() > self.budget.closed_files {
-            let Some(oldest) = state.closed.pop_front() else { break };
+            let Some((_, oldest)) = state.closed.pop_first() else { break };
             state.forget(at, oldest);
         }
         self.carry_out(state);
@@ -264,7 +270,7 @@ impl State {
         });
         let (device, bytes) = (identity.0, identity.2.size);
         self.known.insert(identity.clone(), file);
-        self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0 });
+        self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
         for run in layout {
@@ -273,6 +279,14 @@ impl State {
             self.handle(Event { at, kind: EventKind::Placed { extent, at_byte: run.at_byte } });
         }
         file
+    }
+
+    /// Nobody has it open any more, but its blocks are kept, until many others were closed after it.
+    fn keep_closed(&mut self, file: FileId) {
+        self.closings += 1;
+        let Some(entry) = self.files[file.index()].as_mut() else { return };
+        entry.closed = Some(self.closings);
+        self.closed.insert(self.closings, file);
     }
 
     /// Tells the core that a file that nobody has open will not be read under this number again.

@@ -326,6 +326,27 @@ fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
     }
 }
 
+/// Blocks of a closed file go only when many others were closed after it, however often those or it are opened again.
+#[test]
+fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
+    let engine = engine("competitive", 32 << 20, None);
+    let patterns = [pattern(1 << 20, 1, Faults::default()), pattern(1 << 20, 2, Faults::default())];
+    let _drain = drain(patterns.to_vec());
+    let open = |pattern: &Arc<Pattern>| engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
+    let read = |pattern: &Arc<Pattern>| {
+        let file = open(pattern);
+        let mut buffer = vec![0; 65536];
+        (0..16).for_each(|at| assert_eq!(file.read(1, at * 65536, &mut buffer).unwrap(), 65536));
+    };
+    patterns.iter().for_each(read);
+    let fetched = || patterns.each_ref().map(|pattern| pattern.fetched.load(Ordering::Relaxed));
+    let before = fetched();
+    // More often than closed files are kept.
+    (0..5000).for_each(|_| drop(open(&patterns[0])));
+    patterns.iter().for_each(read);
+    assert_eq!(fetched(), before, "nothing of either is fetched again");
+}
+
 #[test]
 fn failing_fetches_are_tried_again() {
     let engine = engine("competitive", 20 << 20, None);

@@ -12,7 +12,8 @@ mod points;
 mod reader;
 mod scene;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 use forebay_testkit::{loop_disk, memory_group};
@@ -27,22 +28,36 @@ use scene::{Measured, Scene};
 enum System {
     /// The kernel alone, with so many KiB of read-ahead.
     Kernel(u32),
-    /// A mount under this policy.
-    Forebay(&'static str),
+    /// A mount under this policy; what was read is kept by the mount, or by the kernel in its page cache.
+    Forebay(&'static str, Keeper),
+}
+
+/// Who keeps what was read through a mount (`--kernel-cache`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Keeper {
+    Mount,
+    /// Both then have half of the memory.
+    Kernel,
 }
 
 /// The kernel's default, with which everything is compared.
 const DEFAULT: System = System::Kernel(128);
 
-fn systems() -> impl Iterator<Item = System> {
-    [DEFAULT, System::Kernel(1024)].into_iter().chain(POLICIES.map(System::Forebay))
+/// All of them, as far as the command knows them.
+fn systems(forebay: &Path) -> anyhow::Result<Vec<System>> {
+    let help = Command::new(forebay).args(["mount", "--help"]).env("FOREBAY_CONFIG", "/dev/null").output()?;
+    let hands_on = String::from_utf8_lossy(&help.stdout).contains("--kernel-cache");
+    let keepers: &[Keeper] = if hands_on { &[Keeper::Mount, Keeper::Kernel] } else { &[Keeper::Mount] };
+    let mounts = keepers.iter().flat_map(|&keeper| POLICIES.map(|policy| System::Forebay(policy, keeper)));
+    Ok([DEFAULT, System::Kernel(1024)].into_iter().chain(mounts).collect())
 }
 
 impl System {
     fn name(self) -> String {
         match self {
             System::Kernel(kib) => format!("kernel, read-ahead {kib} KiB"),
-            System::Forebay(policy) => format!("forebay, {policy}"),
+            System::Forebay(policy, Keeper::Mount) => format!("forebay, {policy}"),
+            System::Forebay(policy, Keeper::Kernel) => format!("forebay, {policy}, kernel keeps"),
         }
     }
 }
@@ -58,30 +73,33 @@ pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
     let plan = if smoke { Plan::smoke() } else { Plan::full() };
     let wanted = |point: &&Point| only.is_empty() || only.iter().any(|name| point.name.starts_with(name.as_str()));
     let points: Vec<&Point> = plan.points.iter().filter(wanted).collect();
-    let mut scene = Scene::set(&plan, &forebay()?)?;
+    let forebay = forebay()?;
+    let systems = systems(&forebay)?;
+    let mut scene = Scene::set(&plan, &forebay)?;
     let mut rows = Vec::new();
     let mut sweep: Vec<(u32, Vec<Measured>)> = Vec::new();
     for point in points {
         let mut measured = Vec::new();
-        for system in systems() {
+        for &system in &systems {
             eprintln!("  {}, {} …", point.title(), system.name());
             let one = scene.measure(point, system).with_context(|| format!("{}, {}", point.title(), system.name()))?;
             eprintln!("    {}", one.detail());
             measured.push(one);
         }
-        rows.extend(systems().zip(&measured).map(|(system, one)| row(&plan, point, system, one, &measured[0])));
+        let row = |(&system, one)| row(&plan, point, system, one, &measured[0]);
+        rows.extend(systems.iter().zip(&measured).map(row));
         if point.name == points::SWEEP {
             sweep.push((point.handlers, measured));
         }
     }
-    rows.extend(shares(&sweep));
+    rows.extend(shares(&systems, &sweep));
     Ok(rows)
 }
 
 /// A line of the table: a system at a point, against the kernel's default there.
 fn row(plan: &Plan, point: &Point, system: System, one: &Measured, kernel: &Measured) -> Row {
     let wanted = match system {
-        System::Forebay(policy) => point.wanted(policy),
+        System::Forebay(policy, _) => point.wanted(policy),
         System::Kernel(_) => None,
     };
     let scale = if system == DEFAULT { format!("; {}", plan.scale(point)) } else { String::new() };
@@ -97,9 +115,9 @@ fn row(plan: &Plan, point: &Point, system: System, one: &Measured, kernel: &Meas
 }
 
 /// What each system keeps of its own peak while the sweep goes on.
-fn shares(sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
+fn shares(systems: &[System], sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (number, system) in systems().enumerate() {
+    for (number, &system) in systems.iter().enumerate() {
         let of = |measured: &[Measured]| measured[number].outcome.throughput_mb_s;
         let peak = sweep.iter().map(|(_, measured)| of(measured)).fold(0.0, f64::max);
         for (handlers, measured) in sweep {
@@ -108,7 +126,7 @@ fn shares(sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
                 what: format!("{}, {handlers} handlers: {}", points::SWEEP, system.name()),
                 against: "its own peak in this sweep".into(),
                 ratio: of(measured) / peak,
-                wanted: (system == System::Forebay("competitive-em")).then_some(0.8),
+                wanted: matches!(system, System::Forebay("competitive-em", _)).then_some(0.8),
                 detail: format!("{:.1} of {peak:.1} MB/s", of(measured)),
                 point: None,
             });

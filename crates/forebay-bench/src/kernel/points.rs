@@ -119,7 +119,7 @@ impl Plan {
             folder,
             workload: workload.clone(),
             handlers: 2,
-            memory: 32 << 20,
+            memory: 48 << 20,
             wanted: Wanted::Nothing,
         };
         let points = vec![point(SWEEP, "micro", &micro), point("index-search", "index", &search)];

@@ -1,6 +1,8 @@
 //! The readers: a process of their own, so that its memory can be bounded.
 //!
-//! It says `ready` when it has its workload, begins when it is sent a line, and ends with its outcome as a line of JSON.
+//! It says `ready` when it has its workload, and then does each of two things when it is sent a line: a short trial, in which it can
+//! be seen what memory the readers take for themselves, after which it says `tried`; and the run, after which it says its
+//! outcome as JSON. The memory is bounded in between: while reads are under way, their pages cannot be taken back.
 
 use std::io::{BufRead, stdin};
 use std::path::PathBuf;
@@ -8,6 +10,9 @@ use std::path::PathBuf;
 use forebay_live::play::{Content, Folder, Play};
 use forebay_trace::{Span, Workload, generate};
 use serde::{Deserialize, Serialize};
+
+/// How long the trial takes, in seconds.
+pub(super) const TRIAL: f64 = 1.0;
 
 /// The same for everybody.
 pub(super) const SEED: u64 = 1;
@@ -46,15 +51,17 @@ pub(super) struct Job {
 pub(crate) fn read(job: &str) -> anyhow::Result<()> {
     let job: Job = serde_json::from_str(job)?;
     let workload = job.workload.load()?;
+    let folder = Folder::new(&job.folder);
+    let play = |warm_up: f64, seconds: f64| {
+        let verify = job.verify.then_some(Content::Pattern);
+        let (warm_up, limit) = (Some(Span::Seconds(warm_up)), Some(Span::Seconds(warm_up + seconds)));
+        Play { warm_up, limit, verify, ..Play::new(job.handlers) }.run(&workload, &folder, &|_, _| false)
+    };
     println!("ready");
     stdin().lock().read_line(&mut String::new())?;
-    let play = Play {
-        warm_up: Some(Span::Seconds(job.seconds.0)),
-        limit: Some(Span::Seconds(job.seconds.0 + job.seconds.1)),
-        verify: job.verify.then_some(Content::Pattern),
-        ..Play::new(job.handlers)
-    };
-    let outcome = play.run(&workload, &Folder::new(&job.folder), &|_, _| false)?;
-    println!("{}", serde_json::to_string(&outcome)?);
+    play(TRIAL / 10.0, TRIAL)?;
+    println!("tried");
+    stdin().lock().read_line(&mut String::new())?;
+    println!("{}", serde_json::to_string(&play(job.seconds.0, job.seconds.1)?)?);
     Ok(())
 }

@@ -15,9 +15,12 @@ use forebay_testkit::served::Served;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use super::System;
 use super::points::{Plan, Point};
-use super::reader::{Description, Job};
+use super::reader::{Description, Job, TRIAL};
+use super::{Keeper, System};
+
+/// Where the readers have no page cache, what they may have beyond what was seen in the trial, bytes: they may not be killed for it.
+const LEAST: u64 = 32 << 20;
 
 /// The disk, served.
 pub(super) struct Scene<'a> {
@@ -108,22 +111,28 @@ impl<'a> Scene<'a> {
         let read_ahead_kb = if let System::Kernel(kib) = system { kib } else { 128 };
         self.disk.renew(&Treatment { read_ahead_kb, ..Treatment::default() })?;
         let source = self.disk.path().join(point.folder);
-        let mount = match system {
-            System::Kernel(_) => None,
-            System::Forebay(policy) => {
+        let (mount, cached) = match system {
+            System::Kernel(_) => (None, point.memory),
+            System::Forebay(policy, keeper) => {
+                // By its variable, which a command without the option passes over: that one keeps all itself.
+                let (keeps, budget) = match keeper {
+                    Keeper::Mount => ("off", point.memory),
+                    Keeper::Kernel => ("on", point.memory / 2),
+                };
                 let mut command = self.command();
-                command.args(["mount", "--policy", policy, "--memory", &point.memory.to_string()]).arg(&source);
-                Some(Served::start(command)?)
+                command.env("FOREBAY_KERNEL_CACHE", keeps);
+                command.args(["mount", "--policy", policy, "--memory", &budget.to_string()]).arg(&source);
+                (Some(Served::start(command)?), point.memory - budget)
             }
         };
         let folder = mount.as_ref().map_or(source, |mount| mount.point().to_owned());
-        let (outcome, disk) = self.readers(point, folder)?;
+        let (outcome, disk) = self.readers(point, folder, cached)?;
         let resident = mount.map(|mount| peak(mount.id())).transpose()?;
         Ok(Measured { outcome, disk, resident })
     }
 
-    /// The readers, in a group whose page cache is bounded.
-    fn readers(&self, point: &Point, folder: PathBuf) -> anyhow::Result<(Outcome, Disk)> {
+    /// The readers, in a group whose page cache is bounded to so many bytes.
+    fn readers(&self, point: &Point, folder: PathBuf, cached: u64) -> anyhow::Result<(Outcome, Disk)> {
         let Plan { seconds, verify, .. } = *self.plan;
         let job = Job { workload: point.workload.clone(), folder, handlers: point.handlers, seconds, verify };
         let group = MemoryGroup::new()?;
@@ -131,21 +140,22 @@ impl<'a> Scene<'a> {
         let mut command = group.command(&std::env::current_exe()?);
         command.arg("--read").arg(serde_json::to_string(&job)?).stdin(hears.0).stdout(says.1);
         let _readers = Running::start(command)?;
-        let (mut said, mut line) = (BufReader::new(says.0), String::new());
+        let (mut said, mut hears, mut line) = (BufReader::new(says.0), hears.1, String::new());
         said.read_line(&mut line)?;
         ensure!(line.trim() == "ready", "the readers don't get ready");
+        // While all of them run it is seen what they take for themselves; the rest is page cache.
+        hears.write_all(b"\n")?;
+        std::thread::sleep(Duration::from_secs_f64(TRIAL / 2.0));
+        let own = group.own()?;
+        line.clear();
+        said.read_line(&mut line)?;
+        ensure!(line.trim() == "tried", "the readers failed in their trial, and said why");
+        group.forget()?;
+        group.limit(own + cached.max(LEAST))?;
 
         let begun = Instant::now();
-        let mut hears = hears.1;
         hears.write_all(b"\n")?;
-        let at = |share: f64| {
-            let at = Duration::from_secs_f64(seconds.0 * share);
-            std::thread::sleep(at.saturating_sub(begun.elapsed()));
-        };
-        // Once all of them run it is known what they take for themselves; the rest is page cache.
-        at(0.25);
-        group.limit(group.own()? + point.memory)?;
-        at(1.0);
+        std::thread::sleep(Duration::from_secs_f64(seconds.0).saturating_sub(begun.elapsed()));
         let before = self.look()?;
         line.clear();
         said.read_line(&mut line)?;
