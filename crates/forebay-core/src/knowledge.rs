@@ -43,6 +43,9 @@ struct Habits {
     whole: Share,
     /// Streams from the same block came to the same end.
     again: Share,
+    /// Blocks of a stream, an exponentially weighted mean (weight 1/16), in sixteenths; and how many streams.
+    length: u64,
+    streams: u32,
 }
 
 /// How far the last stream from a block came.
@@ -107,6 +110,21 @@ impl Knowledge {
         if let Some(habits) = self.devices.get_mut(device.index()) {
             habits.whole.saw(whole);
         }
+    }
+
+    /// A stream is over that had `blocks`.
+    pub fn was_long(&mut self, device: DeviceId, blocks: u32) {
+        let Some(habits) = self.devices.get_mut(device.index()) else { return };
+        habits.streams = habits.streams.saturating_add(1);
+        // The first ones count alike.
+        let weight = u64::from(habits.streams.min(16));
+        habits.length = habits.length - habits.length / weight + u64::from(blocks) * 16 / weight;
+    }
+
+    /// How many blocks streams of a device had in the mean; `None` before there were a few.
+    pub fn mean_length(&self, device: DeviceId) -> Option<u32> {
+        let habits = self.devices.get(device.index()).filter(|habits| habits.streams >= FEW)?;
+        u32::try_from(habits.length / 16).ok()
     }
 
     /// The bytes that it takes.

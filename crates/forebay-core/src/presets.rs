@@ -97,7 +97,7 @@ macro_rules! prefetchers {
     };
 }
 
-const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false };
+const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
 prefetchers! {
     "none"        Prefetch::None, Reclaim::WithTheRest, "-" "fetches only what is asked for";

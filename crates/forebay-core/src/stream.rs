@@ -128,7 +128,8 @@ impl Stream {
             return None;
         }
         match block.checked_sub(self.next) {
-            Some(skipped) => (skipped == 0 || skipped < self.reach()).then_some(skipped),
+            // One that nobody expects to go on does so where it ended, and nowhere beyond.
+            Some(skipped) => (skipped == 0 || (skipped < self.reach() && !self.retired)).then_some(skipped),
             None => (self.next - block <= lag).then_some(self.next - block),
         }
     }

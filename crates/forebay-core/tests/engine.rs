@@ -315,6 +315,7 @@ fn nth(map: &BTreeMap<u32, Extent>, which: u8) -> Option<u32> {
 fn policies() -> impl Strategy<Value = String> {
     let options = [
         "competitive:whole=on",
+        "competitive:lengths=on,shares=off",
         "competitive-em:whole=on,streams=active,epoch=1,unit=adaptive",
         "competitive-em:start=90,epoch=0,opportunity=1",
     ];

@@ -206,3 +206,32 @@ fn the_paper_knows_nothing_of_files() {
     let mut bench = Bench::new("competitive");
     (0..30).for_each(|file| assert_eq!(bench.read(file, 100, 0, 100)[0], (0, 16)));
 }
+
+/// Depth D = 131: of streams of L blocks the best piece is √(D · L / 1.5), after slow start.
+#[test]
+fn pieces_are_as_large_as_the_mean_length_makes_them_best() {
+    for (length, best) in [(400, 186), (100, 93)] {
+        let mut bench = Bench::new("competitive:lengths=on");
+        for file in 0..8 {
+            bench.read(file, length, 0, length);
+        }
+        let pieces: Vec<u32> = bench.read(8, 3000, 0, 1500).iter().map(|&(_, len)| len).collect();
+        assert_eq!(pieces[..3], [16, 32, 64]);
+        assert_eq!(pieces[4..6], [best, best], "{length}: {pieces:?}");
+    }
+}
+
+/// The mean is that of the last sixteen streams or so, and unknown before eight.
+#[test]
+fn the_mean_length_follows() {
+    let mut knowledge = Knowledge::new(16, 1);
+    let device = DeviceId(0);
+    for streams in 1..=8 {
+        assert_eq!(knowledge.mean_length(device), None, "{streams}");
+        knowledge.was_long(device, 100 * streams);
+    }
+    assert_eq!(knowledge.mean_length(device), Some(450));
+    (0..200).for_each(|_| knowledge.was_long(device, 1000));
+    assert!(knowledge.mean_length(device).is_some_and(|mean| (985..=1000).contains(&mean)));
+    assert_eq!(knowledge.mean_length(DeviceId(1)), None);
+}

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// Some values that an option takes.
 fn values(name: &str) -> &'static [&'static str] {
     match name {
-        "channels" | "whole" => &["on", "off"],
+        "channels" | "whole" | "lengths" | "shares" => &["on", "off"],
         "start" => &["1", "25", "60", "100"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "unit" => &["fixed", "adaptive"],
@@ -29,7 +29,7 @@ fn of(preset: &str) -> Vec<&'static str> {
 
 #[test]
 fn which_presets_have_which_options() {
-    assert_eq!(of("competitive"), ["channels", "whole"]);
+    assert_eq!(of("competitive"), ["channels", "whole", "lengths", "shares"]);
     assert_eq!(of("competitive-em"), CHOICES.iter().map(|choice| choice.name).collect::<Vec<_>>());
     for entry in PREFETCHERS.iter().filter(|entry| !entry.name.starts_with("competitive")) {
         assert_eq!(of(entry.name), Vec::<&str>::new(), "{}", entry.name);

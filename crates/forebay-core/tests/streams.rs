@@ -21,6 +21,8 @@ struct Twin {
     active: bool,
     /// Reads of it that wait.
     waiting: u32,
+    /// Nobody has its file open, and it has not gone on since.
+    retired: bool,
     last: u64,
 }
 
@@ -36,7 +38,7 @@ impl Naive {
             let reach = (twin.ahead - twin.next).max(twin.piece);
             if block >= twin.next {
                 let skipped = block - twin.next;
-                (skipped == 0 || skipped < reach).then_some(skipped)
+                (skipped == 0 || (skipped < reach && !twin.retired)).then_some(skipped)
             } else {
                 (twin.next - block <= LAG).then_some(twin.next - block)
             }
@@ -127,6 +129,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             twin.next = extent.end();
             twin.ahead = twin.ahead.max(twin.next);
             twin.active = true;
+            twin.retired = false;
             twin.last = at;
             naive.expire(at);
             id
@@ -146,7 +149,8 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
             let (file, next) = (extent.file, extent.end());
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active: false, waiting: 0, last: at });
+            let (active, retired) = (false, false);
+            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active, waiting: 0, retired, last: at });
             id
         }
     };
@@ -196,7 +200,9 @@ proptest! {
                 Step::Rest { file } => {
                     let file = FileId(file.into());
                     streams.rest(file, |_| ());
-                    naive.streams.iter_mut().filter(|twin| twin.file == file).for_each(|twin| twin.active = false);
+                    for twin in naive.streams.iter_mut().filter(|twin| twin.file == file) {
+                        (twin.active, twin.retired) = (false, true);
+                    }
                 }
                 Step::Forget { file } => {
                     streams.forget(FileId(file.into()));

@@ -80,8 +80,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
             knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
-            if at_end && stream.first == 0 {
-                knowledge.is_over(stream.device, true);
+            if at_end {
+                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
+                if stream.first == 0 {
+                    knowledge.is_over(stream.device, true);
+                }
             }
         }
     }
@@ -90,7 +93,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn expect(&mut self, id: StreamId, blocks: u32) {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
             let first = BlockKey::new(stream.file, stream.first);
-            stream.wanted_end = knowledge.begins(stream.device, first, blocks);
+            let end = knowledge.begins(stream.device, first, blocks);
+            stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by().0);
             knowledge.goes_on(first, stream.next);
         }
     }
@@ -100,8 +104,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let blocks = self.files.get(file).map_or(0, |file| file.blocks);
         let knowledge = &mut self.knowledge;
         self.streams.rest(file, |stream| {
+            let Some(knowledge) = knowledge.as_mut() else { return };
+            if stream.steps > 0 {
+                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
+            }
             // What the first window holds tells nothing.
-            if let Some(knowledge) = knowledge.as_mut().filter(|_| stream.first == 0 && blocks > INITIAL_WINDOW) {
+            if stream.first == 0 && blocks > INITIAL_WINDOW {
                 knowledge.is_over(stream.device, stream.next >= blocks);
             }
         });
@@ -119,6 +127,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.expect(id, self.files.get(read.file)?.blocks);
         }
         let (share, longest_piece) = self.memory_for_a_stream();
+        let goes_by_length = self.setup.prefetch.goes_by().1;
+        let mean_length = self.knowledge.as_ref().filter(|_| goes_by_length).and_then(|knowledge| {
+            let device = self.files.get(read.file)?.device;
+            knowledge.mean_length(device)
+        });
         let entry = self.files.get_mut(read.file)?;
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
@@ -136,6 +149,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             share,
             longest_piece,
             wanted_end: stream.wanted_end,
+            mean_length,
+            most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
         };

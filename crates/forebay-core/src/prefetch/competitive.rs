@@ -18,15 +18,21 @@
 //! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known how far a stream's readers
 //! will go ([`knowledge`](crate::knowledge)), neither is needed: everything up to there is asked for at once, piece after piece, so
 //! that the arm stays with it, as the offline optimum's would.
+//!
+//! Where streams have no known end but a mean length L, the depth D = S_p need not be that of the worst case. Of a stream, L / p
+//! pieces cost a switch each, as much as the transfer of D blocks; and one and a half pieces are fetched in vain (the one that the
+//! stream ends in, and the ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of
+//! stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
 use super::{Plan, Sight};
 use crate::files::INITIAL_WINDOW;
 
-pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
+pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
     let channels = if channels { sight.channels } else { 1 };
     // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
     // flash that can be more than the depth. None is larger than memory allows.
-    let depth = sight.competitive_depth.max(sight.request).min(sight.longest_piece).max(1);
+    let longest = if shares { sight.longest_piece } else { u32::MAX };
+    let depth = best_depth(sight).max(sight.request).min(longest).max(1);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return up_to(sight, end, depth);
     }
@@ -36,7 +42,8 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
     // Slow start: double until the competitive depth is reached.
     let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth).min(sight.share / piece).max(1);
+    let held = if shares { sight.share / piece } else { channels };
+    let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth).min(held).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return Plan { piece, pieces: lanes };
@@ -48,6 +55,15 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool) -> Plan {
         return Plan { piece, pieces: pieces.clamp(1, lanes) };
     }
     Plan::NOTHING
+}
+
+/// S_p, or what the mean length of streams makes best: see the head.
+fn best_depth(sight: &Sight<'_>) -> u32 {
+    let depth = sight.competitive_depth;
+    match sight.mean_length {
+        Some(length) => (u64::from(depth) * u64::from(length) * 2 / 3).isqrt().min(sight.most.into()) as u32,
+        None => depth,
+    }
 }
 
 /// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.

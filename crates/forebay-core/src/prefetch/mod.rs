@@ -37,6 +37,10 @@ pub struct Sight<'a> {
     pub longest_piece: u32,
     /// The block up to which the stream's readers are known to want it, if anybody knows.
     pub wanted_end: Option<u32>,
+    /// How long streams of the device were so far, in the mean, if anybody knows.
+    pub mean_length: Option<u32>,
+    /// The most that a piece may have, whatever memory there is.
+    pub most: u32,
     /// How many requests the device serves at once.
     pub channels: u32,
     /// How many streams are active on all devices, at least 1.
@@ -98,6 +102,10 @@ pub enum Prefetch {
         channels: bool,
         /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
         whole: bool,
+        /// Whether pieces are as large as the mean length of streams so far makes them best.
+        lengths: bool,
+        /// Whether a stream keeps to its part of what memory allows.
+        shares: bool,
     },
 }
 
@@ -110,7 +118,7 @@ impl Prefetch {
             Prefetch::Fixed { degree } => fixed::plan(sight, degree),
             Prefetch::Linux => linux::plan(sight),
             Prefetch::Aggressive => aggressive::plan(sight),
-            Prefetch::Competitive { channels, .. } => competitive::plan(sight, channels),
+            Prefetch::Competitive { channels, shares, .. } => competitive::plan(sight, channels, shares),
         }
     }
 
@@ -121,6 +129,14 @@ impl Prefetch {
 
     /// Whether the policy wants [`Sight::wanted_end`].
     pub fn wants_to_know(self) -> bool {
-        matches!(self, Prefetch::Competitive { whole: true, .. })
+        matches!(self, Prefetch::Competitive { whole: true, .. } | Prefetch::Competitive { lengths: true, .. })
+    }
+
+    /// Of what is known, what the policy goes by: where streams end, and how long they are.
+    pub(crate) fn goes_by(self) -> (bool, bool) {
+        match self {
+            Prefetch::Competitive { whole, lengths, .. } => (whole, lengths),
+            _ => (false, false),
+        }
     }
 }

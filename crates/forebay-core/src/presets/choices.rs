@@ -58,6 +58,32 @@ pub const CHOICES: &[Choice] = &[
         },
     },
     Choice {
+        name: "lengths",
+        values: "on|off",
+        line: "pieces as large as the mean length of streams so far makes them best (past the papers)",
+        get: |policy| match policy.prefetch {
+            Prefetch::Competitive { lengths, .. } => Some(on_off(lengths)),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Competitive { lengths, .. } => put(lengths, switch(value)),
+            _ => None,
+        },
+    },
+    Choice {
+        name: "shares",
+        values: "on|off",
+        line: "a stream keeps to its part of memory (CPEM §4.2); off: CP as in its paper, which minds no memory",
+        get: |policy| match policy.prefetch {
+            Prefetch::Competitive { shares, .. } => Some(on_off(shares)),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Competitive { shares, .. } => put(shares, switch(value)),
+            _ => None,
+        },
+    },
+    Choice {
         name: "start",
         values: "1..100",
         line: "where the ceiling of the prefetch cache begins, in per cent of memory (CPEM §4.1)",
