@@ -8,7 +8,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let table = parameters.run(experiment, context)?;
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for benchmark in table.benchmarks() {
-        let gain = table.ratios(benchmark, ("competitive", "linux"), Point::throughput);
+        let gain = table.ratios(benchmark, ("competitive:shares=off", "linux"), Point::throughput);
         // What is farthest from one; or the mean.
         let (rule, what, value) = match benchmark {
             "one-whole-0" => {
@@ -24,7 +24,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
             verdict: Some(experiment.rule(rule)?.judge(value)),
         });
         ours.push(format!("{benchmark} {}", percent(value)));
-        let more = table.ratios(benchmark, ("aggressive", "competitive"), Point::throughput);
+        let more = table.ratios(benchmark, ("aggressive", "competitive:shares=off"), Point::throughput);
         measures.push(Measure {
             what: format!("{benchmark}: aggressive over competitive"),
             paper: String::new(),

@@ -9,9 +9,9 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let parameters: Parameters = experiment.parameters()?;
     let table = parameters.run(experiment, context)?;
     let ratios = |policy, other| table.ratios(INDEX, (policy, other), Point::throughput);
-    let (gain, aggressive) = (ratios("competitive", "linux"), ratios("aggressive", "linux"));
-    let ahead = ratios("competitive", "aggressive");
-    let response = table.ratios(INDEX, ("competitive", "linux"), Point::response);
+    let (gain, aggressive) = (ratios("competitive:shares=off", "linux"), ratios("aggressive", "linux"));
+    let ahead = ratios("competitive:shares=off", "aggressive");
+    let response = table.ratios(INDEX, ("competitive:shares=off", "linux"), Point::response);
     let last = aggressive.last().map_or(f64::NAN, |ratio| ratio.1);
     let fading = last / largest(&aggressive).1;
     let judge = |rule: &str, value: f64| experiment.rule(rule).map(|rule| Some(rule.judge(value)));

@@ -8,7 +8,7 @@ const CLIPS: &str = "media-clips";
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let parameters: Parameters = experiment.parameters()?;
     let table = parameters.run(experiment, context)?;
-    let gain = table.ratios(CLIPS, ("competitive", "linux"), Point::throughput);
+    let gain = table.ratios(CLIPS, ("competitive:shares=off", "linux"), Point::throughput);
     let at = |place: Option<&(u32, f64)>| place.map_or(f64::NAN, |ratio| ratio.1);
     let (few, many) = (at(gain.first()), at(gain.last()));
     let counts = table.handlers();

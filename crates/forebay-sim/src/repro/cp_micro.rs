@@ -10,7 +10,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let mut best = Vec::new();
     for benchmark in table.benchmarks() {
         let ratios = |policy, other| table.ratios(benchmark, (policy, other), Point::throughput);
-        let gain = ratios("competitive", "linux");
+        let gain = ratios("competitive:shares=off", "linux");
         measures.push(Measure {
             what: format!("{benchmark}: competitive over linux, at its best"),
             paper: "very effective".to_owned(),
@@ -24,7 +24,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
             ours: percent(least(&gain).1),
             verdict: Some(experiment.rule("least_gain")?.judge(least(&gain).1)),
         });
-        let more = ratios("aggressive", "competitive");
+        let more = ratios("aggressive", "competitive:shares=off");
         let (rule, paper) = match benchmark {
             "one-whole-0" => ("aggressive_whole", "at most +14 %"),
             _ => ("aggressive_portions", "below"),

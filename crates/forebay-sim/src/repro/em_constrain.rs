@@ -20,14 +20,14 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     };
     let ours = at(CPEM, many)?;
     let share = ours.books.iter().map(|books| books.most_of_share).fold(0.0, f64::max);
-    let least_other = ["linux", "aggressive", "competitive"]
+    let least_other = ["linux", "aggressive", "competitive:shares=off"]
         .iter()
         .map(|policy| at(policy, many).map(small))
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .fold(f64::INFINITY, f64::min);
     let judged = |rule: &str, value, what: &str, paper: &str, ours| experiment.judged(rule, value, (what, paper), ours);
-    let (constrained, free) = (largest(ours), largest(at("competitive", many)?));
+    let (constrained, free) = (largest(ours), largest(at("competitive:shares=off", many)?));
     let smaller = small(ours) / least_other;
     let mut measures = vec![
         judged("share", share, "the largest prefetch over ceiling / open files", "1", format!("{share:.2}"))?,

@@ -25,7 +25,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         for benchmark in table.benchmarks() {
             let name = format!("{benchmark}, {scheduler}");
             let over = |other| table.ratios(benchmark, ("competitive-em", other), Point::throughput);
-            let (linux, plain) = (over("linux"), over("competitive"));
+            let (linux, plain) = (over("linux"), over("competitive:shares=off"));
             let (at, most) = largest(&linux);
             if best.1.is_nan() || most > best.1 {
                 best = (format!("{name}, {at} handlers"), most);

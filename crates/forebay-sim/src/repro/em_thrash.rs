@@ -5,7 +5,7 @@ use super::{Context, Error, Experiment, Finding, Measure};
 
 const INDEX: &str = "index-search";
 const CPEM: &str = "competitive-em";
-const OTHERS: [&str; 3] = ["linux", "aggressive", "competitive"];
+const OTHERS: [&str; 3] = ["linux", "aggressive", "competitive:shares=off"];
 /// "At low concurrency levels": as far as the original kernel's throughput rises in CPEM Fig. 2.
 const LOW: u32 = 32;
 
@@ -17,7 +17,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let (ours, theirs) = (thrashing(CPEM), thrashing("linux"));
     let ratios: Vec<_> = OTHERS.iter().map(|other| table.ratios(INDEX, (CPEM, other), Point::throughput)).collect();
     let least = ratios.iter().map(|ratios| last(ratios)).fold(f64::INFINITY, f64::min);
-    let low = ["linux", "competitive", CPEM].map(thrashing).concat();
+    let low = ["linux", "competitive:shares=off", CPEM].map(thrashing).concat();
     let low = low.iter().filter(|point| point.0 <= LOW).map(|point| point.1).fold(0.0, f64::max);
     let (peak, left) = (largest(&linux), last(&linux) / largest(&linux).1);
     let judged = |rule: &str, value, what: &str, paper: &str, ours| experiment.judged(rule, value, (what, paper), ours);
