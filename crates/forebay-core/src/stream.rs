@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use crate::frames::{Frames, ListId, Slot};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
-/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds.
+/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
 pub const ACTIVE_FOR: u64 = 5_000_000_000;
 
 const IDLE: ListId = ListId(0);
@@ -143,6 +143,8 @@ pub struct Streams {
     cells: Vec<u32>,
     cell_shift: u32,
     lag: u32,
+    /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
+    wait: u64,
     /// The first stream of each file, by the file's number.
     files: Vec<u32>,
 }
@@ -159,6 +161,7 @@ impl Streams {
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
+            wait: 0,
             files: Vec::new(),
         }
     }
@@ -178,7 +181,7 @@ impl Streams {
         self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
     }
 
-    /// How many streams have gone on, and were read within [`ACTIVE_FOR`], as of the last `advance`, or have a read that waits.
+    /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
         self.order.len(ACTIVE) + self.order.len(WAITING)
     }
@@ -197,7 +200,8 @@ impl Streams {
     pub fn waits_no_longer(&mut self, id: StreamId, at: Instant) {
         let Some(stream) = self.get_mut(id) else { return };
         stream.waiting = stream.waiting.saturating_sub(1);
-        stream.last = at;
+        let waited = at.since(core::mem::replace(&mut stream.last, at));
+        self.wait = self.wait - self.wait / 16 + waited / 16;
         if self.is_active(id) {
             self.activate(id);
         }
@@ -321,10 +325,17 @@ impl Streams {
             + (self.cells.len() + self.files.capacity()) * 4
     }
 
-    /// Streams silent for longer than [`ACTIVE_FOR`] no longer count as active.
+    /// How long a stream may be silent and still counts as active: [`ACTIVE_FOR`], and twice as long as reads wait at present. Who
+    /// reads two streams in turn is silent on one while the other waits.
+    fn patience(&self) -> u64 {
+        ACTIVE_FOR.saturating_add(self.wait * 2)
+    }
+
+    /// Streams silent for longer than that no longer count as active.
     fn expire(&mut self, now: Instant) {
+        let patience = self.patience();
         while let Some(slot) = self.order.back(ACTIVE) {
-            if now.since(self.table[self.order.frame(slot).index()].last) <= ACTIVE_FOR {
+            if now.since(self.table[self.order.frame(slot).index()].last) <= patience {
                 break;
             }
             self.order.move_to_front(slot, IDLE);

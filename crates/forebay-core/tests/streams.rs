@@ -30,6 +30,8 @@ struct Twin {
 #[derive(Default)]
 struct Naive {
     streams: Vec<Twin>,
+    /// How long reads waited.
+    wait: u64,
 }
 
 impl Naive {
@@ -49,7 +51,7 @@ impl Naive {
     /// Whoever was silent for too long, and nobody waits for, is active no longer.
     fn expire(&mut self, at: u64) {
         for twin in &mut self.streams {
-            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR;
+            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR + 2 * self.wait;
         }
     }
 
@@ -193,8 +195,10 @@ proptest! {
                 }
                 Step::Ready { which } => {
                     if let Some(twin) = naive.any(which).filter(|twin| twin.waiting > 0) {
+                        let waited = at - twin.last;
                         (twin.waiting, twin.last) = (twin.waiting - 1, at);
                         streams.waits_no_longer(twin.id, Instant(at));
+                        naive.wait = naive.wait - naive.wait / 16 + waited / 16;
                     }
                 }
                 Step::Rest { file } => {

@@ -4,7 +4,7 @@
 //!
 //! What that costs is bounded: every [`PERIOD`] at most [`LOOKS`] handlers are looked at, in turn, and only those for which
 //! something unread is held; a look is one or two small files of `/proc` (see `cost` in the tests). While nobody is in
-//! question the core is asked about once every [`IDLE`]. Under a policy that does not ask there is no thread at all.
+//! question the core is asked about once a second. Under a policy that does not ask there is no thread at all.
 
 mod proc;
 

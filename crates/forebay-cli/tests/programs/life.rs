@@ -184,7 +184,17 @@ fn an_endpoint_that_goes_away_and_comes_back() {
     server.put("uncached", &uncached).expect("stored");
     let proxy = DelayProxy::start(server.address(), Duration::ZERO).expect("a proxy");
     let bucket = format!("s3://{BUCKET}");
-    let mount = Mount::start(&[&bucket, "--endpoint", &proxy.endpoint(), "--region", "us-east-1", "--ttl", "1h"]);
+    let mount = Mount::start(&[
+        &bucket,
+        "--endpoint",
+        &proxy.endpoint(),
+        "--region",
+        "us-east-1",
+        "--ttl",
+        "1h",
+        "--kernel-cache",
+        "off",
+    ]);
     let [held, waiting] = ["cached", "uncached"].map(|name| File::open(mount.path().join(name)).expect("there"));
     let read = |file: &File, content: &[u8]| -> io::Result<bool> {
         let mut buffer = vec![0; content.len()];

@@ -45,7 +45,8 @@ fn the_microbenchmarks() {
         ("two-rand-0", "competitive"),
         ("four-64kb-0", "none"),
     ] {
-        let mount = Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy]);
+        let mount =
+            Mount::start(&[text(source.path()), "--memory", "24MiB", "--policy", policy, "--kernel-cache", "off"]);
         let trace = format!("{kind}:{MICRO}");
         let args = [&trace, text(mount.path()), "--verify", "--handlers", "1,16", "--private-memory", "1MB"];
         // The think times of one handler would take five seconds.

@@ -1,3 +1,5 @@
+//! Watching threads: fakes of the operating system, and real ones.
+
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
