@@ -63,6 +63,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
+    (include_str!("../../../../experiments/past-lengths.toml"), cases::check),
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
 ];
 
