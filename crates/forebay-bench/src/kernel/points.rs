@@ -3,7 +3,7 @@
 use super::reader::Description;
 
 /// What Forebay is mounted with.
-pub(super) const POLICIES: [&str; 2] = ["competitive", "competitive-em"];
+pub(super) const POLICIES: [&str; 3] = ["competitive", "competitive-em", "competitive:whole=on,lengths=on"];
 
 /// The points in which memory is short.
 pub(super) const SWEEP: &str = "memory-short";
