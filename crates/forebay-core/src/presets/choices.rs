@@ -29,60 +29,34 @@ impl Choice {
     }
 }
 
+/// A switch of competitive prefetching, called as its field is.
+macro_rules! of_competitive {
+    ($name:ident, $line:literal) => {
+        Choice {
+            name: stringify!($name),
+            values: "on|off",
+            line: $line,
+            get: |policy| match policy.prefetch {
+                Prefetch::Competitive { $name, .. } => Some(on_off($name)),
+                _ => None,
+            },
+            set: |policy, value| match &mut policy.prefetch {
+                Prefetch::Competitive { $name, .. } => put($name, switch(value)),
+                _ => None,
+            },
+        }
+    };
+}
+
 /// All options.
 pub const CHOICES: &[Choice] = &[
-    Choice {
-        name: "channels",
-        values: "on|off",
-        line: "fetch over all connections of a store or disks of an array (CP §4: larger depths)",
-        get: |policy| match policy.prefetch {
-            Prefetch::Competitive { channels, .. } => Some(on_off(channels)),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Competitive { channels, .. } => put(channels, switch(value)),
-            _ => None,
-        },
-    },
-    Choice {
-        name: "whole",
-        values: "on|off",
-        line: "fetch up to where files are usually read to, instead of slow start (past the papers)",
-        get: |policy| match policy.prefetch {
-            Prefetch::Competitive { whole, .. } => Some(on_off(whole)),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Competitive { whole, .. } => put(whole, switch(value)),
-            _ => None,
-        },
-    },
-    Choice {
-        name: "lengths",
-        values: "on|off",
-        line: "pieces as large as the mean length of streams so far makes them best (past the papers)",
-        get: |policy| match policy.prefetch {
-            Prefetch::Competitive { lengths, .. } => Some(on_off(lengths)),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Competitive { lengths, .. } => put(lengths, switch(value)),
-            _ => None,
-        },
-    },
-    Choice {
-        name: "shares",
-        values: "on|off",
-        line: "a stream keeps to its part of memory (CPEM §4.2); off: CP as in its paper, which minds no memory",
-        get: |policy| match policy.prefetch {
-            Prefetch::Competitive { shares, .. } => Some(on_off(shares)),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Competitive { shares, .. } => put(shares, switch(value)),
-            _ => None,
-        },
-    },
+    of_competitive!(channels, "fetch over all connections of a store or disks of an array (CP §4: larger depths)"),
+    of_competitive!(whole, "fetch up to where files are usually read to, instead of slow start (past the papers)"),
+    of_competitive!(lengths, "pieces as large as the mean length of streams so far makes them best (past the papers)"),
+    of_competitive!(
+        shares,
+        "a stream keeps to its part of memory (CPEM §4.2); off: CP as in its paper, which minds no memory"
+    ),
     Choice {
         name: "start",
         values: "1..100",
