@@ -94,7 +94,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
             let first = BlockKey::new(stream.file, stream.first);
             let end = knowledge.begins(stream.device, first, blocks);
-            stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by().0);
+            stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by_ends());
             knowledge.goes_on(first, stream.next);
         }
     }
@@ -127,12 +127,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.expect(id, self.files.get(read.file)?.blocks);
         }
         let (share, longest_piece) = self.memory_for_a_stream();
-        let goes_by_length = self.setup.prefetch.goes_by().1;
-        let mean_length = self.knowledge.as_ref().filter(|_| goes_by_length).and_then(|knowledge| {
-            let device = self.files.get(read.file)?.device;
-            knowledge.mean_length(device)
-        });
         let entry = self.files.get_mut(read.file)?;
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
+        let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
         let device = &self.devices[entry.device.index()];

@@ -127,16 +127,18 @@ impl Prefetch {
         matches!(self, Prefetch::Fixed { .. })
     }
 
-    /// Whether the policy wants [`Sight::wanted_end`].
+    /// Whether the policy wants [`Sight::wanted_end`] or [`Sight::mean_length`].
     pub fn wants_to_know(self) -> bool {
-        matches!(self, Prefetch::Competitive { whole: true, .. } | Prefetch::Competitive { lengths: true, .. })
+        self.goes_by_ends() || self.goes_by_lengths()
     }
 
-    /// Of what is known, what the policy goes by: where streams end, and how long they are.
-    pub(crate) fn goes_by(self) -> (bool, bool) {
-        match self {
-            Prefetch::Competitive { whole, lengths, .. } => (whole, lengths),
-            _ => (false, false),
-        }
+    /// Whether it goes by where streams end.
+    pub(crate) fn goes_by_ends(self) -> bool {
+        matches!(self, Prefetch::Competitive { whole: true, .. })
+    }
+
+    /// Whether it goes by how long they are.
+    pub(crate) fn goes_by_lengths(self) -> bool {
+        matches!(self, Prefetch::Competitive { lengths: true, .. })
     }
 }
