@@ -90,6 +90,7 @@ impl Driver {
             devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            partition: Default::default(),
             referenced,
         };
         let mut driver = Driver {
