@@ -36,7 +36,8 @@ fn of(preset: &str) -> Vec<&'static str> {
 #[test]
 fn which_presets_have_which_options() {
     assert_eq!(of("competitive"), ["channels", "whole", "lengths", "shares"]);
-    let all_of = |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
+    let all_of =
+        |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
     assert_eq!(of("competitive-em"), all_of("prefetch"));
     for entry in PARTITIONS {
         assert_eq!(of(entry.name), all_of("partition"), "{}", entry.name);
@@ -124,7 +125,17 @@ fn what_makes_no_sense_is_told_with_what_does() {
         }
         assert_eq!(told.lines().count(), 1);
     }
-    for text in ["", "competitiv", "lru+arc", "linux+competitive", "arc:whole=on", "competitive+arc+lru", "+", "lazy+eager", "lazy-clock+lru"] {
+    for text in [
+        "",
+        "competitiv",
+        "lru+arc",
+        "linux+competitive",
+        "arc:whole=on",
+        "competitive+arc+lru",
+        "+",
+        "lazy+eager",
+        "lazy-clock+lru",
+    ] {
         let told = parse(text).unwrap_err();
         assert!(told.starts_with(&format!("unknown policy '{text}'; known are ")), "{told}");
         assert!(PREFETCHERS.iter().chain(REPLACEMENTS).all(|entry| told.contains(entry.name)));

@@ -21,7 +21,7 @@ impl<R: Replacement> Segments<R> {
     pub fn new(sizes: &[u32]) -> Segments<R> {
         let first = |number: usize| FIRST_POLICY_LIST + number as u8 * R::LISTS;
         let segments = sizes.iter().take(Self::MOST).enumerate();
-        Segments { segments: segments.map(|(number, &size)| R::new(first(number), size)).collect() }
+        Segments { segments: segments.map(|(number, &size)| R::new(first(number), size.max(1))).collect() }
     }
 
     /// The lists of a slab with so many partitions.
@@ -91,7 +91,7 @@ impl<R: Replacement> Segments<R> {
 
     /// [`Replacement::resize`], of all partitions.
     pub fn resize(&mut self, sizes: impl Iterator<Item = u32>) {
-        self.segments.iter_mut().zip(sizes).for_each(|(segment, size)| segment.resize(size));
+        self.segments.iter_mut().zip(sizes).for_each(|(segment, size)| segment.resize(size.max(1)));
     }
 
     /// The bytes beside the slab.
