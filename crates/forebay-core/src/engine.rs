@@ -483,6 +483,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn footprint(&self) -> usize {
         self.directory.footprint()
+            + self.replacement.footprint()
             + self.files.footprint()
             + self.streams.footprint()
             + self.inflight.footprint()
