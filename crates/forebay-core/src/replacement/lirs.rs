@@ -31,8 +31,8 @@ const GHOSTS: u32 = 2;
 /// HIR blocks get a hundredth of the frames, but one at least. The paper lets S grow without bound; here at most two blocks that are
 /// not resident are remembered for every frame, and the one at the bottom is forgotten first.
 ///
-/// When there are to be fewer frames the LIR blocks beyond their share move to the end of Q before the next victim is looked for,
-/// those at the bottom of S first.
+/// When there are to be fewer frames the LIR blocks beyond their share move to the end of Q with the next victim or insertion, those at
+/// the bottom of S first.
 #[derive(Clone, Debug)]
 pub struct Lirs {
     lir: ListId,
@@ -92,10 +92,7 @@ impl Replacement for Lirs {
     }
 
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
-        if directory.frames.len(self.lir) > self.lirs {
-            self.demote(directory);
-            self.prune(directory);
-        }
+        self.keep_share(directory);
         // Remove the HIR resident block at the front of Q; it becomes an HIR non-resident block if it is in S.
         if let Some(slot) = directory.frames.unpinned_from_back(self.q) {
             if directory.frames.note(slot) > self.bottom(directory) {
@@ -120,6 +117,7 @@ impl Replacement for Lirs {
             // Leave its status in HIR, place it at the end of Q.
             directory.frames.move_to_front(slot, self.q);
             self.refer(directory, slot);
+            self.keep_share(directory);
         }
         ghosts::bound(directory, self.ghosts, self.most_ghosts);
     }
@@ -174,6 +172,14 @@ impl Lirs {
             && let Some(bottom) = directory.frames.back(self.lir)
         {
             directory.frames.move_to_front(bottom, self.q);
+        }
+    }
+
+    /// There are more LIR blocks than there may be only where there are to be fewer frames than before.
+    fn keep_share<I: Index>(&self, directory: &mut Directory<I>) {
+        if directory.frames.len(self.lir) > self.lirs {
+            self.demote(directory);
+            self.prune(directory);
         }
     }
 

@@ -99,6 +99,7 @@ impl Replacement for WTinyLfu {
         {
             frames.move_to_front(oldest, self.probation);
         }
+        self.overflow(frames);
     }
 
     fn resize(&mut self, frames: u32) {
