@@ -90,6 +90,7 @@ fn core(policy: &str, frames: u32, block_bytes: u32) -> anyhow::Result<Box<dyn C
         devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1)],
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
+        partition: policy.partition,
         referenced: Default::default(),
     }))
 }

@@ -19,11 +19,13 @@
 mod admit;
 mod check;
 mod fetch;
+mod partition;
 mod prefetch;
 mod referenced;
 mod room;
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::counters::Counters;
@@ -31,10 +33,11 @@ use crate::device::DeviceCost;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::files::Files;
-use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, UNREAD, flag};
+use crate::frames::{FETCHING, FREE, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::Knowledge;
+use crate::partition::{Division, Partition, Segments};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
 use crate::replacement::Replacement;
@@ -62,6 +65,9 @@ pub struct Setup {
     pub prefetch: Prefetch,
     /// What prefetched frames are given up first.
     pub reclaim: Reclaim,
+    /// Whose frame goes.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub partition: Partition,
     /// What becomes of blocks that were referenced.
     #[cfg_attr(feature = "serde", serde(default))]
     pub referenced: Referenced,
@@ -84,6 +90,8 @@ pub struct Device {
     pub seek_distance: u64,
     /// Fetches under way.
     pub under_way: u32,
+    /// Frames that hold its blocks or are being filled with them.
+    pub frames: u32,
     /// What became of its blocks.
     pub counters: Counters,
     head: Option<u64>,
@@ -123,6 +131,8 @@ pub trait Core: Send {
     fn prefetch_cache(&self) -> Option<&PrefetchCache>;
     /// How many pages that has, those under way included.
     fn unread(&self) -> u32;
+    /// How the cache is divided among devices, if it is.
+    fn division(&self) -> Option<&Division>;
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`.
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
     /// How many frames hold or are being filled with blocks of a file.
@@ -139,7 +149,8 @@ pub trait Core: Send {
 pub struct Engine<R, I> {
     setup: Setup,
     directory: Directory<I>,
-    replacement: R,
+    segments: Segments<R>,
+    division: Option<Division>,
     files: Files,
     streams: Streams,
     inflight: InFlight,
@@ -164,7 +175,8 @@ pub struct Engine<R, I> {
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// An engine with nothing in it. At least one frame and one device are there whatever the setup says.
+    /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
+    /// can be partitions ([`Segments::MOST`]) it is not divided; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(mut setup: Setup) -> Engine<R, I> {
         setup.frames = setup.frames.max(1);
         setup.block_bytes = setup.block_bytes.next_power_of_two();
@@ -176,18 +188,29 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Reclaim::WithTheRest => None,
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
+        let divided = setup.partition.settings().filter(|_| setup.devices.len() <= Segments::<R>::MOST);
+        let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings));
+        let sizes: Vec<u32> = division
+            .as_ref()
+            .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
         let knows = setup.prefetch.wants_to_know();
         let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().map(|cost| Device {
             cost: cost.clone(),
             seek_distance: cost.mean_distance(),
             under_way: 0,
+            frames: 0,
             counters: Counters::default(),
             head: None,
         });
         Engine {
-            directory: Directory::new(FIRST_POLICY_LIST + R::LISTS, frames, R::ghosts(frames)),
-            replacement: R::new(FIRST_POLICY_LIST, frames),
+            directory: Directory::new(
+                Segments::<R>::lists(sizes.len()),
+                frames,
+                Segments::<R>::ghosts(frames, sizes.len()),
+            ),
+            segments: Segments::new(&sizes),
+            division,
             files: Files::default(),
             streams: Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, (MAX_READ_BYTES / block_bytes).max(1)),
             inflight: InFlight::default(),
@@ -214,6 +237,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 let device = DeviceId(device.0.min(self.devices.len() as u16 - 1));
                 self.files.open(file, device, bytes, self.setup.block_bytes);
             }
+            EventKind::Striped { file, unit, devices } => self.files.stripe(file, unit, devices, self.devices.len()),
             EventKind::Placed { extent, at_byte } => self.files.place(extent, at_byte),
             EventKind::Read { read, handler, context, file, offset, len } => {
                 let Some(extent) = self.split(file, offset, len) else {
@@ -353,7 +377,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if self.directory.frames.list(slot) == UNREAD {
             self.leave_prefetch_cache(slot);
         } else {
-            self.replacement.remove(&mut self.directory, slot);
+            self.segments.remove(&mut self.directory, slot);
         }
         self.directory.release(slot);
         if !ghost {
@@ -365,10 +389,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn book_release(&mut self, slot: Slot, out: &mut Actions) {
         let gone = self.directory.released();
         out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
-        let Some(file) = self.files.get_mut(gone.key.file()) else { return };
-        file.frames -= 1;
+        let Some(device) = self.leaves(gone.key) else { return };
         if gone.unused {
-            self.devices[file.device.index()].counters.wasted += 1;
+            self.devices[device.index()].counters.wasted += 1;
             self.history.evicted(gone.key, Was::Unread);
             if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
                 stream.feedback.wasted += 1;
@@ -376,6 +399,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         } else if self.prefetch_cache.is_some() {
             self.history.evicted(gone.key, Was::Referenced);
         }
+    }
+
+    /// A frame no longer holds a block. Says on which device that lies.
+    fn leaves(&mut self, key: BlockKey) -> Option<DeviceId> {
+        let file = self.files.get_mut(key.file())?;
+        file.frames -= 1;
+        let device = file.device_of(key.block());
+        self.devices[device.index()].frames -= 1;
+        Some(device)
     }
 
     fn longest_read(&self) -> u32 {
@@ -411,7 +443,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
             return None;
         }
-        self.replacement.hit(&mut self.directory, slot);
+        self.segments.hit(&mut self.directory, slot);
         if let Some(device) = self.devices.get_mut(device.index()) {
             device.counters.hits += 1;
         }
@@ -463,6 +495,10 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         self.prefetch_cache.as_ref()
     }
 
+    fn division(&self) -> Option<&Division> {
+        self.division.as_ref()
+    }
+
     fn unread(&self) -> u32 {
         self.prefetch_cache.as_ref().map_or(0, |cache| cache.len(&self.directory.frames))
     }
@@ -489,6 +525,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.history.footprint()
             + self.prefetch_cache.as_ref().map_or(0, PrefetchCache::footprint)
             + self.knowledge.as_ref().map_or(0, Knowledge::footprint)
+            + self.segments.footprint()
+            + self.division.as_ref().map_or(0, Division::footprint)
     }
 
     fn check(&self) {

@@ -38,6 +38,17 @@ pub enum EventKind {
         /// Its first byte on the device.
         at_byte: u64,
     },
+    /// A file is striped (RAID-0): its block b lies on device d + (b / unit) mod devices, where d is that of `Open`, and there is the
+    /// device's own block b / (unit · devices) · unit + b mod unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed)
+    /// of it speaks of devices' own blocks, and of all devices alike. No fetch spans two devices.
+    Striped {
+        /// The file.
+        file: FileId,
+        /// The blocks of a stripe unit, at least 1.
+        unit: u32,
+        /// Over how many devices, at least 1.
+        devices: u16,
+    },
     /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same `read`.
     Read {
         /// A number that no other unfinished read has, small: the core keeps a table by it.
@@ -135,7 +146,7 @@ pub enum Action {
         cause: Cause,
         /// The part that readers wait for; empty for a pure prefetch. This is the label of SCM §4.2.
         demand: Extent,
-        /// On which device.
+        /// On which device; all of it.
         device: DeviceId,
     },
     /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a visit (C_waste, CP Eq. 3).

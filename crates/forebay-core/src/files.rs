@@ -11,11 +11,54 @@ pub const INITIAL_WINDOW: u32 = 16;
 /// gives back (Linux 2.6.3: the window shrinks and grows by 2 pages).
 const WINDOW_STEP: u32 = 2;
 
+/// Over which devices a file is striped (RAID-0).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stripe {
+    /// Blocks of a unit, at least 1.
+    pub unit: u32,
+    /// How many devices, at least 1.
+    pub devices: u16,
+}
+
+impl Stripe {
+    /// Which of its devices a block lies on.
+    fn member(self, block: u32) -> u16 {
+        (block / self.unit % u32::from(self.devices)) as u16
+    }
+
+    /// Its number there.
+    fn own_block(self, block: u32) -> u32 {
+        block / self.unit / u32::from(self.devices) * self.unit + block % self.unit
+    }
+}
+
+/// Which blocks of a file lie on which device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home {
+    device: DeviceId,
+    stripe: Option<Stripe>,
+}
+
+impl Home {
+    #[inline]
+    pub(crate) fn device_of(self, block: u32) -> DeviceId {
+        DeviceId(self.device.0 + self.stripe.map_or(0, |stripe| stripe.member(block)))
+    }
+
+    /// Whether a block begins a stripe unit: it lies on another device than the one before.
+    #[inline]
+    pub(crate) fn begins_unit(self, block: u32) -> bool {
+        self.stripe.is_some_and(|stripe| block.is_multiple_of(stripe.unit))
+    }
+}
+
 /// One version of one file.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Where it lies.
+    /// Where it lies; the first of its devices, if it is striped.
     pub device: DeviceId,
+    /// Whether it is striped.
+    pub stripe: Option<Stripe>,
     /// Its length in bytes.
     pub bytes: u64,
     /// Its length in blocks.
@@ -49,8 +92,21 @@ impl File {
         self.window = (self.window + WINDOW_STEP).min(INITIAL_WINDOW);
     }
 
-    /// The byte on the device where a block lies, if the driver said so.
+    /// The device that a block lies on.
+    #[inline]
+    pub fn device_of(&self, block: u32) -> DeviceId {
+        self.home().device_of(block)
+    }
+
+    /// Which blocks lie on which device.
+    #[inline]
+    pub(crate) fn home(&self) -> Home {
+        Home { device: self.device, stripe: self.stripe }
+    }
+
+    /// The byte on its device where a block lies, if the driver said so.
     pub fn place(&self, block: u32, block_bytes: u32) -> Option<u64> {
+        let block = self.stripe.map_or(block, |stripe| stripe.own_block(block));
         let after = self.runs.partition_point(|&(start, _, _)| start <= block);
         let &(start, _, at_byte) = self.runs.get(after.checked_sub(1)?)?;
         Some(at_byte + u64::from(block - start) * u64::from(block_bytes))
@@ -75,6 +131,7 @@ impl Files {
         let blocks = u32::try_from(bytes.div_ceil(u64::from(block_bytes))).unwrap_or(u32::MAX);
         self.table[file.index()] = Some(File {
             device,
+            stripe: None,
             bytes,
             blocks,
             frames: 0,
@@ -85,6 +142,15 @@ impl Files {
             window: INITIAL_WINDOW,
             runs: Vec::new(),
         });
+    }
+
+    /// A file is striped, over `devices` of all there are at most.
+    pub fn stripe(&mut self, file: FileId, unit: u32, devices: u16, all: usize) {
+        if let Some(entry) = self.get_mut(file) {
+            let most = u16::try_from(all).unwrap_or(u16::MAX).saturating_sub(entry.device.0).max(1);
+            let devices = devices.clamp(1, most);
+            entry.stripe = (devices > 1).then_some(Stripe { unit: unit.max(1), devices });
+        }
     }
 
     /// So many have a file open.

@@ -19,6 +19,8 @@ pub struct Fetch {
     pub device: DeviceId,
     /// When it was issued.
     pub issued: Instant,
+    /// Since when a reader waits for it, if any does.
+    pub wanted: Option<Instant>,
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
     waiters: u32,
@@ -33,7 +35,7 @@ impl Fetch {
         (stream, handler): (StreamId, HandlerId),
         device: DeviceId,
     ) -> Fetch {
-        Fetch { extent, demand, stream, handler, device, issued: at, called_off: false, waiters: END }
+        Fetch { extent, demand, stream, handler, device, issued: at, wanted: None, called_off: false, waiters: END }
     }
 }
 
@@ -136,8 +138,8 @@ impl InFlight {
         Some(fetch)
     }
 
-    /// A read waits for a fetch too. Once for each of the two, however many blocks they share.
-    pub fn wait(&mut self, read: ReadId, io: IoId) {
+    /// A read waits for a fetch too, from `at` on. Once for each of the two, however many blocks they share.
+    pub fn wait(&mut self, at: Instant, read: ReadId, io: IoId) {
         let Some(next) = self.fetch(io).map(|fetch| fetch.waiters) else { return };
         let already = self.waiters.entries.get(next as usize).copied().flatten();
         // Blocks are visited in order and a fetch is one extent: a read that waits already is the latest waiter.
@@ -147,6 +149,7 @@ impl InFlight {
         let waiter = self.waiters.add(Waiter { read, next });
         if let Some(fetch) = self.fetches.entries[io.index()].as_mut() {
             fetch.waiters = waiter;
+            fetch.wanted.get_or_insert(at);
         }
         if let Some(read) = self.read_mut(read) {
             read.pending += 1;

@@ -19,6 +19,7 @@ pub mod frames;
 pub mod index;
 pub mod inflight;
 pub mod knowledge;
+pub mod partition;
 pub mod prefetch;
 pub mod presets;
 pub mod reclaim;

@@ -1,8 +1,8 @@
-//! Policies by name: the registry of replacement algorithms and the presets of prefetching, a line each.
+//! Policies by name: the registry of replacement algorithms, the presets of prefetching and of partitions, a line each.
 //!
-//! A policy is written `PREFETCH+REPLACEMENT`, either of which may be left out: `competitive`, `arc`, `linux+s3-fifo`.
-//! What is left out is LRU, and no prefetching. A preset of prefetching may have options ([`CHOICES`]), which follow its name, as in
-//! `competitive-em:unit=adaptive,streams=active+arc`.
+//! A policy is written `PREFETCH+PARTITION+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
+//! `lazy+arc`. What is left out is LRU, one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
+//! their name, as in `competitive-em:unit=adaptive,streams=active+arc` and `lazy-clock:window=500`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -17,6 +17,7 @@ pub use choices::{CHOICES, Choice};
 
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
+use crate::partition::{Partition, Scheme, Segments};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{Reclaim, Settings};
 use crate::replacement;
@@ -26,7 +27,7 @@ use crate::replacement;
 pub struct Entry {
     /// The name.
     pub name: &'static str,
-    /// Which question it answers: `prefetch` or `replacement`.
+    /// Which question it answers: `prefetch`, `partition` or `replacement`.
     pub axis: &'static str,
     /// Where it is from.
     pub paper: &'static str,
@@ -61,6 +62,13 @@ macro_rules! registry {
             pub fn ghosts(self, frames: u32) -> u32 {
                 match self {
                     $(Replacement::$policy => <replacement::$policy as replacement::Replacement>::ghosts(frames)),+
+                }
+            }
+
+            /// How many partitions it can have.
+            pub fn most_partitions(self) -> usize {
+                match self {
+                    $(Replacement::$policy => Segments::<replacement::$policy>::MOST),+
                 }
             }
 
@@ -109,6 +117,25 @@ prefetchers! {
     "competitive-em" COMPETITIVE, Reclaim::PrefetchCache(Settings::PAPER), "CPEM §4" "competitive, with a prefetch cache: what was fetched ahead is not thrown out before its use";
 }
 
+macro_rules! partitions {
+    ($($name:literal $scheme:expr, $replacement:expr, $line:literal;)+) => {
+        /// The presets of partitions, alone and together with a replacement algorithm.
+        pub const PARTITIONS: &[Entry] =
+            &[$(Entry { name: $name, axis: "partition", paper: "SAC §2.3", line: $line }),+];
+
+        const DIVISIONS: &[(&str, Scheme, Option<Replacement>)] = &[$(($name, $scheme, $replacement)),+];
+    };
+}
+
+partitions! {
+    "static"     Scheme::Static, None, "a partition a device, its size fixed by how long a request takes there";
+    "eager"      Scheme::Eager, None, "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
+    "lazy"       Scheme::Lazy, None, "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
+    "eager-lru"  Scheme::Eager, Some(Replacement::Lru), "eager+lru";
+    "lazy-lru"   Scheme::Lazy, Some(Replacement::Lru), "lazy+lru";
+    "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "lazy+clock: a hand a partition (SAC §3.2)";
+}
+
 /// What can be built around any replacement algorithm.
 pub trait Build {
     /// What it is then.
@@ -127,9 +154,9 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
     }
 }
 
-/// Every name, prefetchers first.
+/// Every name: prefetchers, partitions, replacement algorithms.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    PREFETCHERS.iter().chain(REPLACEMENTS)
+    PREFETCHERS.iter().chain(PARTITIONS).chain(REPLACEMENTS)
 }
 
 /// A policy: one answer on every axis.
@@ -139,6 +166,8 @@ pub struct Policy {
     pub prefetch: Prefetch,
     /// What prefetched blocks are given up first.
     pub reclaim: Reclaim,
+    /// Whose frame goes.
+    pub partition: Partition,
     /// What goes.
     pub replacement: Replacement,
 }
@@ -146,16 +175,44 @@ pub struct Policy {
 impl Policy {
     /// No prefetching, and this replacement.
     pub fn replacing(replacement: Replacement) -> Policy {
-        Policy { prefetch: Prefetch::None, reclaim: Reclaim::WithTheRest, replacement }
+        Policy { prefetch: Prefetch::None, reclaim: Reclaim::WithTheRest, partition: Partition::Whole, replacement }
     }
 
-    /// An engine of this policy; `setup.prefetch` and `setup.reclaim` are set from it.
+    /// An engine of this policy; `setup.prefetch`, `setup.reclaim` and `setup.partition` are set from it.
     pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
-        let setup = Setup { prefetch: self.prefetch, reclaim: self.reclaim, ..setup };
+        let setup = Setup { prefetch: self.prefetch, reclaim: self.reclaim, partition: self.partition, ..setup };
         self.replacement.build(EngineOver::<I>(setup, PhantomData))
     }
 
-    /// The preset that this is, whatever its options.
+    /// How many devices it can have: one that divides the cache has lists for so many partitions.
+    pub fn most_devices(&self) -> usize {
+        match self.partition {
+            Partition::Whole => usize::from(u16::MAX),
+            Partition::ByDevice(_) => self.replacement.most_partitions(),
+        }
+    }
+
+    /// The preset of partitions that this has, whatever its options.
+    fn divided(&self) -> Option<(&'static str, Policy)> {
+        let scheme = self.partition.settings()?.scheme;
+        let &(name, ..) = DIVISIONS.iter().find(|(_, known, whole)| *known == scheme && whole.is_none())?;
+        Some((name, Policy { partition: Partition::paper(scheme), ..*self }))
+    }
+
+    /// Writes a part of a policy's name: a preset's, and how `self` differs from it.
+    fn write(&self, f: &mut fmt::Formatter<'_>, axis: &str, name: &str, preset: &Policy) -> fmt::Result {
+        f.write_str(name)?;
+        let chosen = CHOICES.iter().filter(|choice| choice.axis == axis).filter_map(|choice| {
+            let value = (choice.get)(self)?;
+            ((choice.get)(preset).as_ref() != Some(&value)).then_some((choice.name, value))
+        });
+        for (i, (key, value)) in chosen.enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+
+    /// The preset of prefetching that this has, whatever its options.
     fn preset(&self) -> Option<(&'static str, Policy)> {
         let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
             discriminant(prefetch) == discriminant(&self.prefetch)
@@ -168,14 +225,11 @@ impl Policy {
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((name, preset)) = self.preset() else { return write!(f, "?+{}", self.replacement.name()) };
-        f.write_str(name)?;
-        let chosen = CHOICES.iter().filter_map(|choice| {
-            let value = (choice.get)(self)?;
-            ((choice.get)(&preset).as_ref() != Some(&value)).then_some((choice.name, value))
-        });
-        for (i, (key, value)) in chosen.enumerate() {
-            write!(f, "{}{key}={value}", if i == 0 { ":" } else { "," })?;
+        let (name, preset) = self.preset().unwrap_or(("?", *self));
+        self.write(f, "prefetch", name, &preset)?;
+        if let Some((name, preset)) = self.divided() {
+            f.write_str("+")?;
+            self.write(f, "partition", name, &preset)?;
         }
         write!(f, "+{}", self.replacement.name())
     }
@@ -193,8 +247,9 @@ pub struct UnknownPolicy {
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(option) = &self.option {
-            // The preset whose options they are: the only part that has any.
-            let (preset, _) = self.name.split('+').find_map(|part| part.split_once(':')).unwrap_or_default();
+            let parts = self.name.split('+').filter_map(|part| part.split_once(':'));
+            let has = |options: &str| options.split(',').any(|known| known == option);
+            let (preset, _) = parts.filter(|(_, options)| has(options)).last().unwrap_or_default();
             let known = || Choice::of(preset);
             if known().next().is_none() {
                 return write!(f, "policy '{}': '{preset}' has no options", self.name);
@@ -219,7 +274,14 @@ impl Policy {
     /// A preset of prefetching, over LRU.
     fn of_preset(name: &str) -> Option<Policy> {
         let &(_, prefetch, reclaim) = PRESETS.iter().find(|(known, ..)| *known == name)?;
-        Some(Policy { prefetch, reclaim, replacement: Replacement::Lru })
+        Some(Policy { prefetch, reclaim, ..Policy::replacing(Replacement::Lru) })
+    }
+
+    /// A preset of partitions, over LRU if it names no replacement algorithm; and whether it does.
+    fn of_partition(name: &str) -> Option<(Policy, bool)> {
+        let &(_, scheme, replacement) = DIVISIONS.iter().find(|(known, ..)| *known == name)?;
+        let policy = Policy::replacing(replacement.unwrap_or(Replacement::Lru));
+        Some((Policy { partition: Partition::paper(scheme), ..policy }, replacement.is_some()))
     }
 }
 
@@ -228,25 +290,31 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Policy, UnknownPolicy> {
         let unknown = || UnknownPolicy { name: text.to_string(), option: None };
-        let (mut prefetch, mut replacement) = (None, None);
+        let (mut prefetch, mut partition, mut replacement) = (None, None, None);
         for part in text.split('+') {
             let (name, options) = part.split_once(':').map_or((part, None), |(name, options)| (name, Some(options)));
-            if let Some(preset) = Policy::of_preset(name) {
-                let chosen = choose(preset, options.into_iter().flat_map(|options| options.split(',')))
-                    .map_err(|option| UnknownPolicy { option: Some(option.to_string()), ..unknown() })?;
-                if prefetch.replace(chosen).is_some() {
-                    return Err(unknown());
-                }
+            let choose = |preset| {
+                let options = options.into_iter().flat_map(|options| options.split(','));
+                choose(preset, options)
+                    .map_err(|option| UnknownPolicy { option: Some(option.to_string()), ..unknown() })
+            };
+            let twice = if let Some(preset) = Policy::of_preset(name) {
+                prefetch.replace(choose(preset)?).is_some()
+            } else if let Some((preset, whole)) = Policy::of_partition(name) {
+                let other = whole && replacement.replace(preset.replacement).is_some();
+                partition.replace(choose(preset)?.partition).is_some() || other
             } else if let Some(&found) = Replacement::ALL.iter().find(|known| known.name() == name) {
-                if replacement.replace(found).is_some() || options.is_some() {
-                    return Err(unknown());
-                }
+                replacement.replace(found).is_some() || options.is_some()
             } else {
+                true
+            };
+            if twice {
                 return Err(unknown());
             }
         }
         let replacement = replacement.unwrap_or(Replacement::Lru);
-        Ok(Policy { replacement, ..prefetch.unwrap_or(Policy::replacing(replacement)) })
+        let policy = prefetch.unwrap_or(Policy::replacing(replacement));
+        Ok(Policy { partition: partition.unwrap_or_default(), replacement, ..policy })
     }
 }
 
@@ -254,7 +322,7 @@ impl FromStr for Policy {
 fn choose<'a>(mut policy: Policy, options: impl Iterator<Item = &'a str>) -> Result<Policy, &'a str> {
     for option in options {
         let choice = option.split_once('=').and_then(|(key, value)| {
-            let choice = CHOICES.iter().find(|choice| choice.name == key)?;
+            let choice = CHOICES.iter().find(|choice| choice.name == key && (choice.get)(&policy).is_some())?;
             (choice.set)(&mut policy, value)
         });
         choice.ok_or(option)?;

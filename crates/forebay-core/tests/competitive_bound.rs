@@ -53,6 +53,7 @@ fn total(policy: &str, device: Device, streams: &[u32], request: u32) -> f64 {
         devices: vec![DeviceCost::flat(device.switch, device.rate, 1)],
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
+        partition: policy.partition,
         referenced: Default::default(),
     };
     let mut core = policy.build::<Hashed>(setup);

@@ -67,11 +67,18 @@ struct Driver {
     numbers: u32,
     files: [Option<u32>; 3],
     free_files: Vec<u32>,
+    /// Which of the three a number names.
+    homes: BTreeMap<u32, usize>,
     positions: [u32; 3],
     frames: BTreeMap<u32, BlockKey>,
 }
 
 const BLOCKS: u32 = 60;
+/// The last of the three files is striped over both devices, in units of so many blocks.
+const STRIPED: usize = 2;
+const UNIT: u32 = 3;
+/// So many events open the three files.
+const OPENING: usize = 7;
 
 impl Driver {
     fn new(policy: &str, frames: u32, referenced: Referenced) -> Driver {
@@ -90,6 +97,7 @@ impl Driver {
             devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            partition: Default::default(),
             referenced,
         };
         let mut driver = Driver {
@@ -108,6 +116,7 @@ impl Driver {
             numbers: 0,
             files: [None; 3],
             free_files: (0..32).rev().collect(),
+            homes: BTreeMap::new(),
             positions: [0; 3],
             frames: BTreeMap::new(),
         };
@@ -120,12 +129,24 @@ impl Driver {
     fn open(&mut self, which: usize) {
         let Some(file) = self.free_files.pop() else { return };
         self.files[which] = Some(file);
+        self.homes.insert(file, which);
         self.positions[which] = 0;
         let file = FileId(file);
         let bytes = u64::from(BLOCKS * BLOCK) - 100;
         self.tell(EventKind::Open { file, device: DeviceId(which as u16 % 2), bytes });
-        let extent = Extent { file, start: 0, len: BLOCKS };
+        let mut extent = Extent { file, start: 0, len: BLOCKS };
+        if which == STRIPED {
+            self.tell(EventKind::Striped { file, unit: UNIT, devices: 2 });
+            extent.len = BLOCKS / 2;
+        }
         self.tell(EventKind::Placed { extent, at_byte: which as u64 * 100_000_000 });
+    }
+
+    /// Where a block lies, said naively.
+    fn device(&self, file: FileId, block: u32) -> DeviceId {
+        let which = self.homes.get(&file.0).copied().expect("the file was opened");
+        let device = if which == STRIPED { (block / UNIT) % 2 } else { which as u32 % 2 };
+        DeviceId(device as u16)
     }
 
     fn tell(&mut self, kind: EventKind) {
@@ -141,7 +162,10 @@ impl Driver {
 
     fn book(&mut self, action: Action) {
         match action {
-            Action::Fetch { io, extent, demand, .. } => {
+            Action::Fetch { io, extent, demand, device, .. } => {
+                for block in extent.start..extent.end() {
+                    assert_eq!(device, self.device(extent.file, block), "{extent:?} spans two devices");
+                }
                 assert!(!extent.is_empty(), "an empty fetch");
                 assert!(extent.end() <= BLOCKS, "a fetch beyond the end of its file");
                 assert!(demand.is_empty() || (demand.start >= extent.start && demand.end() <= extent.end()));
@@ -321,8 +345,21 @@ fn policies() -> impl Strategy<Value = String> {
     ];
     let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
     let prefetch = proptest::sample::select(names.collect::<Vec<_>>());
-    let replacement = proptest::sample::select(REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>());
-    (prefetch, replacement).prop_map(|(prefetch, replacement)| format!("{prefetch}+{replacement}"))
+    let replacement = proptest::sample::select(
+        REPLACEMENTS.iter().map(|entry| entry.name).filter(|n| *n != "lirs").collect::<Vec<_>>(),
+    );
+    let partition = proptest::sample::select(vec![
+        "",
+        "",
+        "static:weights=3/1+",
+        "static+",
+        "eager:window=3,increment=100,threshold=0+",
+        "lazy:window=3,increment=100,threshold=0+",
+        "eager:window=1,increment=adaptive,threshold=variance,reuse=on,cost=price+",
+        "lazy:window=2,benefit=ghosts,weights=1/7+",
+    ]);
+    (prefetch, partition, replacement)
+        .prop_map(|(prefetch, partition, replacement)| format!("{prefetch}+{partition}{replacement}"))
 }
 
 proptest! {
@@ -354,7 +391,7 @@ proptest! {
         again.actions.clear();
         let mut core = Driver::new(&policy, frames, referenced).core;
         let mut actions = Actions::new();
-        for event in &driver.events[6..] {
+        for event in &driver.events[OPENING..] {
             core.handle(&[*event], &mut actions);
         }
         prop_assert_eq!(actions, driver.actions);

@@ -30,6 +30,7 @@ impl Driver {
             devices: vec![DeviceCost::flat(8_000_000, 50_000_000, 1)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            partition: Default::default(),
             referenced,
         };
         let core = policy.build::<Hashed>(setup);

@@ -127,6 +127,7 @@ impl Bench {
             devices: vec![DeviceCost::flat(10_530_000, 51_300_000, 1)],
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            partition: policy.partition,
             referenced: Default::default(),
         };
         Bench { core: policy.build::<Hashed>(setup), at: 0, fetches: vec![], opened: 0 }

@@ -40,6 +40,7 @@ fn bench(policy: &str, cost: DeviceCost) -> Bench {
         devices: vec![cost],
         prefetch: Default::default(),
         reclaim: Default::default(),
+        partition: Default::default(),
         referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);

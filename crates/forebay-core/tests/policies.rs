@@ -1,13 +1,19 @@
 //! How policies are written: every name, every option, round and back; and what the user is told otherwise.
 
 use forebay_core::Policy;
-use forebay_core::presets::{CHOICES, Choice, PREFETCHERS, REPLACEMENTS, Replacement};
+use forebay_core::presets::{CHOICES, Choice, PARTITIONS, PREFETCHERS, REPLACEMENTS, Replacement};
 use proptest::prelude::*;
 
 /// Some values that an option takes.
 fn values(name: &str) -> &'static [&'static str] {
     match name {
-        "channels" | "whole" | "lengths" | "shares" => &["on", "off"],
+        "channels" | "whole" | "lengths" | "shares" | "reuse" => &["on", "off"],
+        "window" => &["1", "1000", "4294967295"],
+        "threshold" => &["0", "5", "65535", "variance"],
+        "increment" => &["1", "2", "1000", "adaptive"],
+        "benefit" => &["linear", "ghosts"],
+        "cost" => &["wait", "price"],
+        "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "unit" => &["fixed", "adaptive"],
@@ -30,7 +36,12 @@ fn of(preset: &str) -> Vec<&'static str> {
 #[test]
 fn which_presets_have_which_options() {
     assert_eq!(of("competitive"), ["channels", "whole", "lengths", "shares"]);
-    assert_eq!(of("competitive-em"), CHOICES.iter().map(|choice| choice.name).collect::<Vec<_>>());
+    let all_of =
+        |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
+    assert_eq!(of("competitive-em"), all_of("prefetch"));
+    for entry in PARTITIONS {
+        assert_eq!(of(entry.name), all_of("partition"), "{}", entry.name);
+    }
     for entry in PREFETCHERS.iter().filter(|entry| !entry.name.starts_with("competitive")) {
         assert_eq!(of(entry.name), Vec::<&str>::new(), "{}", entry.name);
     }
@@ -49,12 +60,23 @@ fn every_name_is_printed_as_it_is_written() {
         assert_eq!(parse(replacement.name).unwrap().to_string(), format!("none+{}", replacement.name));
     }
     assert_eq!(parse("arc+competitive-em").unwrap(), parse("competitive-em+arc").unwrap());
+    for scheme in ["static", "eager", "lazy"] {
+        assert_eq!(parse(scheme).unwrap().to_string(), format!("none+{scheme}+lru"));
+        assert_eq!(parse(&format!("{scheme}+arc+linux")).unwrap().to_string(), format!("linux+{scheme}+arc"));
+    }
+    for (short, long) in [("eager-lru", "eager+lru"), ("lazy-lru", "lazy+lru"), ("lazy-clock", "lazy+clock")] {
+        assert_eq!(parse(short), parse(long));
+        assert_eq!(parse(&format!("{short}:window=7")), parse(&long.replace('+', ":window=7+")));
+    }
+    let both = parse("competitive-em:seed=3+lazy-clock:seed=4").unwrap().to_string();
+    assert_eq!(both, "competitive-em:seed=3+lazy:seed=4+clock");
 }
 
 /// Every value of every option: what is chosen is what is printed, unless it is the default, which is not.
 #[test]
 fn every_option_goes_round() {
-    for preset in ["competitive", "competitive-em"] {
+    for preset in ["competitive", "competitive-em", "static", "eager", "lazy"] {
+        let before = if preset.starts_with("competitive") { "" } else { "none+" };
         let plain = parse(preset).unwrap();
         for choice in CHOICES.iter().filter(|choice| (choice.get)(&plain).is_some()) {
             for &value in values(choice.name) {
@@ -62,7 +84,7 @@ fn every_option_goes_round() {
                 assert_eq!((choice.get)(&policy).as_deref(), Some(value));
                 let default = (choice.get)(&plain).as_deref() == Some(value);
                 let option = if default { String::new() } else { format!(":{}={value}", choice.name) };
-                assert_eq!(policy.to_string(), format!("{preset}{option}+lru"));
+                assert_eq!(policy.to_string(), format!("{before}{preset}{option}+lru"));
                 assert_eq!(policy == plain, default);
             }
         }
@@ -85,6 +107,13 @@ fn what_makes_no_sense_is_told_with_what_does() {
         ("competitive-em:unit=large", "unit=large"),
         ("competitive-em:opportunity=2147483648", "opportunity=2147483648"),
         ("competitive-em:unit=adaptive,streams=some+arc", "streams=some"),
+        ("lazy:window=0", "window=0"),
+        ("lazy:increment=0", "increment=0"),
+        ("lazy:threshold=-5", "threshold=-5"),
+        ("lazy:weights=1/0", "weights=1/0"),
+        ("static:weights=1/x", "weights=1/x"),
+        ("eager-lru:start=25", "start=25"),
+        ("competitive:window=10", "window=10"),
     ];
     for (text, option) in wrong {
         let told = parse(text).unwrap_err();
@@ -96,7 +125,17 @@ fn what_makes_no_sense_is_told_with_what_does() {
         }
         assert_eq!(told.lines().count(), 1);
     }
-    for text in ["", "competitiv", "lru+arc", "linux+competitive", "arc:whole=on", "competitive+arc+lru", "+"] {
+    for text in [
+        "",
+        "competitiv",
+        "lru+arc",
+        "linux+competitive",
+        "arc:whole=on",
+        "competitive+arc+lru",
+        "+",
+        "lazy+eager",
+        "lazy-clock+lru",
+    ] {
         let told = parse(text).unwrap_err();
         assert!(told.starts_with(&format!("unknown policy '{text}'; known are ")), "{told}");
         assert!(PREFETCHERS.iter().chain(REPLACEMENTS).all(|entry| told.contains(entry.name)));

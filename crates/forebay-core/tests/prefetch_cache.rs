@@ -42,6 +42,7 @@ fn bench(policy: &str, frames: u32) -> Bench {
         devices: vec![ibm()],
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
+        partition: policy.partition,
         referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);

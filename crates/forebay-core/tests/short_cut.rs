@@ -31,6 +31,7 @@ impl Driver {
             devices: vec![DeviceCost::flat(1_000_000, 40_000_000, 2)],
             prefetch: Default::default(),
             reclaim: Default::default(),
+            partition: Default::default(),
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

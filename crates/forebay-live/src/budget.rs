@@ -59,6 +59,7 @@ impl Budget {
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            partition: policy.partition,
             referenced: Default::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! `forebay policies`: every policy by name, a line each, with its paper, and the options of presets.
 
 use forebay_core::Policy;
-use forebay_core::presets::{CHOICES, Choice, Entry, PREFETCHERS, entries};
+use forebay_core::presets::{CHOICES, Choice, Entry, entries};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -42,12 +42,12 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     let columns = [("option", left), ("values", left), ("default", left), ("of", left), ("what it does", left)];
     let mut choices = Table::new(columns);
     for choice in CHOICES {
-        let of: Vec<&str> = PREFETCHERS.iter().map(|entry| entry.name).filter(|name| has(name, choice)).collect();
+        let of: Vec<&str> = entries().map(|entry| entry.name).filter(|name| has(name, choice)).collect();
         let default = of.first().map(|name| default(name, choice)).unwrap_or_default();
         choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
     }
     output::print(&format!(
-        "{table}\nA prefetch policy and a replacement policy make one: competitive+lru.\n\n{choices}\nOptions follow the \
+        "{table}\nOne of each axis makes a policy: competitive+lru, competitive+lazy-clock, eager+arc.\n\n{choices}\nOptions follow the \
          policy's name: competitive-em:unit=adaptive,streams=active+arc.\n"
     ))
 }
@@ -63,7 +63,7 @@ fn record(entry: &Entry) -> Record {
 }
 
 fn has(preset: &str, choice: &Choice) -> bool {
-    Choice::of(preset).any(|known| known.name == choice.name)
+    Choice::of(preset).any(|known| (known.axis, known.name) == (choice.axis, choice.name))
 }
 
 /// The value of an option in a preset as it is named.

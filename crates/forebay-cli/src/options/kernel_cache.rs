@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use forebay_core::Policy;
+use forebay_core::partition::Partition;
 use forebay_core::presets::Replacement;
 use forebay_live::engine::Referenced;
 
@@ -14,7 +15,7 @@ pub(crate) enum KernelCache {
     /// All is kept within the mount's memory, under its policy
     #[value(alias = "false")]
     Off,
-    /// On, unless the policy names a replacement other than lru
+    /// On, unless the policy names a replacement other than lru, or divides the cache among devices
     Auto,
 }
 
@@ -24,7 +25,9 @@ impl KernelCache {
         match self {
             KernelCache::On => Referenced::HandedOn,
             KernelCache::Off => Referenced::Kept,
-            KernelCache::Auto if policy.replacement == Replacement::Lru => Referenced::HandedOn,
+            KernelCache::Auto if policy.partition == Partition::Whole && policy.replacement == Replacement::Lru => {
+                Referenced::HandedOn
+            }
             KernelCache::Auto => Referenced::Kept,
         }
     }
@@ -40,6 +43,7 @@ mod tests {
         assert_eq!(auto("competitive"), Referenced::HandedOn);
         assert_eq!(auto("none+lru"), Referenced::HandedOn);
         assert_eq!(auto("competitive+arc"), Referenced::Kept);
+        assert_eq!(auto("competitive+lazy-lru"), Referenced::Kept);
         assert_eq!(KernelCache::On.referenced("arc".parse().unwrap()), Referenced::HandedOn);
         assert_eq!(KernelCache::Off.referenced("lru".parse().unwrap()), Referenced::Kept);
     }

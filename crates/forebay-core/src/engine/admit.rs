@@ -77,8 +77,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Refers to every block of a read that is held. Absent ones get a frame and are collected in `runs`.
     fn refer(&mut self, id: ReadId, read: &Read, out: &mut Actions) -> Met {
         let mut met = Met::default();
-        let Some(device) = self.files.get(read.extent.file).map(|file| file.device.index()) else { return met };
+        let Some(home) = self.files.get(read.extent.file).map(|file| file.home()) else { return met };
         for key in read.extent.keys() {
+            let device = home.device_of(key.block()).index();
             match self.resident(key) {
                 Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                     let io = IoId(self.directory.frames.owner(slot).0);
@@ -91,7 +92,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     } else {
                         self.devices[device].counters.joined += 1;
                     }
-                    self.inflight.wait(id, io);
+                    self.inflight.wait(self.now, id, io);
                 }
                 Some(slot) => {
                     self.devices[device].counters.hits += 1;
@@ -120,13 +121,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.devices[device].counters.used += 1;
             self.feed_back(stream, |feedback| feedback.used += 1);
             if unread {
-                self.admit_to_replacement(slot);
+                self.admit_to_segment(slot);
             } else {
-                self.replacement.first_use(&mut self.directory, slot);
+                self.segments.first_use(&mut self.directory, slot);
             }
         } else {
             frames.clear(slot, flag::EXPECTED);
-            self.replacement.hit(&mut self.directory, slot);
+            self.segments.hit(&mut self.directory, slot);
         }
         stream
     }
@@ -146,24 +147,33 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Gives an absent block that a read wants a frame, pinned for it.
     fn demand(&mut self, key: BlockKey, out: &mut Actions) {
         let ghost = self.directory.find(key);
-        let class = self.replacement.miss(&mut self.directory, ghost);
+        let partition = self.partition_of(key);
+        let class = self.segments.miss(&mut self.directory, partition, ghost);
         if let Some(slot) = self.assign(key, class, out) {
             self.pin(slot);
-            Self::append(&mut self.runs, key);
+            let apart = self.begins_unit(key);
+            Self::append(&mut self.runs, key, apart);
         }
+    }
+
+    /// Whether a block lies on another device than the one before it.
+    pub(super) fn begins_unit(&self, key: BlockKey) -> bool {
+        self.files.get(key.file()).is_some_and(|file| file.home().begins_unit(key.block()))
     }
 
     /// Gives an absent block a frame in the list of those being fetched. `None` if every frame is held.
     pub(super) fn assign(&mut self, key: BlockKey, class: Class, out: &mut Actions) -> Option<Slot> {
         if let Some(ghost) = self.directory.find(key) {
-            self.replacement.remove(&mut self.directory, ghost);
+            self.segments.remove(&mut self.directory, ghost);
             self.directory.release(ghost);
         }
-        self.make_room(class, out)?;
+        self.make_room(self.partition_of(key), class, out)?;
         let slot = self.directory.assign(key, FETCHING)?;
         self.directory.frames.set_count(slot, class);
         if let Some(file) = self.files.get_mut(key.file()) {
             file.frames += 1;
+            let device = file.device_of(key.block());
+            self.devices[device.index()].frames += 1;
         }
         Some(slot)
     }
@@ -173,10 +183,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.directory.find(key).filter(|&slot| !self.directory.frames.is_ghost(slot))
     }
 
-    /// Appends a block to the last of `runs`, or begins a new one.
-    pub(super) fn append(runs: &mut alloc::vec::Vec<Extent>, key: BlockKey) {
+    /// Appends a block to the last of `runs`, or begins a new one: always, if it must be `apart` from what lies before.
+    pub(super) fn append(runs: &mut alloc::vec::Vec<Extent>, key: BlockKey, apart: bool) {
         match runs.last_mut() {
-            Some(run) if run.end() == key.block() && run.file == key.file() => run.len += 1,
+            Some(run) if run.is_empty() && run.start == key.block() && run.file == key.file() => run.len = 1,
+            Some(run) if !apart && run.end() == key.block() && run.file == key.file() => run.len += 1,
             _ => runs.push(Extent { file: key.file(), start: key.block(), len: 1 }),
         }
     }

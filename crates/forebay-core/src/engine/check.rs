@@ -1,17 +1,21 @@
 //! The invariants, checked by walking over everything. For tests.
 
-use super::Engine;
-use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, UNREAD, flag};
+use alloc::vec;
+
+use super::{Core, Engine};
+use crate::frames::{FETCHING, FREE, ListId, NO_GHOST, UNREAD, flag};
 use crate::index::Index;
+use crate::partition::Segments;
 use crate::replacement::Replacement;
 
-impl<R: Replacement, I: Index> Engine<R, I> {
+impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     /// Each frame in exactly one list; the index right; pins, files and devices counted right; no read forgotten.
     pub(super) fn check_invariants(&self) {
         let frames = &self.directory.frames;
         frames.check_links();
-        let lists = FIRST_POLICY_LIST + R::LISTS;
+        let lists = Segments::<R>::lists(self.division().map_or(1, |division| division.shares().len()));
         let (mut pinned, mut prefetching) = (0, 0);
+        let mut by_device = vec![0; self.devices.len()];
         for list in 0..lists {
             let list = ListId(list);
             let mut at = frames.front(list);
@@ -22,6 +26,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     assert_eq!(self.directory.find(key), Some(slot), "{key:?} is not where the index says");
                 } else {
                     assert_eq!(frames.pins(slot), 0, "a free frame is held");
+                }
+                if used && !frames.is_ghost(slot) {
+                    let file = self.files.get(key.file()).expect("a frame's file is known");
+                    by_device[file.device_of(key.block()).index()] += 1;
                 }
                 if list == UNREAD {
                     assert!(
@@ -50,6 +58,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 assert_eq!(cache.under_way(), prefetching, "prefetched frames being filled");
                 assert!(cache.marks.marked() <= frames.len(UNREAD), "marks of pages that have left");
             }
+        }
+        for (number, device) in self.devices.iter().enumerate() {
+            assert_eq!(by_device[number], device.frames, "frames of device {number}");
+        }
+        if let Some(division) = self.division() {
+            let sizes: u32 = division.shares().iter().map(|share| share.size).sum();
+            assert_eq!(sizes, self.setup.frames, "the sizes of all partitions are the cache");
         }
         let under_way: u32 = self.devices.iter().map(|device| device.under_way).sum();
         assert_eq!(under_way as usize, self.inflight.under_way(), "fetches under way");

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
-use super::room::hand_over;
 use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::frames::flag;
 use crate::index::Index;
@@ -22,7 +21,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let demand = Extent { len: wanted, ..extent };
             let Some(io) = self.start(at, extent, demand, stream, out) else { continue };
             if wanted > 0 {
-                self.inflight.wait(read, io);
+                self.inflight.wait(at, read, io);
             }
         }
         self.runs = runs;
@@ -43,7 +42,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     ) -> Option<IoId> {
         let file = self.files.get_mut(extent.file)?;
         file.fetches += 1;
-        let device = file.device;
+        let device = file.device_of(extent.start);
         let handler = self.streams.get(stream).map(|stream| stream.handler).unwrap_or_default();
         let io = self.inflight.issue(Fetch::new(at, extent, demand, (stream, handler), device));
         for key in extent.keys() {
@@ -78,6 +77,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
+            self.waited_for(&fetch, out);
             self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
             self.forget_if_idle(fetch.extent.file, out);
@@ -101,6 +101,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let bad = start + valid.min(fetch.extent.len);
         let good = Extent::between(file, start, bad);
         self.settle(&fetch, good);
+        if !called_off {
+            self.waited_for(&fetch, out);
+        }
         if bad < fetch.demand.end() {
             self.fail_readers(Extent::between(file, bad, bad + 1), error, &waiters, out);
         }
@@ -154,7 +157,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for key in rest.keys() {
             let Some(slot) = self.resident(key) else { continue };
             if self.directory.frames.pins(slot) > 0 {
-                Self::append(&mut runs, key);
+                Self::append(&mut runs, key, false);
             } else {
                 self.no_longer_under_way(slot);
                 // Until now its owner was the fetch.
@@ -170,7 +173,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 continue;
             };
             for &(io, _) in ios.iter().filter(|(_, run)| overlap(*run, extent)) {
-                self.inflight.wait(id, io);
+                self.inflight.wait(at, id, io);
             }
         }
         self.wake(waiters, out);
@@ -180,6 +183,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn settle(&mut self, fetch: &Fetch, extent: Extent) {
         // The handler of what enters the prefetch cache, once known.
         let mut handler = None;
+        let partition = self.partition(fetch.device);
+        let block_cost = self.now.since(fetch.issued) / u64::from(fetch.extent.len.max(1));
         for key in extent.keys() {
             let Some(slot) = self.resident(key) else { continue };
             let frames = &mut self.directory.frames;
@@ -189,12 +194,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.pinned += 1;
             }
             frames.clear(slot, flag::ABSENT);
+            self.segments.costs(partition, slot, block_cost);
             if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
                 let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
                 cache.awaits_no_longer();
                 cache.enter(frames, slot, place, fetch.issued);
             } else {
-                hand_over(&mut self.replacement, &mut self.directory, slot);
+                self.hand_over(slot, partition);
             }
         }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);

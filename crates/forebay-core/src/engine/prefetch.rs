@@ -132,9 +132,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
-        let device = &self.devices[entry.device.index()];
-        let place = entry.place(missed.unwrap_or(stream.ahead), block_bytes).unwrap_or(0);
-        let depth = device.cost.competitive_depth(device.seek_distance, place).min(u64::from(super::MAX_PIECE_BYTES));
+        let next = missed.unwrap_or(stream.ahead);
+        let device = &self.devices[entry.device_of(next).index()];
+        let place = entry.place(next, block_bytes).unwrap_or(0);
+        // A piece of a striped file is a part of it for each of its devices.
+        let parts = u64::from(entry.stripe.map_or(1, |stripe| stripe.devices));
+        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
+        let depth = depth.min(u64::from(super::MAX_PIECE_BYTES));
         let sight = Sight {
             stream,
             request: read.len,
@@ -159,7 +163,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// to which everything is there or under way.
     fn fetch_ahead(&mut self, id: StreamId, file: FileId, from: u32, plan: Plan, out: &mut Actions) -> u32 {
         let Some(entry) = self.files.get(file) else { return from };
-        let (blocks, device) = (entry.blocks, entry.device.index());
+        let (blocks, home) = (entry.blocks, entry.home());
         let mut at = from;
         for piece in 0..plan.pieces {
             let piece_end = from.saturating_add(plan.piece.saturating_mul(piece + 1)).min(blocks);
@@ -181,11 +185,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     if let Some(cache) = &mut self.prefetch_cache {
                         cache.awaits();
                     }
-                    self.devices[device].counters.prefetched += 1;
+                    self.devices[home.device_of(at).index()].counters.prefetched += 1;
                     if mem::take(&mut apart) {
                         self.runs.push(Extent { file, start: at, len: 0 });
                     }
-                    Self::append(&mut self.runs, key);
+                    Self::append(&mut self.runs, key, home.begins_unit(at));
                 }
                 at += 1;
             }
@@ -200,7 +204,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return 0;
         }
         let ghost = self.directory.find(key);
-        self.replacement.miss(&mut self.directory, ghost)
+        let partition = self.partition_of(key);
+        self.segments.miss(&mut self.directory, partition, ghost)
     }
 
     /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece

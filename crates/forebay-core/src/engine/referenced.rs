@@ -64,13 +64,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let Some(slot) = self.resident(key) else { continue };
             let frames = &self.directory.frames;
             if frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED | flag::ABSENT) {
-                self.replacement.remove(&mut self.directory, slot);
+                self.segments.remove(&mut self.directory, slot);
                 self.directory.release(slot);
                 self.directory.frames.move_to_front(slot, FREE);
                 out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
-                if let Some(file) = self.files.get_mut(key.file()) {
-                    file.frames -= 1;
-                }
+                self.leaves(key);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The options of presets: what can be chosen of a policy beyond its name, a line each.
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::Policy;
+use crate::partition::{self, Benefit, Cost, Increment, Threshold, Weights};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 
@@ -11,6 +13,8 @@ use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 pub struct Choice {
     /// Its name.
     pub name: &'static str,
+    /// Which part of a policy it belongs to: `prefetch` or `partition`.
+    pub axis: &'static str,
     /// What it may be.
     pub values: &'static str,
     /// What it does, in a line.
@@ -22,9 +26,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The options of a preset of prefetching, by its name.
+    /// The options of a preset, by its name.
     pub fn of(preset: &str) -> impl Iterator<Item = &'static Choice> {
-        let preset = Policy::of_preset(preset);
+        let preset = Policy::of_preset(preset).or(Policy::of_partition(preset).map(|(policy, _)| policy));
         CHOICES.iter().filter(move |choice| preset.is_some_and(|preset| (choice.get)(&preset).is_some()))
     }
 }
@@ -34,6 +38,7 @@ macro_rules! of_competitive {
     ($name:ident, $line:literal) => {
         Choice {
             name: stringify!($name),
+            axis: "prefetch",
             values: "on|off",
             line: $line,
             get: |policy| match policy.prefetch {
@@ -59,6 +64,7 @@ pub const CHOICES: &[Choice] = &[
     ),
     Choice {
         name: "start",
+        axis: "prefetch",
         values: "1..100",
         line: "where the ceiling of the prefetch cache begins, in per cent of memory (CPEM §4.1)",
         get: |policy| Some(settings(policy)?.start.to_string()),
@@ -68,6 +74,7 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         name: "epoch",
+        axis: "prefetch",
         values: "MILLISECONDS",
         line: "how often the ceiling moves; 0: never (CPEM §4.1)",
         get: |policy| Some(settings(policy)?.epoch_ms.to_string()),
@@ -75,6 +82,7 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         name: "unit",
+        axis: "prefetch",
         values: "fixed|adaptive",
         line: "by how much the ceiling moves: the paper's unit, or one that grows and shrinks (past the paper)",
         get: |policy| Some(name_of(&UNITS, settings(policy)?.unit)),
@@ -82,6 +90,7 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         name: "streams",
+        axis: "prefetch",
         values: "files|active",
         line: "what shares the ceiling: open files as in CPEM §4.2, or streams that go on (past the paper)",
         get: |policy| Some(name_of(&COUNTS, settings(policy)?.streams)),
@@ -89,6 +98,7 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         name: "opportunity",
+        axis: "prefetch",
         values: "MILLISECONDS",
         line: "how long after a prefetch its handler must have run to have passed it over (CPEM §4.1)",
         get: |policy| Some(settings(policy)?.opportunity_ms.to_string()),
@@ -100,15 +110,132 @@ pub const CHOICES: &[Choice] = &[
     },
     Choice {
         name: "seed",
+        axis: "prefetch",
         values: "NUMBER",
         line: "fixes the direction in which the ceiling first moves (CPEM §4.1: randomly)",
         get: |policy| Some(settings(policy)?.seed.to_string()),
         set: |policy, value| put(&mut settings_mut(policy)?.seed, value.parse().ok()),
     },
+    Choice {
+        name: "window",
+        axis: "partition",
+        values: "REQUESTS",
+        line: "W: how often sizes are looked at (SAC §3.1)",
+        get: |policy| Some(division(policy)?.window.to_string()),
+        set: |policy, value| put(&mut division_mut(policy)?.window, value.parse().ok().filter(|&window| window > 0)),
+    },
+    Choice {
+        name: "threshold",
+        axis: "partition",
+        values: "PERCENT|variance",
+        line: "T: how much longer than the mean readers wait for a device that gets more (SAC §3.1); variance: by that of waits",
+        get: |policy| {
+            Some(match division(policy)?.threshold {
+                Threshold::Percent(percent) => percent.to_string(),
+                Threshold::Variance => VARIANCE.to_string(),
+            })
+        },
+        set: |policy, value| {
+            let threshold =
+                if value == VARIANCE { Some(Threshold::Variance) } else { value.parse().ok().map(Threshold::Percent) };
+            put(&mut division_mut(policy)?.threshold, threshold)
+        },
+    },
+    Choice {
+        name: "increment",
+        axis: "partition",
+        values: "PERMILLE|adaptive",
+        line: "I: what of the cache a device gets at first that waits too long (SAC §3.1); adaptive: as much as it waits too long",
+        get: |policy| {
+            Some(match division(policy)?.increment {
+                Increment::PerMille(parts) => parts.to_string(),
+                Increment::Adaptive => ADAPTIVE.to_string(),
+            })
+        },
+        set: |policy, value| {
+            let parts = || value.parse().ok().filter(|parts| (1..=1000).contains(parts)).map(Increment::PerMille);
+            let increment = if value == ADAPTIVE { Some(Increment::Adaptive) } else { parts() };
+            put(&mut division_mut(policy)?.increment, increment)
+        },
+    },
+    Choice {
+        name: "reuse",
+        axis: "partition",
+        values: "on|off",
+        line: "no cache for a device whose accesses stream through without reuse (past the paper)",
+        get: |policy| Some(on_off(division(policy)?.reuse)),
+        set: |policy, value| put(&mut division_mut(policy)?.reuse, switch(value)),
+    },
+    Choice {
+        name: "benefit",
+        axis: "partition",
+        values: "linear|ghosts",
+        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show (past the paper)",
+        get: |policy| Some(name_of(&BENEFITS, division(policy)?.benefit)),
+        set: |policy, value| put(&mut division_mut(policy)?.benefit, named(&BENEFITS, value)),
+    },
+    Choice {
+        name: "cost",
+        axis: "partition",
+        values: "wait|price",
+        line: "what a request costs: the time that readers wait (SAC), or the price in its device's description (past the paper)",
+        get: |policy| Some(name_of(&COSTS, division(policy)?.cost)),
+        set: |policy, value| put(&mut division_mut(policy)?.cost, named(&COSTS, value)),
+    },
+    Choice {
+        name: "weights",
+        axis: "partition",
+        values: "equal|N/N/…|BYTES",
+        line: "the proportion of sizes at first, by device, the last one for all others; or by the service time of so many bytes",
+        get: |policy| {
+            let weights = division(policy)?.weights;
+            let given = weights.as_given().map(|given| {
+                let words: Vec<String> = given.iter().map(u16::to_string).collect();
+                words.join("/")
+            });
+            Some(match weights {
+                // A lone number is bytes.
+                Weights::Given { len: 1, .. } => EQUAL.to_string(),
+                Weights::Given { .. } => given.unwrap_or_default(),
+                Weights::Service(bytes) => bytes.to_string(),
+            })
+        },
+        set: |policy, value| {
+            let list = || value.split('/').map(|word| word.parse().ok()).collect::<Option<Vec<u16>>>();
+            let weights = match value {
+                EQUAL => Some(Weights::EQUAL),
+                _ if value.contains('/') => list().and_then(|list| Weights::given(&list)),
+                _ => value.parse().ok().map(Weights::Service),
+            };
+            put(&mut division_mut(policy)?.weights, weights)
+        },
+    },
+    Choice {
+        name: "seed",
+        axis: "partition",
+        values: "NUMBER",
+        line: "fixes the draws of the lottery (SAC §2.3)",
+        get: |policy| Some(division(policy)?.seed.to_string()),
+        set: |policy, value| put(&mut division_mut(policy)?.seed, value.parse().ok()),
+    },
 ];
 
 const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
 const COUNTS: [(&str, StreamCount); 2] = [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
+
+const BENEFITS: [(&str, Benefit); 2] = [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts)];
+const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
+const VARIANCE: &str = "variance";
+const ADAPTIVE: &str = "adaptive";
+const EQUAL: &str = "equal";
+
+fn division(policy: &Policy) -> Option<&partition::Settings> {
+    policy.partition.settings()
+}
+
+fn division_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
+    policy.partition.settings_mut()
+}
 
 fn settings(policy: &Policy) -> Option<&Settings> {
     match &policy.reclaim {

@@ -128,6 +128,21 @@ pub trait Replacement {
     /// A fetched frame becomes resident: the policy links it into one of its lists.
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
 
+    /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said where nothing takes time.
+    fn costs(&mut self, slot: Slot, nanoseconds: u64) {
+        let _ = (slot, nanoseconds);
+    }
+
+    /// The segment is meant to have so many frames from now on. It may have more for a while, or fewer.
+    fn resize(&mut self, frames: u32) {
+        let _ = frames;
+    }
+
+    /// The bytes that it takes beside the slab and itself.
+    fn footprint(&self) -> usize {
+        0
+    }
+
     /// A resident frame goes for reasons that are not the policy's: forget it. The caller releases it afterwards.
     /// Only policies that keep more than list membership (a hand) need this.
     fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {

@@ -30,6 +30,7 @@ impl Scripted {
             devices: vec![device],
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            partition: policy.partition,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

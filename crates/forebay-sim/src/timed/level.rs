@@ -81,6 +81,7 @@ impl Level {
             devices,
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
+            partition: policy.partition,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

@@ -1,0 +1,132 @@
+//! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3).
+
+use super::Engine;
+use crate::event::Actions;
+use crate::frames::{FREE, Slot};
+use crate::index::Index;
+use crate::inflight::Fetch;
+use crate::partition::Scheme;
+use crate::replacement::{Class, Replacement};
+use crate::types::{BlockKey, DeviceId};
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// The partition of a device.
+    pub(super) fn partition(&self, device: DeviceId) -> usize {
+        if self.division.is_some() { device.index() } else { 0 }
+    }
+
+    /// The partition of a block.
+    pub(super) fn partition_of(&self, key: BlockKey) -> usize {
+        if self.division.is_none() {
+            return 0;
+        }
+        self.files.get(key.file()).map_or(0, |file| file.device_of(key.block()).index())
+    }
+
+    /// A partition has a frame from now on, in the class that its policy chose when the block was missed or prefetched.
+    pub(super) fn hand_over(&mut self, slot: Slot, partition: usize) {
+        let class = self.directory.frames.count(slot);
+        self.directory.frames.set_count(slot, 0);
+        self.segments.insert(&mut self.directory, partition, slot, class);
+        if let Some(division) = &mut self.division {
+            division.lottery.takes_part(partition);
+        }
+    }
+
+    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not.
+    pub(super) fn has_its_size(&self, partition: usize) -> bool {
+        self.division.as_ref().is_some_and(|division| {
+            division.settings().scheme != Scheme::Lazy
+                && self.devices[partition].frames >= division.shares()[partition].size
+        })
+    }
+
+    /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
+    pub(super) fn victim(&mut self, partition: usize, class: Class) -> Option<Slot> {
+        let Some(division) = &self.division else { return self.segments.victim(&mut self.directory, 0, class) };
+        let victim = match division.settings().scheme {
+            Scheme::Lazy => self.drawn(partition, class),
+            Scheme::Static | Scheme::Eager => self.over_size(),
+        };
+        // None is over its size that has anything to give: what there is is held, or under way.
+        let devices = self.devices.len();
+        victim.or_else(|| {
+            let mut others = (0..devices).map(|step| (partition + step) % devices);
+            others.find_map(|other| self.segments.victim(&mut self.directory, other, of(other, partition, class)))
+        })
+    }
+
+    /// "A lottery is held by selecting a random ticket; the partition holding that ticket is picked as the victim."
+    fn drawn(&mut self, partition: usize, class: Class) -> Option<Slot> {
+        let lottery = &mut self.division.as_mut()?.lottery;
+        loop {
+            let drawn = lottery.draw()?;
+            match self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class)) {
+                Some(slot) => return Some(slot),
+                None => lottery.sits_out(drawn),
+            }
+        }
+    }
+
+    /// A frame of the partition that is furthest over its size and has one to give.
+    fn over_size(&mut self) -> Option<Slot> {
+        let division = self.division.as_ref()?;
+        let excess = |number: usize| self.devices[number].frames.saturating_sub(division.shares()[number].size);
+        let furthest =
+            (0..self.devices.len()).max_by_key(|&number| excess(number)).filter(|&number| excess(number) > 0)?;
+        self.segments.victim(&mut self.directory, furthest, 0)
+    }
+
+    /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait when it was under way already, or
+    /// not at all.
+    pub(super) fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
+        let Some(division) = &mut self.division else { return };
+        let waited = fetch.wanted.map_or(0, |since| self.now.since(since));
+        if !division.waited(fetch.device.index(), waited) {
+            return;
+        }
+        self.segments.resize(division.shares().iter().map(|share| share.size));
+        if division.settings().scheme == Scheme::Eager {
+            self.shed(out);
+        }
+    }
+
+    /// "The algorithm immediately reallocates pages": what partitions have beyond their sizes is free for the others.
+    fn shed(&mut self, out: &mut Actions) {
+        for partition in 0..self.devices.len() {
+            while self
+                .division
+                .as_ref()
+                .is_some_and(|division| self.devices[partition].frames > division.shares()[partition].size)
+            {
+                let Some(victim) = self.segments.victim(&mut self.directory, partition, 0) else { break };
+                self.book_release(victim, out);
+            }
+        }
+    }
+
+    /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
+    pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
+        if self.has_its_size(partition)
+            && let Some(victim) = self.segments.victim(&mut self.directory, partition, class)
+        {
+            self.book_release(victim, out);
+            return Some(());
+        }
+        if self.directory.frames.len(FREE) > 0 {
+            return Some(());
+        }
+        self.shrink_prefetch_cache();
+        let victim = match self.victim(partition, class) {
+            Some(victim) => victim,
+            None => self.evict_unread()?,
+        };
+        self.book_release(victim, out);
+        Some(())
+    }
+}
+
+/// The class of the block that a frame of partition `other` is wanted for: another partition's class is none of its own.
+fn of(other: usize, partition: usize, class: Class) -> Class {
+    if other == partition { class } else { 0 }
+}
