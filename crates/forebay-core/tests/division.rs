@@ -6,11 +6,8 @@ use proptest::prelude::*;
 
 /// One request a device is an epoch, so that a wait time is one number.
 fn division(frames: u32, devices: u32, per_mille: u16) -> Division {
-    let settings = Settings {
-        window: devices,
-        increment: Increment::PerMille(per_mille),
-        ..Settings::paper(Scheme::Lazy)
-    };
+    let settings =
+        Settings { window: devices, increment: Increment::PerMille(per_mille), ..Settings::paper(Scheme::Lazy) };
     Division::new(frames, &costs(devices), settings)
 }
 

@@ -7,8 +7,8 @@ use forebay_core::index::Hashed;
 use forebay_core::partition::State;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId, HandlerId, Instant, IoId,
-    Policy, ReadId, Setup,
+    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId, HandlerId,
+    Instant, IoId, Policy, ReadId, Setup,
 };
 use proptest::prelude::*;
 
@@ -214,7 +214,8 @@ fn victims_are_drawn_in_inverse_proportion_to_sizes() {
         drawn[device as usize] += 1.0;
     }
     let expected = [20.0, 20.0 / 3.0, 20.0 / 6.0].map(|part| 9000.0 * part / 30.0);
-    let statistic: f64 = drawn.iter().zip(expected).map(|(drawn, expected)| (drawn - expected).powi(2) / expected).sum();
+    let statistic: f64 =
+        drawn.iter().zip(expected).map(|(drawn, expected)| (drawn - expected).powi(2) / expected).sum();
     assert!(statistic < 13.8, "{statistic:.1}: {drawn:?}, not {expected:?}");
 }
 
