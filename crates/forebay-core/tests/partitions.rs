@@ -233,7 +233,9 @@ fn who_had_nothing_gets_frames() {
                 server.read(0, dice.throw(5000));
                 assert!(server.epochs() < 200, "{policy}: {:?}", server.sizes());
             }
-            (0..2000).for_each(|_| drop(server.read(0, dice.throw(5000))));
+            for _ in 0..2000 {
+                server.read(0, dice.throw(5000));
+            }
             let most = server.frames()[0];
             assert!(most >= 299, "{policy}: {:?}", server.frames());
             // Now the other one is slow and is read more than the first.
@@ -258,7 +260,9 @@ fn who_was_held_once_gives_frames_later() {
         let policy = format!("lazy:window=20,increment=100+{}", replacement.name);
         let mut server = Server::new(&policy, 64, &[1_000_000, 1_000_000]);
         let read = |server: &mut Server, device, blocks: std::ops::Range<u32>| {
-            blocks.for_each(|block| drop(server.read(device, block)));
+            for block in blocks {
+                server.read(device, block);
+            }
         };
         read(&mut server, 0, 0..60);
         read(&mut server, 1, 0..4);
@@ -269,7 +273,9 @@ fn who_was_held_once_gives_frames_later() {
         assert!(held.iter().all(|&frame| server.core.pin(frame)));
         read(&mut server, 1, 4..200);
         assert_eq!((server.sizes(), server.frames()), (vec![1, 63], vec![60, 4]), "{policy}");
-        held.iter().for_each(|&frame| drop(server.core.unpin(frame)));
+        for &frame in &held {
+            server.core.unpin(frame);
+        }
         read(&mut server, 1, 200..600);
         assert!(server.frames()[1] > 50, "{policy}: {:?}", server.frames());
         conserved(&*server.core);
@@ -475,7 +481,7 @@ proptest! {
 #[test]
 fn a_device_that_slows_down_gets_more() {
     for policy in ["eager-lru", "lazy-lru", "lazy-clock"] {
-        let policy = format!("{}+{}", policy.replace('-', ":window=500+"), "").trim_end_matches('+').to_string();
+        let policy = policy.replace('-', ":window=500+");
         let mut server = Server::new(&policy, 2000, &[2_000_000; 4]);
         let mut dice = Dice(5);
         run(&mut server, &mut dice, 1000, 30, |_| ());
