@@ -109,9 +109,8 @@ impl Division {
         self.epochs += 1;
         self.observe();
         let changed = self.settings.scheme != Scheme::Static && self.repartition();
-        if changed {
-            self.lottery.issue(self.shares.iter().map(|share| share.size), self.frames);
-        }
+        // Also without a change: whoever sat out because readers held all of its frames is asked again.
+        self.lottery.issue(self.shares.iter().map(|share| share.size), self.frames);
         changed
     }
 
