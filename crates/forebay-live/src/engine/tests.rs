@@ -306,33 +306,31 @@ fn a_source_that_vanishes_takes_nothing_from_the_others() {
         let before = percent(&engine.stats(&[]), 0);
 
         switch.set_down(true);
-        const READERS: u64 = 30;
-        let failed = AtomicU64::new(0);
+        let (failed, over) = (AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            // Many of its readers read what is still there, until each has waited a second for an error.
-            for reader in 0..READERS {
-                let (file, failed) = (&files[1], &failed);
+            // Many of its readers, which read what is still there, wait a second for every error, and try again.
+            for reader in 0..30 {
+                let (file, failed, over) = (&files[1], &failed, &over);
                 scope.spawn(move || {
                     let mut random = SmallRng::seed_from_u64(100 + reader);
                     let mut block = vec![0; BLOCK];
-                    let error = loop {
+                    while !over.load(Ordering::Relaxed) {
                         let at = random.random_range(0..FILE / BLOCK as u64) * BLOCK as u64;
                         match file.read(100 + reader as u32, at, &mut block) {
                             Ok(_) => assert!(of_store(1, at, &block)),
-                            Err(error) => break error,
+                            Err(error) => {
+                                assert_eq!(error.errno(), libc::EIO);
+                                failed.fetch_add(1, Ordering::Relaxed);
+                            }
                         }
-                    };
-                    assert_eq!(error.errno(), libc::EIO);
-                    failed.fetch_add(1, Ordering::Relaxed);
+                    }
                 });
             }
-            let mut last = None;
             read_until(&engine, &files[..1], &of_store, |stats| {
-                if failed.load(Ordering::Relaxed) < READERS {
-                    last = stats.epochs;
-                }
-                stats.epochs > last.map(|epochs| epochs + 5)
+                let epochs = stats.epochs.unwrap_or(0);
+                failed.load(Ordering::Relaxed) >= 60 && epochs > 30
             });
+            over.store(true, Ordering::Relaxed);
         });
         let after = percent(&engine.stats(&[]), 0);
         assert!(after.0 + 5 >= before.0 && after.1 + 5 >= before.1, "{policy}: {before:?}, then {after:?}");
