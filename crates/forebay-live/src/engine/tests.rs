@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant as Moment};
 
+use forebay_core::presets::Replacement;
 use forebay_device::device;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -234,6 +235,34 @@ fn more_devices_than_partitions_are_refused() {
         let expected = format!("{} devices are more than {policy} can have partitions, {most};", most + 1);
         assert!(error.starts_with(&expected), "{error}");
         assert!(Engine::start(Config::new(MEMORY, Policy::replacing(policy.replacement)), costs(most + 1)).is_ok());
+    }
+}
+
+/// Whatever the policy keeps beside frames is paid for from the budget.
+#[test]
+fn bookkeeping_is_within_the_budget() {
+    for replacement in Replacement::ALL {
+        for partition in ["", "lazy+"] {
+            let policy: Policy = format!("{partition}{}", replacement.name()).parse().unwrap();
+            let (memory, devices) = (48 << 20, 9.min(policy.most_devices()));
+            let engine = Engine::start(Config::new(memory, policy), costs(devices)).unwrap();
+            let member = |number| Arc::new(MemorySource::of(&["x"], FILE).labelled(&label(number))) as Arc<dyn Source>;
+            let mut buffer = vec![0; 1 << 20];
+            for number in 0..devices {
+                let file = open(&engine, &*member(number), number);
+                for at in (0..FILE).step_by(buffer.len()) {
+                    assert_eq!(file.read(1, at, &mut buffer).unwrap(), buffer.len());
+                }
+            }
+            let stats = engine.stats(&[]);
+            assert!(devices < 7 || stats.frames_free == 0, "{policy}: {stats:?}");
+            let spent = stats.frames * stats.block_bytes + stats.bookkeeping_bytes;
+            assert!(
+                spent + (12 << 20) <= memory,
+                "{policy}: {spent} bytes, {} of them beside frames",
+                stats.bookkeeping_bytes
+            );
+        }
     }
 }
 
