@@ -109,7 +109,7 @@ fn a_damaged_member_spoils_what_it_has_and_says_so() {
     let log = fs::read_to_string(log.path()).expect("readable");
     for expected in [
         format!("is missing in {}", text(&members[0])),
-        format!("has 5 bytes where 98304 fit the other members' in {}", text(&members[1])),
+        format!("has 5 bytes where 94208 fit the other members' in {}", text(&members[1])),
     ] {
         assert!(log.contains(&expected), "{expected:?} is not in {log}");
     }
