@@ -8,6 +8,7 @@ use forebay_core::Policy;
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::need;
 use forebay_testkit::process::Signal;
+use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::trees::content;
 
 use crate::{Mount, forebay, run, text};
@@ -68,6 +69,44 @@ fn a_set_is_made_mounted_and_compared() {
         let replayed = forebay_live::flight::replay(flight.path()).expect("a flight");
         assert_eq!(replayed.differs_at, None, "{policy}: {replayed:?}");
     }
+}
+
+/// A set of two prefixes of a bucket and a folder, and a copy of it as a set of folders.
+#[test]
+fn stores_can_be_members() {
+    if !mounts::possible() {
+        return;
+    }
+    let server = S3::start(&need!("versitygw")).expect("a server");
+    let (local, copies) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    fs::create_dir(local.path().join("folder")).expect("a folder");
+    let files = [("folder/large", 1_000_003), ("folder/none", 0), ("small", 5000)];
+    for (file, (name, size)) in files.into_iter().enumerate() {
+        let mut parts = [const { Vec::new() }; 3];
+        for (number, chunk) in content(file as u64, size).chunks(4096).enumerate() {
+            parts[number % 3].extend_from_slice(chunk);
+        }
+        server.put(&format!("one/{name}"), &parts[0]).expect("stored");
+        fs::write(local.path().join(name), &parts[1]).expect("written");
+        server.put(&format!("two/{name}"), &parts[2]).expect("stored");
+    }
+    let set = format!("stripe:4KiB:s3://{BUCKET}/one,{},s3://{BUCKET}/two", text(local.path()));
+    let (endpoint, copy) = (server.endpoint(), copies.path().join("copy"));
+    let server_is = ["--endpoint", &endpoint, "--region", "us-east-1"];
+    let copied = format!("stripe:64KiB:{}", text(&copy));
+    let (line, code) = said(&[&["stripe", &set, &copied], &server_is[..]].concat());
+    assert_eq!(code, Some(0), "{line}");
+    let mount =
+        Mount::start(&[&[&*set, "--memory", "28MiB", "--policy", "competitive+lazy+arc"], &server_is[..]].concat());
+    for (file, (name, size)) in files.into_iter().enumerate() {
+        assert!(fs::read(mount.path().join(name)).expect("readable") == content(file as u64, size), "{name}");
+        // A set of one is as it is.
+        assert!(fs::read(copy.join(name)).expect("readable") == content(file as u64, size), "{name}");
+    }
+    // One part is another object now, and a longer one.
+    server.put("two/folder/large", &vec![7; 333_065]).expect("stored");
+    let error = fs::read(mount.path().join("folder/large")).expect_err("it does not fit");
+    assert_eq!(error.raw_os_error(), Some(libc::EIO), "{error}");
 }
 
 #[test]

@@ -173,26 +173,31 @@ pub fn open_place<E: From<OpenError>>(
     options: &StoreOptions,
     mut each: impl FnMut(&Place<'_>, Arc<dyn Source>) -> Result<Arc<dyn Source>, E>,
 ) -> Result<Arc<dyn Source>, E> {
-    let source: Arc<dyn Source> = match place {
+    let mut device = |place: &Place<'_>| each(place, open_device(place, options)?);
+    match place {
+        Place::Folder(_) | Place::Store(_) => device(place),
+        Place::Set(stripes, members) => {
+            let members = members.iter().map(device).collect::<Result<_, E>>()?;
+            Ok(Arc::new(StripedSource::new(stripes.unit(), members).map_err(OpenError::from)?))
+        }
+    }
+}
+
+fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Source>, OpenError> {
+    match place {
         Place::Folder(folder) => {
-            let source = LocalSource::new(folder).map_err(OpenError::from)?;
-            source.check().map_err(OpenError::from)?;
-            Arc::new(source)
+            let source = LocalSource::new(folder)?;
+            source.check()?;
+            Ok(Arc::new(source))
         }
         Place::Store(uri) => {
-            let store = StoreSource::open_uri(uri, options).map_err(OpenError::from)?;
-            store.check().map_err(OpenError::from)?;
-            Arc::new(store)
+            let store = StoreSource::open_uri(uri, options)?;
+            store.check()?;
+            Ok(Arc::new(store))
         }
-        Place::Set(stripes, members) => {
-            // A closure of its own type for every level would never end.
-            let each: &mut dyn FnMut(&Place<'_>, Arc<dyn Source>) -> Result<Arc<dyn Source>, E> = &mut each;
-            let members = members.iter().map(|member| open_place(member, options, &mut *each));
-            let set = StripedSource::new(stripes.unit(), members.collect::<Result<_, E>>()?);
-            return Ok(Arc::new(set.map_err(OpenError::from)?));
-        }
-    };
-    each(place, source)
+        // Only somebody else's arithmetic makes a set of sets; it is one device then.
+        Place::Set(..) => open_place(place, options, |_, source| Ok::<_, OpenError>(source)),
+    }
 }
 
 #[cfg(test)]
