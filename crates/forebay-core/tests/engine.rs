@@ -89,6 +89,7 @@ impl Driver {
             zones: vec![(0, 50_000_000)],
             capacity: 1 << 30,
             channels: 1,
+            price: Default::default(),
         };
         let setup = Setup {
             frames,

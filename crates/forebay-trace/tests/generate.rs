@@ -243,7 +243,7 @@ fn index_search_in_part() {
     }
 }
 
-/// SAC Table 1.
+/// SAC Table 1: sizes, working sets; and which part of it lies on which disk is asked for as often as any other.
 #[test]
 fn sac() {
     for (name, requests, mean_kb, mb) in
@@ -253,20 +253,40 @@ fn sac() {
         assert_eq!(trace.len(), requests);
         let mean = trace.iter().map(|request| f64::from(request.len)).sum::<f64>() / requests as f64 / 1024.0;
         assert!((mean / mean_kb - 1.0).abs() < 0.02, "{name}: {mean}");
-        let end = |disk| {
-            trace
-                .iter()
-                .filter(|request| request.file == disk)
-                .map(|request| request.offset + u64::from(request.len))
-                .max()
-        };
-        let set = (0..16).map(|disk| end(disk).unwrap() as f64).sum::<f64>() / f64::from(1 << 20);
+        let extents: BTreeSet<(u64, u32)> = trace.iter().map(|request| (request.offset, request.len)).collect();
+        let set = extents.iter().map(|extent| f64::from(extent.1)).sum::<f64>() / f64::from(1 << 20);
         assert!((set / mb - 1.0).abs() < 0.01, "{name}: {set}");
+        let last = extents.last().unwrap();
+        assert!(last.0 + u64::from(last.1) <= 16 * 9_094_103_040 && last.0 > 15 * 9_094_103_040, "over whole disks");
     }
-    let disks: Vec<f64> = all("sac-3", &[], 1).iter().map(|request| request.file as f64).collect();
-    let mean = disks.iter().sum::<f64>() / disks.len() as f64;
-    let deviation = (disks.iter().map(|disk| (disk - mean).powi(2)).sum::<f64>() / disks.len() as f64).sqrt();
+}
+
+/// The disk that a request begins on: each as often as any other, around disk 7, or one ten times as often as another.
+#[test]
+fn sac_disks() {
+    let disks = |name| {
+        let trace = all(name, &[], 1);
+        (trace.len() as f64, trace.into_iter().map(|request| (request.offset / 8192 % 16) as f64).collect::<Vec<_>>())
+    };
+    let (_, uniform) = disks("sac-2");
+    assert!((0..16).all(|disk| uniform.iter().filter(|&&at| at == f64::from(disk)).count().abs_diff(46_875) < 5_000));
+    let (count, gaussian) = disks("sac-3");
+    let mean = gaussian.iter().sum::<f64>() / count;
+    let deviation = (gaussian.iter().map(|disk| (disk - mean).powi(2)).sum::<f64>() / count).sqrt();
     assert!((mean - 7.0).abs() < 0.1 && (deviation - 3.0).abs() < 0.1, "{mean} {deviation}");
+    let (count, hot) = disks("sac-hot");
+    let of = |disk: f64| hot.iter().filter(|&&at| at == disk).count() as f64 / count;
+    assert!((of(6.0) - 0.4).abs() < 0.01 && (of(5.0) - 0.04).abs() < 0.004 && (of(15.0) - 0.04).abs() < 0.004);
+    assert!(all("sac-hot", &[("requests", "1000")], 1).iter().all(|r| r.offset % 8192 == 0 && r.len == 8192));
+}
+
+#[test]
+fn what_makes_no_sense_for_sac() {
+    let error = |name: &str, given: (&str, &str)| named(name, &[given], 1).unwrap_err().to_string();
+    assert!(error("sac-1", ("stripe", "1000")).contains("stripe=1000"));
+    assert!(error("sac-2", ("array", "1G")).contains("four times"));
+    assert!(error("sac-2", ("mean", "1")).contains("a block at least"));
+    assert!(error("sac-hot", ("hot", "17")).contains("one of the disks"));
 }
 
 /// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own.
