@@ -65,6 +65,13 @@ macro_rules! registry {
                 }
             }
 
+            /// The most bytes that it takes for each frame and each ghost beside the slab and the index.
+            pub fn bytes_beside(self) -> u32 {
+                match self {
+                    $(Replacement::$policy => <replacement::$policy as replacement::Replacement>::BYTES_BESIDE),+
+                }
+            }
+
             /// How many partitions it can have.
             pub fn most_partitions(self) -> usize {
                 match self {
@@ -94,6 +101,7 @@ registry! {
     "2q"      TwoQ   "Johnson and Shasha, VLDB 1994" "a FIFO for what came, an LRU list for what came back"
     "lirs"    Lirs   "Jiang and Zhang, SIGMETRICS 2002" "keeps the blocks whose last two uses were closest together"
     "w-tinylfu" WTinyLfu "Einziger et al., TOS 2017" "admits from a small window what is more popular than the victim"
+    "landlord" Landlord "Young, SODA 1998" "evicts by what fetching a block cost and by recency; all costs alike are LRU"
 }
 
 macro_rules! prefetchers {
