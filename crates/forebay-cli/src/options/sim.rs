@@ -92,9 +92,15 @@ pub(crate) struct Time {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) device: Vec<String>,
 
-    /// Make the devices one array with stripes of this size (RAID-0); without it files go to one after the other
+    /// Make the devices one array with stripes of this size (RAID-0), one device to the cache; without it files go to one after
+    /// the other
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) stripe: Option<Size>,
+
+    /// Stripe every file over the devices, in units of this size (RAID-0), each being a device of its own to the cache, which can
+    /// have a partition for it
+    #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "stripe")]
+    pub(crate) stripe_files: Option<Size>,
 
     /// Let the cache be asked for so much of a request at a time, as a kernel copies a read page by page: 4KiB
     #[arg(long, value_name = "SIZE", requires = "device")]

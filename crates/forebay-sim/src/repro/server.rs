@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::books::Books;
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Workload, run_recorded};
+use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Striping, Workload, run_recorded};
 use crate::{processors, sweep};
 
 /// The server.
@@ -225,7 +225,7 @@ impl Server {
             streams: Some(handlers.saturating_mul(STREAMS)),
             call_off: false,
             devices: vec![drive; self.drives.max(1) as usize],
-            stripe: (self.drives > 1).then_some(self.stripe_kib << 10),
+            striping: if self.drives > 1 { Striping::Array(self.stripe_kib << 10) } else { Striping::Off },
             placement: Placement { spread, ..Placement::default() },
             load: Load::Closed {
                 handlers,

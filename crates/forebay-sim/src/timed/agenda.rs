@@ -27,6 +27,8 @@ pub(super) enum What {
     Below(u8, u32),
     /// The core of this level wants a tick.
     Tick(u8),
+    /// See how things stand.
+    Sample,
     /// From here on it counts.
     WarmedUp,
     /// Enough.

@@ -1,12 +1,13 @@
 //! The files of a simulation: where they lie, who has them open.
 
 use forebay_core::{ContextId, HandlerId};
-use forebay_trace::Workload;
+use forebay_trace::{Workload, workload};
 
 use super::error::Error;
 use super::placement::{Place, Room};
 use super::setup::Setup;
 use super::storage::Storage;
+use super::striping::Stripes;
 
 /// A file, as levels know it.
 #[derive(Clone, Copy)]
@@ -32,8 +33,13 @@ pub(super) fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Re
     if let Some(file) = table.iter().find(|file| file.bytes.div_ceil(u64::from(block_bytes)) > u64::from(u32::MAX)) {
         return Err(Error::FileTooLong { file: file.name, bytes: file.bytes, block_bytes });
     }
-    let rooms: Vec<Room<'_>> = storage.rooms().map(|(name, capacity)| Room { name, capacity }).collect();
-    let places = setup.placement.place(table, &rooms, u64::from(block_bytes), setup.seed)?;
+    let places = match setup.stripes() {
+        Some(stripes) => striped(setup, table, stripes, storage)?,
+        None => {
+            let rooms: Vec<Room<'_>> = storage.rooms().map(|(name, capacity)| Room { name, capacity }).collect();
+            setup.placement.place(table, &rooms, u64::from(block_bytes), setup.seed)?
+        }
+    };
     let file = |(place, bytes)| File {
         place,
         bytes,
@@ -44,4 +50,18 @@ pub(super) fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Re
         context: ContextId(0),
     };
     Ok(places.into_iter().zip(table.iter().map(|file| file.bytes)).map(file).collect())
+}
+
+/// The places of striped files: the same on all devices, and so within what the smallest has.
+fn striped(setup: &Setup, table: &[workload::File], stripes: Stripes, storage: &Storage) -> Result<Vec<Place>, Error> {
+    let shares = table.iter().map(|file| workload::File { bytes: stripes.share(file.bytes), ..*file });
+    let shares: Vec<workload::File> = shares.collect();
+    let (number, name, capacity) = storage.smallest().unwrap_or((0, "", 0));
+    let places = setup.placement.place(&shares, &[Room { name, capacity }], u64::from(setup.block_bytes), setup.seed);
+    places.map_err(|error| match error {
+        Error::DeviceFull { name, needed, capacity, .. } => {
+            Error::DeviceFull { device: number, name, needed, capacity }
+        }
+        error => error,
+    })
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use forebay_core::engine::Device;
 use forebay_core::index::Hashed;
+use forebay_core::partition::{Division, Share};
 use forebay_core::{
     Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
     Instant, IoId, Policy, ReadId,
@@ -11,6 +13,7 @@ use forebay_device::Network;
 use forebay_device::attached::COMMAND;
 
 use super::error::Error;
+use super::samples::PartitionSample;
 use super::setup::Setup;
 use super::simulation::Record;
 use super::storage::network;
@@ -271,6 +274,24 @@ impl Level {
 
     pub(super) fn counters(&self) -> Counters {
         self.core.counters()
+    }
+
+    /// How often the sizes of partitions were looked at; 0 if there are none.
+    pub(super) fn epochs(&self) -> u64 {
+        self.core.division().map_or(0, Division::epochs)
+    }
+
+    /// The partitions, by device.
+    pub(super) fn partitions(&self) -> Vec<PartitionSample> {
+        let shares = self.core.division().map_or(&[][..], Division::shares);
+        let sample = |(share, device): (&Share, &Device)| PartitionSample {
+            size: share.size,
+            frames: device.frames,
+            wait_ns: share.wait,
+            relative: share.relative,
+            state: share.state,
+        };
+        shares.iter().zip(self.core.devices()).map(sample).collect()
     }
 
     pub(super) fn device_counters(&self) -> impl Iterator<Item = Counters> {

@@ -5,6 +5,7 @@ use forebay_trace::Times;
 use serde::Serialize;
 
 use super::histogram::Sizes;
+use super::samples::Sample;
 
 /// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the fields that are not
 /// serialised.
@@ -79,6 +80,9 @@ pub struct Outcome {
     /// Device by device.
     #[serde(skip)]
     pub devices: Vec<DeviceFigures>,
+    /// How it went on, warm-up included, if the setup asks for it.
+    #[serde(skip)]
+    pub samples: Vec<Sample>,
 }
 
 /// One level.

@@ -23,6 +23,8 @@ pub(super) struct Reader {
     pub(super) task_begun: Option<Instant>,
     /// The files that the task has open.
     pub(super) files: Vec<u32>,
+    /// Devices that are still at work on its write.
+    pub(super) writing: u32,
 }
 
 /// What a reader does after an answer.

@@ -8,6 +8,8 @@ use forebay_trace::Span;
 
 use super::error::Error;
 use super::placement::Placement;
+use super::samples::Samples;
+use super::striping::{Stripes, Striping};
 
 /// A timed simulation.
 #[derive(Clone, Debug)]
@@ -29,9 +31,8 @@ pub struct Setup {
     pub call_off: bool,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
-    /// Bytes of a stripe: all devices are one array (RAID-0), each behind its own scheduler, and level 0 sees one device.
-    /// `None`: each is a device of its own.
-    pub stripe: Option<u64>,
+    /// How files lie over them.
+    pub striping: Striping,
     /// Which files lie where.
     pub placement: Placement,
     /// How requests come.
@@ -42,6 +43,8 @@ pub struct Setup {
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
     pub limit: Option<Span>,
+    /// When to take samples of how the run goes on ([`Outcome::samples`](super::Outcome::samples)); `None`: never.
+    pub samples: Option<Samples>,
     /// For places and whatever is random in devices.
     pub seed: u64,
 }
@@ -57,12 +60,13 @@ impl Setup {
             streams: None,
             call_off: true,
             devices: vec![DeviceSetup::new(device)],
-            stripe: None,
+            striping: Striping::Off,
             placement: Placement::default(),
             load: Load::closed(handlers),
             writes: Writes::Skip,
             warm_up: None,
             limit: None,
+            samples: None,
             seed: 1,
         }
     }
@@ -84,6 +88,20 @@ impl Setup {
         if self.devices.is_empty() || self.devices.len() > 65_535 {
             return wrong("a simulation has 1 to 65,535 devices");
         }
+        if let Striping::Files(unit) = self.striping {
+            if self.devices.len() < 2 {
+                return wrong("files are striped over two devices at least");
+            }
+            let block = u64::from(self.block_bytes);
+            if unit == 0 || unit % block != 0 || unit / block > u64::from(u32::MAX) {
+                return wrong("the stripe unit of files must be whole blocks, less than 2^32 of them");
+            }
+        }
+        let seen = if let Striping::Array(_) = self.striping { 1 } else { self.devices.len() };
+        if let Some(level) = self.levels.iter().find(|level| level.policy.most_devices() < seen) {
+            let (policy, most) = (level.policy, level.policy.most_devices());
+            return wrong(&format!("{policy} divides its cache among {most} devices at most, and there are {seen}"));
+        }
         match self.load {
             Load::Closed { handlers: 0, .. } => return wrong("a closed loop needs at least one handler"),
             Load::Closed { processors: 0, cpu_ns, cpu_ns_per_kib, .. } if cpu_ns | cpu_ns_per_kib > 0 => {
@@ -101,6 +119,11 @@ impl Setup {
         };
         if !possible(self.warm_up) || !possible(self.limit) {
             return wrong("warm-up and limit must be positive, and at most 10^9 seconds");
+        }
+        if let Some(Samples::Seconds(seconds)) = self.samples
+            && !(1e-6..=1e9).contains(&seconds)
+        {
+            return wrong("between two samples there are 10^-6 to 10^9 seconds");
         }
         Ok(())
     }
@@ -126,6 +149,14 @@ impl Setup {
 }
 
 impl Setup {
+    /// How files are striped, if caches know of it.
+    pub(super) fn stripes(&self) -> Option<Stripes> {
+        match self.striping {
+            Striping::Files(unit) => Some(Stripes { unit, devices: self.devices.len() as u64 }),
+            Striping::Off | Striping::Array(_) => None,
+        }
+    }
+
     /// The names of the devices, alike ones counted.
     pub(super) fn device_names(&self) -> String {
         let names: Vec<&str> = self.devices.iter().map(|device| device.description.name.as_str()).collect();

@@ -12,8 +12,10 @@ use super::level::{Level, Want, levels};
 use super::outcome::Outcome;
 use super::placement::Place;
 use super::readers::{Next, Processors, Readers};
+use super::samples::Samples;
 use super::setup::{Load, Setup, Writes};
 use super::storage::Storage;
+use super::striping::Stripes;
 use super::tally::Tally;
 use crate::Watch;
 
@@ -61,7 +63,11 @@ struct Simulation<'a> {
     tally: Tally,
     /// Whether readers keep their names.
     pool: bool,
+    /// How files are striped, if caches know of it.
+    stripes: Option<Stripes>,
     over: bool,
+    /// Epochs of level 0, as far as samples know.
+    epochs: u64,
 }
 
 impl<'a> Simulation<'a> {
@@ -96,7 +102,9 @@ impl<'a> Simulation<'a> {
             processors,
             tally,
             pool: matches!(setup.load, Load::Closed { pool: true, .. }),
+            stripes: setup.stripes(),
             over: false,
+            epochs: 0,
         })
     }
 
@@ -107,6 +115,7 @@ impl<'a> Simulation<'a> {
             if let Some(what) = self.agenda.due() {
                 self.step(what);
                 self.settle_all();
+                self.sample_epoch();
             } else if self.readers.are_done() || !self.pass() {
                 break;
             }
@@ -127,6 +136,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn begin(&mut self) {
+        self.sample_second();
         for reader in 0..self.readers.handlers() {
             self.agenda.put(Instant(0), What::Ask(reader));
         }
@@ -137,6 +147,25 @@ impl<'a> Simulation<'a> {
             if let Some(Span::Seconds(seconds)) = span {
                 self.agenda.put(Instant((seconds * 1e9) as u64), what);
             }
+        }
+    }
+
+    /// If that is when to look, and an epoch is over.
+    fn sample_epoch(&mut self) {
+        if self.setup.samples == Some(Samples::Epochs) {
+            let epochs = self.levels[0].epochs();
+            if epochs != std::mem::replace(&mut self.epochs, epochs) {
+                self.tally.sample(self.agenda.now(), &self.levels[0]);
+            }
+        }
+    }
+
+    /// If that is when to look, and so many seconds are over.
+    fn sample_second(&mut self) {
+        let now = self.agenda.now();
+        if let Some(Samples::Seconds(seconds)) = self.setup.samples {
+            self.tally.sample(now, &self.levels[0]);
+            self.agenda.put(now.plus((seconds * 1e9) as u64), What::Sample);
         }
     }
 
@@ -185,6 +214,7 @@ impl<'a> Simulation<'a> {
                 self.levels[usize::from(level)].arrived(now, IoId(io));
             }
             What::Tick(level) => self.tell_now(usize::from(level), EventKind::Tick),
+            What::Sample => self.sample_second(),
             What::WarmedUp => self.tally.warmed_up(self.agenda.now(), &self.levels, &mut self.storage),
             What::End => self.over = true,
         }
@@ -235,10 +265,22 @@ impl<'a> Simulation<'a> {
         if self.setup.writes == Writes::Skip {
             return self.go_on(reader);
         }
+        let parts: Vec<_> = self.parts(reader).collect();
+        self.readers.get_mut(reader).writing = parts.len() as u32;
+        for (device, start, len) in parts {
+            let request = Request::write(start, len).by(self.name(reader).0);
+            self.submit(device, WRITE | u64::from(reader), request);
+        }
+    }
+
+    /// Where what a reader's request is about lies: devices, the first byte there, and how many.
+    fn parts(&self, reader: u32) -> impl Iterator<Item = (u16, u64, u64)> + use<> {
         let entry = self.workload.entry(self.readers.get(reader).entry);
         let Place { device, at_byte } = self.files[entry.file() as usize].place;
-        let request = Request::write(at_byte + entry.offset, u64::from(entry.len)).by(self.name(reader).0);
-        self.submit(device, WRITE | u64::from(reader), request);
+        let striped = self.stripes.map(|stripes| stripes.parts(entry.offset, entry.end()));
+        let whole = self.stripes.is_none().then_some((device, entry.offset, u64::from(entry.len)));
+        let parts = striped.into_iter().flatten().chain(whole);
+        parts.map(move |(device, start, len)| (device, at_byte + start, len))
     }
 
     /// A reader is about to read a file: the cores learn of it, and its task has it open from now on.
@@ -248,10 +290,17 @@ impl<'a> Simulation<'a> {
         let File { place, bytes, .. } = *entry;
         if !std::mem::replace(&mut entry.known, true) {
             let file = FileId(number);
-            let has_places = self.storage.has_places(place.device);
-            let extent = Extent::between(file, 0, bytes.div_ceil(block) as u32);
+            let (share, has_places) = match self.stripes {
+                None => (bytes, self.storage.has_places(place.device)),
+                Some(stripes) => (stripes.share(bytes), self.storage.smallest().is_some()),
+            };
+            let extent = Extent::between(file, 0, share.div_ceil(block) as u32);
             for level in &mut self.levels {
                 level.tell(now, EventKind::Open { file, device: DeviceId(place.device), bytes });
+                if let Some(Stripes { unit, devices }) = self.stripes {
+                    let (unit, devices) = ((unit / block) as u32, devices as u16);
+                    level.tell(now, EventKind::Striped { file, unit, devices });
+                }
                 if has_places {
                     level.tell(now, EventKind::Placed { extent, at_byte: place.at_byte });
                 }
@@ -422,7 +471,8 @@ impl<'a> Simulation<'a> {
         if level + 1 < self.levels.len() {
             return self.want(level + 1, want);
         }
-        let start = self.files[want.file.index()].place.at_byte + want.offset;
+        let own = self.stripes.map_or(want.offset, |stripes| stripes.own_byte(want.offset));
+        let start = self.files[want.file.index()].place.at_byte + own;
         let request = Request::read(start, want.end - want.offset).by(want.handler.0);
         self.submit(want.device.0, u64::from(io.0), request);
     }
@@ -459,9 +509,13 @@ impl<'a> Simulation<'a> {
                 self.levels[last].arrived(now, io);
             } else {
                 let reader = id as u32;
-                let len = self.workload.entry(self.readers.get(reader).entry).len;
-                self.storage.count_written(device, u64::from(len));
-                self.go_on(reader);
+                let written = self.parts(reader).filter(|part| part.0 == device).map(|part| part.2).sum();
+                self.storage.count_written(device, written);
+                let state = self.readers.get_mut(reader);
+                state.writing -= 1;
+                if state.writing == 0 {
+                    self.go_on(reader);
+                }
             }
         }
         self.look_again(device);

@@ -10,6 +10,7 @@ use super::error::Error;
 use super::histogram::Sizes;
 use super::outcome::DeviceFigures;
 use super::setup::{DeviceSetup, Setup};
+use super::striping::Striping;
 
 /// All devices.
 pub(super) struct Storage {
@@ -41,7 +42,7 @@ impl Storage {
                 Some(network) => Box::new(Attached::new(queue, Arc::clone(network), 0, 1 + number)),
             });
         }
-        let devices = if let Some(stripe) = setup.stripe {
+        let devices = if let Striping::Array(stripe) = setup.striping {
             let array = Array::new(queues, stripe).map_err(|reason| Error::Setup(reason.to_owned()))?;
             vec![Device::new(setup.device_names(), Box::new(array))]
         } else {
@@ -63,6 +64,12 @@ impl Storage {
 
     pub(super) fn has_places(&self, device: u16) -> bool {
         self.devices[usize::from(device)].capacity > 0
+    }
+
+    /// The size of the smallest of those that have places, and which it is: what all of them have.
+    pub(super) fn smallest(&self) -> Option<(usize, &str, u64)> {
+        let rooms = self.rooms().enumerate().filter(|(_, (_, capacity))| *capacity > 0);
+        rooms.map(|(number, (name, capacity))| (number, name, capacity)).min_by_key(|room| room.2)
     }
 
     /// A request comes to a device. Returns when to look at it, if that is news.

@@ -5,6 +5,7 @@ use forebay_trace::Times;
 
 use super::level::Level;
 use super::outcome::{LevelFigures, Outcome};
+use super::samples::Sample;
 use super::setup::Setup;
 use super::storage::Storage;
 
@@ -18,6 +19,8 @@ pub(super) struct Tally {
     tasks: Times,
     /// Answered before it counted.
     before: u64,
+    before_bytes: u64,
+    pub(super) samples: Vec<Sample>,
     from: Instant,
     /// What the cores had counted by then: every level, and the devices at level 0.
     levels: Vec<Counters>,
@@ -42,6 +45,12 @@ impl Tally {
         self.before + self.requests
     }
 
+    /// How things stand.
+    pub(super) fn sample(&mut self, now: Instant, level: &Level) {
+        let bytes = self.before_bytes + self.bytes;
+        self.samples.push(Sample { at: now.0 as f64 / 1e9, bytes, partitions: level.partitions() });
+    }
+
     /// Whether what was counted before the warm-up's end is left out, if there is to be a warm-up.
     pub(super) fn has_begun(&self, setup: &Setup) -> bool {
         setup.warm_up.is_none() || !self.levels.is_empty()
@@ -50,6 +59,7 @@ impl Tally {
     /// From here on it counts.
     pub(super) fn warmed_up(&mut self, now: Instant, levels: &[Level], storage: &mut Storage) {
         self.before += self.requests;
+        self.before_bytes += self.bytes;
         (self.requests, self.bytes, self.writes) = (0, 0, 0);
         self.responses.clear();
         self.tasks.clear();
@@ -110,6 +120,7 @@ impl Tally {
             tasks: self.tasks,
             levels: levels_now,
             devices,
+            samples: self.samples,
         }
     }
 }

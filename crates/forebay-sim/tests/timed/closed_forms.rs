@@ -4,7 +4,7 @@ use forebay_core::Instant;
 use forebay_device::network;
 use forebay_device::random::Random;
 use forebay_device::slowdown::Slowdown;
-use forebay_sim::timed::{Error, Load, Span, Spread, Workload, Writes, run};
+use forebay_sim::timed::{Error, Load, Span, Spread, Striping, Workload, Writes, run};
 use forebay_sim::{Unwatched, Watch};
 use forebay_trace::{Operation, Request};
 
@@ -168,7 +168,7 @@ fn an_array_of_n_transfers_n_times_as_fast() {
     for (devices, latency) in [(1, 0.0), (2, 0.0), (4, 0.0), (4, 2.0)] {
         let mut setup = setup("none", flat(latency, 1), 1);
         setup.devices = vec![setup.devices[0].clone(); devices];
-        setup.stripe = Some(65536);
+        setup.striping = Striping::Array(65536);
         let got = outcome(&setup, &reads);
         // (The last block of a read of 1 MiB that begins at a block is not cut off.)
         let wanted = 16.0 * (latency + 16.0 / devices as f64) / 1e3;
@@ -287,7 +287,12 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     refused(&|s| s.limit = Some(Span::Requests(0)), &reads);
     refused(&|s| s.warm_up = Some(Span::Seconds(10.0)), &reads);
     refused(&|s| s.warm_up = Some(Span::Requests(5)), &reads);
-    refused(&|s| s.stripe = Some(0), &reads);
+    refused(&|s| s.striping = Striping::Array(0), &reads);
+    refused(&|s| s.striping = Striping::Files(65536), &reads);
+    let twice = |s: &mut forebay_sim::timed::Setup| s.devices.push(s.devices[0].clone());
+    for unit in [0, 1000, 4096 << 32] {
+        refused(&|s| (twice(s), s.striping = Striping::Files(unit)).1, &reads);
+    }
     refused(&|s| s.levels[0].link = Some(network::Description { gbit_s: 0.0, ..NETWORK }), &reads);
     refused(&|s| s.devices[0].slowdowns = vec![Slowdown { at_s: 0.0, until_s: None, factor: -1.0 }], &reads);
     refused(&|_| {}, &workload(vec![Request { offset: u64::MAX - 5, len: 5, ..Request::default() }]));

@@ -4,7 +4,7 @@ use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Workload};
+use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Striping, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
@@ -104,12 +104,13 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                         streams: sim.time.streams,
                         call_off: !sim.time.no_call_off,
                         devices: devices.iter().map(of).collect(),
-                        stripe: sim.time.stripe.map(|size| size.bytes()),
+                        striping: striping(sim),
                         placement: placement(sim),
                         load: load(sim, handlers),
                         writes: writes(sim),
                         warm_up: sim.time.warm_up.map(Span::of_run),
                         limit: sim.time.limit.map(Span::of_run),
+                        samples: None,
                         seed: sim.seed,
                     });
                 }
@@ -179,6 +180,14 @@ fn load(sim: &Sim, handlers: u32) -> Load {
         processors: time.processors.unwrap_or(1),
         pool: time.pool,
         private_bytes: time.private_memory.map_or(0, |size| size.bytes()),
+    }
+}
+
+fn striping(sim: &Sim) -> Striping {
+    match (sim.time.stripe, sim.time.stripe_files) {
+        (Some(unit), _) => Striping::Array(unit.bytes()),
+        (None, Some(unit)) => Striping::Files(unit.bytes()),
+        (None, None) => Striping::Off,
     }
 }
 

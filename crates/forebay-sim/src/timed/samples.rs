@@ -1,0 +1,39 @@
+//! How a run goes on: what readers have got and how the cache is divided, moment by moment.
+
+use forebay_core::partition::State;
+use serde::Serialize;
+
+/// When to look.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Samples {
+    /// After every epoch of level 0's partitions (SAC §3.1); never if it has none.
+    Epochs,
+    /// Every so many seconds of virtual time.
+    Seconds(f64),
+}
+
+/// How things stood.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Sample {
+    /// Seconds since the run began.
+    pub at: f64,
+    /// Bytes that readers had got since then.
+    pub bytes: u64,
+    /// The partitions of level 0, by device; none if its policy does not divide it.
+    pub partitions: Vec<PartitionSample>,
+}
+
+/// How things stood with a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct PartitionSample {
+    /// The desired size, blocks.
+    pub size: u32,
+    /// Frames that it had.
+    pub frames: u32,
+    /// For how long readers waited for its device in the last whole epoch, nanoseconds.
+    pub wait_ns: u64,
+    /// The same in thousandths of the mean of all devices.
+    pub relative: u32,
+    /// What the policy took that for.
+    pub state: State,
+}
