@@ -15,6 +15,7 @@ mod cp_micro;
 mod cp_optimal;
 mod cp_random;
 mod cp_slowstart;
+mod disks;
 mod em_ceiling;
 mod em_constrain;
 mod em_micro;
@@ -22,6 +23,9 @@ mod em_second;
 mod em_space;
 mod em_thrash;
 mod page;
+mod sac_dynamic;
+mod sac_motive;
+mod sac_static;
 mod scripted;
 mod server;
 mod verdict;
@@ -60,6 +64,9 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/em-blast.toml"), cases::check),
     (include_str!("../../../../experiments/em-factors.toml"), cases::check),
     (include_str!("../../../../experiments/em-space.toml"), em_space::check),
+    (include_str!("../../../../experiments/sac-motive.toml"), sac_motive::check),
+    (include_str!("../../../../experiments/sac-static.toml"), sac_static::check),
+    (include_str!("../../../../experiments/sac-dynamic.toml"), sac_dynamic::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -70,7 +77,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
     ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
-    ("sac-", &["motive", "static", "dynamic", "clock", "fault", "web"], "the partitions of SAC"),
+    ("sac-", &["clock", "fault", "web"], "the partitions of SAC"),
     (
         "amp-",
         &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
