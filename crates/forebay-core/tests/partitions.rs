@@ -426,13 +426,17 @@ fn names(entries: &'static [forebay_core::presets::Entry]) -> impl Strategy<Valu
     proptest::sample::select(entries.iter().map(|entry| entry.name).collect::<Vec<_>>())
 }
 
-const SCHEMES: [&str; 6] = [
+const SCHEMES: [&str; 10] = [
     "static",
     "eager:window=3",
     "lazy:window=3",
     "lazy:window=1,increment=adaptive,threshold=variance",
     "eager:window=2,increment=500",
     "lazy:window=2,weights=1/3/9,seed=5",
+    "lazy:window=3,reuse=on",
+    "lazy:window=3,reuse=off,benefit=ghosts",
+    "eager:window=3,benefit=ghosts,threshold=variance",
+    "eager:window=2,reuse=on,benefit=ghosts,cost=price",
 ];
 
 proptest! {
