@@ -74,7 +74,7 @@ mod tests {
             }
             let longest = dealt.iter().map(Vec::len).max().unwrap_or(0) as u64;
             let share = stripes.share(start + len);
-            prop_assert!(share >= longest && share < longest + unit && share % unit == 0);
+            prop_assert!(share >= longest && share < longest + unit && share.is_multiple_of(unit));
             let naive: Vec<(u16, u64, u64)> = (0u16..).zip(&dealt).filter_map(|(number, bytes)| {
                 let from = bytes.partition_point(|&byte| byte < start);
                 (from < bytes.len()).then_some((number, from as u64, (bytes.len() - from) as u64))
