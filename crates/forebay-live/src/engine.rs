@@ -342,3 +342,6 @@ impl State {
         entry.and_then(|entry| entry.object.clone()).ok_or_else(|| Error::Stale("a closed file".into()))
     }
 }
+
+#[cfg(test)]
+mod tests;
