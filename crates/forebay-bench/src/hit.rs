@@ -10,8 +10,8 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::source::{Fetch, Object, Version};
 
-use crate::{partitions, prefetch_cache};
 use crate::report::Row;
+use crate::{partitions, prefetch_cache};
 
 /// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
 const BLOCKS: u64 = 4096;

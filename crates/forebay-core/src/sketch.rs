@@ -134,4 +134,24 @@ mod tests {
         (0..10_000).for_each(|thing| sketch.add(1_000_000 + thing));
         assert!((7..15).contains(&sketch.count(19)), "halved once: {}", sketch.count(19));
     }
+
+    /// Whatever the size becomes, nothing's count falls below its references; a size that wavers leaves the table alone.
+    #[test]
+    fn it_keeps_its_counts_in_another_size() {
+        let mut sketch = Sketch::new(1000);
+        for thing in 0..100 {
+            (0..thing % 15).for_each(|_| sketch.add(thing));
+        }
+        let mut sizes = Vec::new();
+        for things in [1000, 5000, 1025, 1023, 300, 100_000, 500] {
+            sketch.resize(things);
+            sizes.push(sketch.footprint() / size_of::<u64>());
+            assert!(sketch.footprint() <= 32 * things as usize + 64);
+            for thing in 0..100 {
+                assert!(sketch.count(thing) >= (thing % 15) as u8, "{thing} of {things}");
+            }
+        }
+        // 2048 is four times too large for 300, and only twice for 1023.
+        assert_eq!(sizes, [1024, 8192, 2048, 2048, 512, 131_072, 512]);
+    }
 }

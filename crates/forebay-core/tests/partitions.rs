@@ -1,55 +1,16 @@
-//! A cache divided among devices, as whole engines have it (SAC): frames are conserved, sizes hold at once or as frames are wanted,
-//! nobody starves, and with one device it is the replacement policy alone.
+//! A cache divided among devices, as whole engines have it (SAC): sizes hold at once or as frames are wanted,
+//! nobody starves, waits are those of readers.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use forebay_core::index::Hashed;
+use divided::{BLOCK, conserved, core};
 use forebay_core::partition::State;
-use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
+use forebay_core::presets::REPLACEMENTS;
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId, HandlerId,
-    Instant, IoId, Policy, ReadId, Setup,
+    Action, Actions, BlockKey, ContextId, Core, Event, EventKind, FileId, FrameId, HandlerId, Instant, ReadId,
 };
-use proptest::prelude::*;
 
-const BLOCK: u32 = 4096;
-const BLOCKS: u32 = 1 << 20;
-
-fn core(policy: &str, frames: u32, devices: u32) -> Box<dyn Core> {
-    let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{error}"));
-    let setup = Setup {
-        frames,
-        block_bytes: BLOCK,
-        streams: 16,
-        devices: vec![DeviceCost::flat(5_000_000, 50_000_000, 1); devices as usize],
-        prefetch: Default::default(),
-        reclaim: Default::default(),
-        partition: Default::default(),
-        referenced: Default::default(),
-    };
-    let mut core = policy.build::<Hashed>(setup);
-    for device in 0..devices {
-        let kind = EventKind::Open {
-            file: FileId(device),
-            device: DeviceId(device as u16),
-            bytes: u64::from(BLOCKS) * u64::from(BLOCK),
-        };
-        core.handle(&[Event { at: Instant(0), kind }], &mut Actions::new());
-    }
-    core
-}
-
-/// Every frame is free or a device's; the sizes are those of the cache.
-fn conserved(core: &dyn Core) {
-    core.check();
-    let (all, free) = core.frames();
-    let held: u32 = core.devices().iter().map(|device| device.frames).sum();
-    assert_eq!(held + free, all, "frames of devices and free ones");
-    if let Some(division) = core.division() {
-        assert_eq!(division.shares().iter().map(|share| share.size).sum::<u32>(), all, "sizes");
-        assert_eq!(division.shares().len(), core.devices().len());
-    }
-}
+mod divided;
 
 /// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a device.
 struct Server {
@@ -324,161 +285,6 @@ fn wait_times_are_those_of_readers() {
     assert_eq!(before, (0, [0, 0]), "two requests are no epoch of three");
     let (_, after) = tell(40, EventKind::Arrived { io: ahead });
     assert_eq!(after, (1, [12, 7 + 4]), "12 for device 0; 7 and, from 36 to 40, 4 for device 1");
-}
-
-/// One device, and nothing is different: the same actions for the same events, whatever the scheme, to the last one.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Read { block: u32, len: u32, handler: u32 },
-    Complete(usize),
-    Fail(usize),
-    Finish(usize),
-    Ran(u32),
-    Close,
-    Wait(u64),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        8 => (0..200u32, 0..200u32, 1..8u32, 0..4u32)
-            .prop_map(|(a, b, len, handler)| Step::Read { block: a.min(b), len, handler }),
-        8 => any::<usize>().prop_map(Step::Complete),
-        1 => any::<usize>().prop_map(Step::Fail),
-        8 => any::<usize>().prop_map(Step::Finish),
-        1 => (0..4u32).prop_map(Step::Ran),
-        1 => Just(Step::Close),
-        1 => (1..9_000u64).prop_map(Step::Wait),
-    ];
-    proptest::collection::vec(step, 1..250)
-}
-
-/// Drives one core and notes what it does.
-struct Driver {
-    core: Box<dyn Core>,
-    at: u64,
-    log: Vec<Action>,
-    under_way: Vec<(IoId, u32)>,
-    ready: Vec<u32>,
-    free: Vec<u32>,
-    devices: u32,
-}
-
-impl Driver {
-    fn new(policy: &str, frames: u32, devices: u32) -> Driver {
-        let core = core(policy, frames, devices);
-        let free = (0..400).rev().collect();
-        Driver { core, at: 0, log: Vec::new(), under_way: Vec::new(), ready: Vec::new(), free, devices }
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        self.at += 500_000;
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        conserved(&*self.core);
-        for &action in &actions {
-            match action {
-                Action::Fetch { io, extent, .. } => self.under_way.push((io, extent.len)),
-                Action::Ready { read } => self.ready.push(read.0),
-                Action::Error { read, .. } => self.free.push(read.0),
-                _ => {}
-            }
-        }
-        self.log.extend(actions);
-    }
-
-    fn step(&mut self, step: Step) {
-        let of = |which: usize, len: usize| (len > 0).then(|| which % len);
-        match step {
-            Step::Read { block, len, handler } => {
-                let Some(read) = self.free.pop() else { return };
-                let len = len.min(self.core.max_read());
-                let (read, handler, file) = (ReadId(read), HandlerId(handler), FileId(handler % self.devices));
-                let (offset, len) = (u64::from(block) * u64::from(BLOCK), len * BLOCK);
-                self.tell(EventKind::Read { read, handler, context: ContextId(0), file, offset, len });
-            }
-            Step::Complete(which) => {
-                if let Some(at) = of(which, self.under_way.len()) {
-                    let (io, _) = self.under_way.remove(at);
-                    self.tell(EventKind::Arrived { io });
-                }
-            }
-            Step::Fail(which) => {
-                if let Some(at) = of(which, self.under_way.len()) {
-                    let (io, len) = self.under_way.remove(at);
-                    self.tell(EventKind::Failed { io, valid: which as u32 % len, error: 5 });
-                }
-            }
-            Step::Finish(which) => {
-                if let Some(at) = of(which, self.ready.len()) {
-                    let read = self.ready.remove(at);
-                    self.free.push(read);
-                    self.tell(EventKind::Done { read: ReadId(read) });
-                }
-            }
-            Step::Ran(handler) => self.tell(EventKind::Ran { handler: HandlerId(handler) }),
-            Step::Close => self.tell(EventKind::Close { file: FileId(0) }),
-            Step::Wait(ms) => self.at += ms * 1_000_000,
-        }
-    }
-}
-
-fn names(entries: &'static [forebay_core::presets::Entry]) -> impl Strategy<Value = &'static str> {
-    proptest::sample::select(entries.iter().map(|entry| entry.name).collect::<Vec<_>>())
-}
-
-const SCHEMES: [&str; 10] = [
-    "static",
-    "eager:window=3",
-    "lazy:window=3",
-    "lazy:window=1,increment=adaptive,threshold=variance",
-    "eager:window=2,increment=500",
-    "lazy:window=2,weights=1/3/9,seed=5",
-    "lazy:window=3,reuse=on",
-    "lazy:window=3,reuse=off,benefit=ghosts",
-    "eager:window=3,benefit=ghosts,threshold=variance",
-    "eager:window=2,reuse=on,benefit=ghosts,cost=price",
-];
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
-
-    #[test]
-    fn one_device_is_not_divided(
-        prefetch in names(PREFETCHERS),
-        scheme in proptest::sample::select(&SCHEMES[..]),
-        replacement in names(REPLACEMENTS),
-        frames in 1..60u32,
-        steps in steps(),
-    ) {
-        let mut whole = Driver::new(&format!("{prefetch}+{replacement}"), frames, 1);
-        let mut divided = Driver::new(&format!("{prefetch}+{scheme}+{replacement}"), frames, 1);
-        for step in steps {
-            whole.step(step);
-            divided.step(step);
-            prop_assert_eq!(&whole.log, &divided.log, "{:?}", step);
-            whole.log.clear();
-            divided.log.clear();
-        }
-    }
-
-    /// Pages are conserved after every event, whatever is under way, held or failed, among up to five devices.
-    #[test]
-    fn frames_are_conserved(
-        prefetch in names(PREFETCHERS),
-        scheme in proptest::sample::select(&SCHEMES[..]),
-        replacement in names(REPLACEMENTS),
-        frames in 1..60u32,
-        devices in 1..6u32,
-        steps in steps(),
-    ) {
-        let mut driver = Driver::new(&format!("{prefetch}+{scheme}+{replacement}"), frames, devices);
-        steps.into_iter().for_each(|step| driver.step(step));
-        while let Some(step) = [(!driver.ready.is_empty()).then_some(Step::Finish(0)),
-            (!driver.under_way.is_empty()).then_some(Step::Complete(0))].into_iter().flatten().next() {
-            driver.step(step);
-        }
-        prop_assert_eq!(driver.free.len(), 400, "every read came to its end");
-    }
 }
 
 /// A device that slows down is found: its wait rises, it is warming, its partition grows until waits are alike (Fig. 8).
