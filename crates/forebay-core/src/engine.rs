@@ -168,6 +168,8 @@ pub struct Engine<R, I> {
     every_reference: bool,
     /// Whether hits may bypass the events.
     short_cut: bool,
+    /// Whether they may, but partitions must hear of them.
+    heard_short_cut: bool,
     /// Scratch: fetches of the read being admitted.
     runs: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
@@ -194,6 +196,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             .as_ref()
             .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
         let knows = setup.prefetch.wants_to_know();
+        let short_cut = !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept;
+        let heard = division.as_ref().is_some_and(Division::wants_references);
         let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().map(|cost| Device {
             cost: cost.clone(),
@@ -222,7 +226,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
-            short_cut: !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept,
+            short_cut: short_cut && !heard,
+            heard_short_cut: short_cut && heard,
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -437,7 +442,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
         if !self.short_cut {
-            return None;
+            return self.heard_hit(key);
         }
         let slot = self.directory.find(key)?;
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
@@ -452,6 +457,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn no_short_cut(&mut self) {
         self.short_cut = false;
+        self.heard_short_cut = false;
     }
 
     fn pin(&mut self, frame: FrameId) -> bool {

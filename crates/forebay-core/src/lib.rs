@@ -29,7 +29,7 @@ pub mod stream;
 mod types;
 
 pub use counters::Counters;
-pub use device::DeviceCost;
+pub use device::{DeviceCost, Price};
 pub use engine::{Core, Engine, Referenced, Setup};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
 pub use presets::{Policy, UnknownPolicy};

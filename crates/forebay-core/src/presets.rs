@@ -257,7 +257,7 @@ impl fmt::Display for UnknownPolicy {
         if let Some(option) = &self.option {
             let parts = self.name.split('+').filter_map(|part| part.split_once(':'));
             let has = |options: &str| options.split(',').any(|known| known == option);
-            let (preset, _) = parts.filter(|(_, options)| has(options)).last().unwrap_or_default();
+            let (preset, _) = parts.rev().find(|(_, options)| has(options)).unwrap_or_default();
             let known = || Choice::of(preset);
             if known().next().is_none() {
                 return write!(f, "policy '{}': '{preset}' has no options", self.name);

@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use forebay_core::{DeviceCost, Instant};
+use forebay_core::{DeviceCost, Instant, Price};
 use serde::{Deserialize, Serialize};
 
 use crate::scheduler::SchedulerKind;
@@ -149,7 +149,8 @@ impl Queue for Array {
     /// n times its rate. So the competitive depth is n times that of a member ("multi-disk systems often require larger
     /// competitive prefetching depths", CPEM §6), and each member transfers for as long as it switched. Such requests slow
     /// each other as they would on one member: channels are those of a member. (Members that are done before the slowest go
-    /// on with the next request, so the wait for the slowest platter is left out.) Distances and places are n times those on a
+    /// on with the next request, so the wait for the slowest platter is left out.) What it bills for a request is that of the
+    /// dearest member, what for bytes their mean. Distances and places are n times those on a
     /// member.
     fn cost(&self) -> DeviceCost {
         let costs: Vec<DeviceCost> = self.members.iter().map(|member| member.cost()).collect();
@@ -170,6 +171,10 @@ impl Queue for Array {
             zones: zones.collect(),
             capacity: self.capacity(),
             channels: costs.iter().map(|cost| cost.channels).min().unwrap_or(1),
+            price: Price {
+                request: costs.iter().map(|cost| cost.price.request).max().unwrap_or(0),
+                mib: (costs.iter().map(|cost| u64::from(cost.price.mib)).sum::<u64>() / n.max(1)) as u32,
+            },
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod network;
 pub mod object_store;
 pub mod overheads;
 mod pipe;
+mod priced;
 mod profile;
 pub mod queue;
 pub mod random;

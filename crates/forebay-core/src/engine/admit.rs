@@ -80,6 +80,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Some(home) = self.files.get(read.extent.file).map(|file| file.home()) else { return met };
         for key in read.extent.keys() {
             let device = home.device_of(key.block()).index();
+            self.hears_of(device, key);
             match self.resident(key) {
                 Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                     let io = IoId(self.directory.frames.owner(slot).0);

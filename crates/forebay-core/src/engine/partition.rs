@@ -2,12 +2,12 @@
 
 use super::Engine;
 use crate::event::Actions;
-use crate::frames::{FREE, Slot};
+use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::Scheme;
+use crate::partition::{Counted, Scheme};
 use crate::replacement::{Class, Replacement};
-use crate::types::{BlockKey, DeviceId};
+use crate::types::{BlockKey, DeviceId, FrameId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// The partition of a device.
@@ -21,6 +21,27 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return 0;
         }
         self.files.get(key.file()).map_or(0, |file| file.device_of(key.block()).index())
+    }
+
+    /// Somebody refers to a block, resident or not: partitions by reuse hear of it.
+    #[inline]
+    pub(super) fn hears_of(&mut self, device: usize, key: BlockKey) {
+        if let Some(division) = &mut self.division {
+            division.referenced(device, key);
+        }
+    }
+
+    /// The short cut of a hit where partitions must hear of every reference.
+    pub(super) fn heard_hit(&mut self, key: BlockKey) -> Option<FrameId> {
+        let slot = self.directory.find(key).filter(|_| self.heard_short_cut)?;
+        if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
+            return None;
+        }
+        let device = self.partition_of(key);
+        self.hears_of(device, key);
+        self.segments.hit(&mut self.directory, slot);
+        self.devices[device].counters.hits += 1;
+        Some(self.directory.frames.frame(slot))
     }
 
     /// A partition has a frame from now on, in the class that its policy chose when the block was missed or prefetched.
@@ -58,12 +79,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// "A lottery is held by selecting a random ticket; the partition holding that ticket is picked as the victim."
     fn drawn(&mut self, partition: usize, class: Class) -> Option<Slot> {
-        let lottery = &mut self.division.as_mut()?.lottery;
+        let division = self.division.as_mut()?;
         loop {
-            let drawn = lottery.draw()?;
-            match self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class)) {
+            let drawn = division.lottery.draw()?;
+            let keeps = division.keeps(drawn, self.devices[drawn].frames);
+            let victim = || self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class));
+            match (!keeps).then(victim).flatten() {
                 Some(slot) => return Some(slot),
-                None => lottery.sits_out(drawn),
+                None => division.lottery.sits_out(drawn),
             }
         }
     }
@@ -82,6 +105,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
         let Some(division) = &mut self.division else { return };
         let waited = fetch.wanted.map_or(0, |since| self.now.since(since));
+        let bytes = u64::from(fetch.extent.len) * u64::from(self.setup.block_bytes);
+        if let Some(device) = self.devices.get(fetch.device.index()) {
+            division.billed(fetch.device.index(), &device.cost.price, bytes);
+        }
+        if division.ends_next() {
+            for (number, device) in self.devices.iter().enumerate() {
+                let hits = device.counters.hits;
+                let misses = device.counters.references() - hits;
+                division.count(number, Counted { hits, misses, frames: device.frames });
+            }
+        }
         if !division.waited(fetch.device.index(), waited) {
             return;
         }
@@ -107,16 +141,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
     pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
-        if self.has_its_size(partition)
-            && let Some(victim) = self.segments.victim(&mut self.directory, partition, class)
-        {
-            self.book_release(victim, out);
-            return Some(());
-        }
-        if self.directory.frames.len(FREE) > 0 {
+        let (own, free) = (self.has_its_size(partition), self.directory.frames.len(FREE) > 0);
+        if free && !own {
             return Some(());
         }
         self.shrink_prefetch_cache();
+        if own && let Some(victim) = self.segments.victim(&mut self.directory, partition, class) {
+            self.book_release(victim, out);
+            return Some(());
+        }
+        if free {
+            return Some(());
+        }
         let victim = match self.victim(partition, class) {
             Some(victim) => victim,
             None => self.evict_unread()?,

@@ -11,14 +11,20 @@
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
 //! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1).
 
+mod distances;
 mod division;
 mod lottery;
+mod marginal;
+mod noise;
 mod segments;
+mod share;
 mod weights;
 
-pub use division::{Division, Share, State};
+pub use distances::Distances;
+pub use division::Division;
 pub use lottery::Lottery;
 pub use segments::Segments;
+pub use share::{Counted, Share, State};
 pub use weights::{MOST_WEIGHTS, Weights};
 
 /// How the cache is divided.

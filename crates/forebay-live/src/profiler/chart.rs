@@ -102,6 +102,7 @@ mod tests {
             half_revolution: cost.half_revolution,
             seek: cost.seek,
             zones: cost.zones,
+            price: Default::default(),
         }
     }
 

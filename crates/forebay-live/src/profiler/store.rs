@@ -96,6 +96,7 @@ mod tests {
             half_revolution: 0,
             seek: vec![],
             zones: vec![],
+            price: Default::default(),
         }
     }
 

@@ -304,12 +304,12 @@ mod tests {
     #[test]
     fn some_experiments_run_quickly() {
         let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
-        for id in ["em-second", "em-space", "em-constrain", "past-streams"] {
+        for id in ["em-second", "em-space", "em-constrain", "past-streams", "sac-motive", "sac-static", "sac-dynamic"] {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // What is claimed of many handlers is not so with few.
-            assert!(fails.is_empty() || id == "em-constrain", "{id}: {fails:?}");
+            // What is claimed of many handlers is not so with few, and what of full caches not of caches that fill.
+            assert!(fails.is_empty() || id == "em-constrain" || id.starts_with("sac-"), "{id}: {fails:?}");
         }
     }
 

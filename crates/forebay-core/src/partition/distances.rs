@@ -1,0 +1,196 @@
+//! How far back reuse lies, by device: what hits a partition of any size would have.
+//!
+//! A sample of blocks, one in 2^n chosen by a hash of its key, is kept in an LRU stack for each device, whatever the partition holds
+//! and by whatever policy (SHARDS: Waldspurger et al., FAST 2015; the stack is Mattson et al.'s, 1970). A block that is referenced
+//! again was so many blocks down: under LRU a partition of more frames than that would have had it. As many blocks as the whole cache
+//! holds are remembered, so that reuse shows however small the partition has become.
+//!
+//! ```text
+//!   most recent  ┌───┬───┬───┬───┬───┬─┄┄─┬───┐ as many as the cache holds
+//!   sampled ────▶│ d │ a │ f │ b │ e │    │   │    a again: one block was sampled since, 2^n were referenced
+//!                └───┴───┴───┴───┴───┴─┄┄─┴───┘
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::types::BlockKey;
+
+/// The most blocks that are remembered of a device: a stack is searched from its top, one reference in 2^n.
+const SAMPLES: u32 = 1024;
+/// Into how many parts of the cache distances are sorted.
+const PARTS: u32 = 128;
+/// A reference, as it is counted: halves count too.
+const ONE: u32 = 256;
+/// After so many references all counts are halved, so that what was long ago counts little.
+const MEMORY: u32 = 256 * ONE;
+/// With fewer references nothing is known.
+const ENOUGH: u32 = 64 * ONE;
+
+/// The distances of all devices.
+#[derive(Clone, Debug)]
+pub struct Distances {
+    curves: Vec<Curve>,
+    frames: u32,
+    /// One block in 2^this is in the sample.
+    rate: u32,
+    /// Reuse from nearer than so many blocks tells nothing: the parts of a block that are read one after the other, and whatever the
+    /// few frames serve that are left to every partition.
+    near: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Curve {
+    /// Hashes of the sampled blocks, most recently used first.
+    recent: Vec<u32>,
+    /// Reuse by distance, the last one to the end of the cache.
+    parts: [u32; PARTS as usize],
+    /// All references, reuse or not.
+    references: u32,
+    /// How many references there were lately, in blocks of the sample.
+    lately: u64,
+    /// Of the epoch that is under way.
+    now: u64,
+}
+
+impl Distances {
+    /// Of `devices` with a cache of `frames`; every partition keeps at least `near` of them.
+    pub fn new(devices: usize, frames: u32, near: u32) -> Distances {
+        let rate = (0..u32::BITS).find(|rate| frames >> rate <= SAMPLES).unwrap_or(0);
+        let most = (frames >> rate).max(1) as usize;
+        let curve =
+            || Curve { recent: Vec::with_capacity(most), parts: [0; PARTS as usize], references: 0, lately: 0, now: 0 };
+        Distances { curves: (0..devices).map(|_| curve()).collect(), frames: frames.max(1), rate, near }
+    }
+
+    /// A block of a device is referenced.
+    #[inline]
+    pub fn referenced(&mut self, device: usize, key: BlockKey) {
+        let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Bits that a product mixes well are the high ones.
+        if (mixed >> 32) & ((1 << self.rate) - 1) == 0 {
+            self.sampled(device, (mixed >> 32) as u32 ^ mixed as u32);
+        }
+    }
+
+    fn sampled(&mut self, device: usize, block: u32) {
+        let Some(curve) = self.curves.get_mut(device) else { return };
+        let most = (self.frames >> self.rate).max(1) as usize;
+        match curve.recent.iter().position(|&other| other == block) {
+            Some(at) => {
+                curve.recent[..=at].rotate_right(1);
+                let distance = (at as u32) << self.rate;
+                if distance < self.near {
+                    return;
+                }
+                let part = u64::from(distance) * u64::from(PARTS) / u64::from(self.frames);
+                curve.parts[part.min(u64::from(PARTS) - 1) as usize] += ONE;
+            }
+            None => {
+                curve.recent.truncate(most - 1);
+                curve.recent.insert(0, block);
+            }
+        }
+        curve.now += 1;
+        curve.references += ONE;
+        if curve.references >= MEMORY {
+            curve.references /= 2;
+            curve.parts.iter_mut().for_each(|part| *part /= 2);
+        }
+    }
+
+    /// An epoch is over.
+    pub fn epoch(&mut self) {
+        for curve in &mut self.curves {
+            curve.lately = curve.lately - curve.lately.div_ceil(4) + core::mem::take(&mut curve.now);
+        }
+    }
+
+    /// Which part of a device's references are reuse that the whole cache would serve, in thousandths; `None` as long as too little
+    /// is known: few references, or fewer blocks than a partition of `size` holds twice.
+    pub fn reuse(&self, device: usize, size: u32) -> Option<u32> {
+        let curve = self.curves.get(device)?;
+        let seen = (curve.recent.len() as u64) << self.rate;
+        let all = (u64::from(self.frames) >> self.rate) << self.rate;
+        if curve.references < ENOUGH || seen < u64::from(size).saturating_mul(2).min(all) {
+            return None;
+        }
+        let reuse: u64 = curve.parts.iter().map(|&part| u64::from(part)).sum();
+        Some((reuse * 1000 / u64::from(curve.references)) as u32)
+    }
+
+    /// How many of the references of a device in the last epochs (of which each has three quarters of the weight of the next one)
+    /// a partition of `size` frames would have served, but for those that any would.
+    pub fn hits(&self, device: usize, size: u32) -> u64 {
+        let Some(curve) = self.curves.get(device) else { return 0 };
+        // Within a part as many as there are frames of it.
+        let place = u64::from(size.min(self.frames)) * u64::from(PARTS);
+        let (whole, rest) = ((place / u64::from(self.frames)) as usize, place % u64::from(self.frames));
+        let before: u64 = curve.parts[..whole].iter().map(|&part| u64::from(part)).sum();
+        let within = curve.parts.get(whole).map_or(0, |&part| u64::from(part) * rest / u64::from(self.frames));
+        let served = u128::from(before + within) * u128::from(curve.lately << self.rate);
+        (served / u128::from(curve.references.max(1))) as u64
+    }
+
+    /// The bytes that it takes.
+    pub fn footprint(&self) -> usize {
+        let recent: usize = self.curves.iter().map(|curve| curve.recent.capacity() * 4).sum();
+        self.curves.capacity() * size_of::<Curve>() + recent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::FileId;
+
+    fn block(number: u32) -> BlockKey {
+        BlockKey::new(FileId(3), number)
+    }
+
+    /// A loop over 40 blocks in a cache of 128: the 40th block down. Two rounds, of which the first one is not reuse.
+    #[test]
+    fn a_loop_is_reuse_as_far_back_as_it_is_long() {
+        let mut distances = Distances::new(2, 128, 1);
+        for number in (0..40).chain(0..40) {
+            distances.referenced(1, block(number));
+        }
+        distances.epoch();
+        assert_eq!([0, 39, 40, 128].map(|size| distances.hits(1, size)), [0, 0, 40, 40]);
+        assert_eq!(distances.reuse(1, 20), Some(500));
+        assert_eq!((distances.reuse(0, 1), distances.hits(0, 128)), (None, 0), "nobody asked for the other device");
+        assert_eq!(distances.reuse(1, 21), None, "40 blocks are not twice 21");
+    }
+
+    #[test]
+    fn the_parts_of_a_block_are_no_reuse() {
+        let mut distances = Distances::new(1, 128, 1);
+        for number in 0..400 {
+            (0..8).for_each(|_| distances.referenced(0, block(number)));
+        }
+        assert_eq!(distances.reuse(0, 64), Some(0));
+    }
+
+    /// Blocks of 10,000 at random: half of them would be in a cache of 5,000, however few are looked at. What is remembered is
+    /// bounded, and there from the beginning.
+    #[test]
+    fn a_sample_tells_of_all() {
+        let mut distances = Distances::new(1, 8000, 1);
+        let before = distances.footprint();
+        let mut state = 1u64;
+        for round in 0..60 {
+            for _ in 0..1000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                distances.referenced(0, block((state >> 33) as u32 % 10_000));
+            }
+            if round % 10 == 9 {
+                distances.epoch();
+            }
+        }
+        let reuse = distances.reuse(0, 1000).unwrap();
+        assert!((650..900).contains(&reuse), "8000 of 10,000 are remembered: {reuse}");
+        let served = distances.hits(0, 4000) as f64 / distances.hits(0, 8000) as f64;
+        assert!((0.4..0.6).contains(&served), "{served}");
+        assert_eq!(distances.footprint(), before);
+        assert!(before < 6000, "{before}");
+    }
+}
