@@ -23,9 +23,12 @@ mod em_second;
 mod em_space;
 mod em_thrash;
 mod page;
+mod sac_clock;
 mod sac_dynamic;
+mod sac_fault;
 mod sac_motive;
 mod sac_static;
+mod sac_web;
 mod scripted;
 mod server;
 mod verdict;
@@ -67,6 +70,9 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/sac-motive.toml"), sac_motive::check),
     (include_str!("../../../../experiments/sac-static.toml"), sac_static::check),
     (include_str!("../../../../experiments/sac-dynamic.toml"), sac_dynamic::check),
+    (include_str!("../../../../experiments/sac-clock.toml"), sac_clock::check),
+    (include_str!("../../../../experiments/sac-fault.toml"), sac_fault::check),
+    (include_str!("../../../../experiments/sac-web.toml"), sac_web::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -77,7 +83,6 @@ const EXPERIMENTS: &[(&str, Check)] = &[
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
     ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
-    ("sac-", &["clock", "fault", "web"], "the partitions of SAC"),
     (
         "amp-",
         &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
