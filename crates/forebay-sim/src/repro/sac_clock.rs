@@ -8,9 +8,10 @@ use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
 
 const CLOCK: &str = "clock";
-const LAZY: &str = "lazy-clock";
+/// T = 5 is five times the mean (sac-dynamic), 400 % above it.
+const LAZY: &str = "lazy-clock:threshold=400";
 /// "This throughput compares favorably to LANDLORD and Lazy LRU."
-const COMPARED: [&str; 2] = ["landlord", "lazy-lru"];
+const COMPARED: [&str; 2] = ["landlord", "lazy-lru:threshold=400"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +28,11 @@ struct Parameters {
 }
 
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
-    let Parameters { disks, traces: [even, uneven], ages, counts, years } = experiment.parameters()?;
+    let Parameters { disks, traces: [even, uneven], mut ages, mut counts, years } = experiment.parameters()?;
+    if context.quick {
+        ends(&mut ages);
+        ends(&mut counts);
+    }
     let traces = load(&[even.clone(), uneven.clone()], experiment, context)?;
     let case = |name: &str, policy: &str, at: u32, old: (u32, u32)| {
         let setup = disks.setup(policy, old, &traces[name], (experiment, context))?;
@@ -112,7 +117,7 @@ fn growing(figures: &Figures, trace: &str, experiment: &Experiment) -> Result<Ve
             ahead,
             "lazy-clock: by how much more it falls than the share of disks that are old",
             "only slowly degrades",
-            { format!("{:+.0} % of the whole fall; MB/s {}", ahead * 100.0, listed(&lazy)) },
+            format!("{:+.0} % of the whole fall; MB/s {}", ahead * 100.0, listed(&lazy)),
         )?,
         Measure::shown("clock: the same", "affected by any heterogeneity", {
             format!("{:+.0} % of the whole fall; MB/s {}", excess(&clock) * 100.0, listed(&clock))
@@ -133,7 +138,14 @@ fn growing(figures: &Figures, trace: &str, experiment: &Experiment) -> Result<Ve
 fn excess(line: &[(f64, f64)]) -> f64 {
     let (Some(&first), Some(&last)) = (line.first(), line.last()) else { return f64::NAN };
     let share = |at: (f64, f64)| (first.1 - at.1) / (first.1 - last.1) - (at.0 - first.0) / (last.0 - first.0);
-    line[1..line.len() - 1].iter().map(|&at| share(at)).fold(f64::NEG_INFINITY, f64::max)
+    line.iter().map(|&at| share(at)).fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// If a small part of the runs will do: the first and the last of them.
+pub(super) fn ends(places: &mut Vec<u32>) {
+    if places.len() > 2 {
+        places.drain(1..places.len() - 1);
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +156,6 @@ mod tests {
     fn how_much_more_a_line_falls_than_in_proportion() {
         assert_eq!(excess(&[(0.0, 20.0), (4.0, 17.5), (8.0, 15.0), (16.0, 10.0)]), 0.0);
         assert_eq!(excess(&[(0.0, 20.0), (4.0, 10.0), (16.0, 10.0)]), 0.75);
-        assert!(excess(&[(0.0, 20.0), (8.0, 19.0), (16.0, 10.0)]) < 0.0);
+        assert_eq!(excess(&[(0.0, 20.0), (8.0, 19.0), (16.0, 10.0)]), 0.0, "it falls late");
     }
 }
