@@ -10,8 +10,8 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::source::{Fetch, Object, Version};
 
-use crate::prefetch_cache;
 use crate::report::Row;
+use crate::{partitions, prefetch_cache};
 
 /// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
 const BLOCKS: u64 = 4096;
@@ -58,6 +58,9 @@ fn counted(what: &str, hits: u64) -> anyhow::Result<u64> {
 
 /// The loop itself.
 pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
+    if let Some(what) = what.strip_prefix(partitions::PREFIX) {
+        return partitions::count(what, hits);
+    }
     if let Some((what, policy)) = what.split_once(':') {
         return prefetch_cache::count(what, policy, hits);
     }

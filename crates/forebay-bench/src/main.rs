@@ -12,6 +12,7 @@ mod kernel_cache;
 mod local_stream;
 mod mount_hits;
 mod object_stream;
+mod partitions;
 mod plot;
 mod prefetch_cache;
 mod programs;
@@ -48,7 +49,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop, to be counted from outside: forebay, quick-cache, nothing, or a loop of `prefetch-cache` and a policy
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, or one of `partitions`
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -67,9 +68,10 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 14] = [
+const BENCHES: [(&str, Bench); 15] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
+    ("partitions", partitions::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),

@@ -43,6 +43,9 @@ fn replays() {
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));
+    let rows = smoke(&["partitions"]);
+    assert!(rows.contains("lazy-clock, a hit by the short cut, 64 devices"), "{rows}");
+    assert!(rows.contains("a miss of LANDLORD"), "{rows}");
 }
 
 #[test]

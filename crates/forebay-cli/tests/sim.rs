@@ -172,6 +172,9 @@ fn slow_devices_arrays_levels_and_schedulers() {
     assert!(share > 2.0 && share < 3.2, "three times slower, but for what handlers think: {share}");
     let array = &sim(&["--device", "ibm-10k,ibm-10k", "--stripe", "256KiB"])[0];
     assert!(number(array, "throughput_mb_s") > number(plain, "throughput_mb_s"), "{array}");
+    let files = &sim(&["--device", "ibm-10k,ibm-10k", "--stripe-files", "256KiB"])[0];
+    assert!(number(files, "throughput_mb_s") > number(plain, "throughput_mb_s"), "{files}");
+    assert!(number(files, "device_requests") > number(array, "device_requests"), "a fetch goes to one device: {files}");
     let levels = &sim(&["--device", "ibm-10k", "--level", "lru:256MiB"])[0];
     assert_eq!(levels["policy"], "linux+lru > none+lru");
     let linked = &sim(&["--device", "ibm-10k", "--link", "latency_us=2000,gbit_s=1"])[0];
@@ -311,4 +314,18 @@ fn real_traces_give_the_known_figures() {
         compared += 1;
     }
     assert!(compared > 1, "the figures have no line for cs");
+}
+
+/// SAC's Trace 1 on sixteen disks, one of them old: the cache that knows of it reads more.
+#[test]
+fn files_striped_over_disks_that_the_cache_knows() {
+    let disks = ["ibm-9lzx@8"].into_iter().chain(std::iter::repeat_n("ibm-9lzx", 15)).collect::<Vec<_>>().join(",");
+    let args = ["sim", "sac-1:requests=6000", "--device", &disks, "--stripe-files", "8KiB", "--handlers", "16"];
+    let more = ["--memory", "200MiB", "--scheduler", "none", "--warm-up", "3000", "--policy", "lru,static"];
+    let rows = records(&[&args[..], &more].concat());
+    assert!(number(&rows[1], "throughput_mb_s") > 2.0 * number(&rows[0], "throughput_mb_s"), "{rows:?}");
+    refused(&["sim", TASKS, "--device", "ibm-10k", "--stripe-files", "64KiB"], &["two devices"]);
+    refused(&["sim", TASKS, "--device", "ibm-10k,ibm-10k", "--stripe-files", "1000"], &["whole blocks"]);
+    let many = vec!["ssd"; 300].join(",");
+    refused(&["sim", TASKS, "--device", &many, "--policy", "lazy-lru"], &["lazy-lru", "at most"]);
 }

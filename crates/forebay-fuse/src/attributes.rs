@@ -75,5 +75,9 @@ fn kind_of_mode(mode: u32) -> Option<FileType> {
 }
 
 pub(crate) fn errno(error: &Error) -> Errno {
+    // An errno cannot say which member of a set lacks what, or what the storage answered.
+    if let Error::Storage { .. } = error {
+        log::warn!("{error}");
+    }
     Errno::from_i32(error.errno())
 }

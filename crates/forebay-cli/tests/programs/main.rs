@@ -11,6 +11,7 @@ mod play;
 mod readers;
 mod refusals;
 mod several;
+mod striped;
 mod tools;
 
 use std::ffi::OsStr;

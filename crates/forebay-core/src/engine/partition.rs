@@ -141,16 +141,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
     pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
-        if self.has_its_size(partition)
-            && let Some(victim) = self.segments.victim(&mut self.directory, partition, class)
-        {
-            self.book_release(victim, out);
-            return Some(());
-        }
-        if self.directory.frames.len(FREE) > 0 {
+        let (own, free) = (self.has_its_size(partition), self.directory.frames.len(FREE) > 0);
+        if free && !own {
             return Some(());
         }
         self.shrink_prefetch_cache();
+        if own && let Some(victim) = self.segments.victim(&mut self.directory, partition, class) {
+            self.book_release(victim, out);
+            return Some(());
+        }
+        if free {
+            return Some(());
+        }
         let victim = match self.victim(partition, class) {
             Some(victim) => victim,
             None => self.evict_unread()?,

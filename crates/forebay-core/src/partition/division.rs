@@ -147,17 +147,16 @@ impl Division {
         }
         self.requests = 0;
         self.epochs += 1;
-        let streamed = self.observe();
+        self.observe();
         let changed = match (self.settings.scheme, self.settings.benefit) {
             (Scheme::Static, _) => false,
             (_, Benefit::Linear) => self.repartition(),
             (_, Benefit::Ghosts) => self.trade(),
         };
-        if changed || streamed {
-            // What streams gives up whatever it has beyond its size.
-            let sizes = self.shares.iter().map(|share| if share.streaming { 1 } else { share.size });
-            self.lottery.issue(sizes, self.frames);
-        }
+        // Also without a change: whoever sat out because readers held all of its frames is asked again. What streams gives up whatever
+        // it has beyond its size.
+        let sizes = self.shares.iter().map(|share| if share.streaming { 1 } else { share.size });
+        self.lottery.issue(sizes, self.frames);
         changed
     }
 

@@ -174,12 +174,12 @@ impl Landlord {
     fn sink(&mut self, frames: &mut Frames, mut at: usize, tenant: Tenant) {
         loop {
             let first = CHILDREN * at + 1;
-            let children = first..(first + CHILDREN).min(self.heap.len());
-            let Some(least) = children.min_by_key(|&child| self.heap[child].key()) else { break };
-            if tenant.key() < self.heap[least].key() {
+            let children = self.heap.get(first..).unwrap_or_default().iter().take(CHILDREN).zip(first..);
+            let Some((&child, least)) = children.min_by_key(|(child, _)| child.key()) else { break };
+            if tenant.key() < child.key() {
                 break;
             }
-            self.put(frames, at, self.heap[least]);
+            self.put(frames, at, child);
             at = least;
         }
         self.put(frames, at, tenant);

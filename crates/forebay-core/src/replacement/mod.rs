@@ -10,6 +10,10 @@
 //! shall go when it arrives. `victim` is asked only when no frame is free. In a simulation without time the arrows
 //! follow each other at once, and every policy then is its paper's algorithm to the letter.
 //!
+//! A policy is one segment of a slab that others may share, and its size changes while it runs. It may be asked for more victims than
+//! it inserts, or insert without being asked for one; whatever size it was told last (`resize`), it keeps to that many `ghosts`, from the
+//! next insertion on.
+//!
 //! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under `tests/model`.
 //!
 //! ```

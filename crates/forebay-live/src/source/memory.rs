@@ -15,6 +15,8 @@ pub(crate) type Held = Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>;
 /// Files of equal size by name, all in the root.
 #[derive(Clone, Default)]
 pub(crate) struct MemorySource {
+    /// In front of names, to make other bytes of them.
+    label: String,
     names: Vec<String>,
     size: u64,
     failing: bool,
@@ -30,6 +32,11 @@ pub(crate) fn pattern(name: &str, offset: u64, len: usize) -> Vec<u8> {
 impl MemorySource {
     pub(crate) fn of(names: &[&str], size: u64) -> MemorySource {
         MemorySource { names: names.iter().map(|&name| name.to_owned()).collect(), size, ..MemorySource::default() }
+    }
+
+    /// With other bytes: those of [`pattern`] for the label and the name.
+    pub(crate) fn labelled(self, label: &str) -> MemorySource {
+        MemorySource { label: label.to_owned(), ..self }
     }
 
     /// Every fetch fails.
@@ -51,7 +58,7 @@ impl MemorySource {
 
 impl Source for MemorySource {
     fn describe(&self) -> String {
-        "memory".into()
+        format!("memory{}", self.label)
     }
 
     fn stat(&self, path: &Path) -> Result<Attributes> {
@@ -100,11 +107,13 @@ impl Source for MemorySource {
     fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
         let name = self.name(path)?.clone();
         let version = Version { size: self.size, ..Version::default() };
-        Ok(Arc::new(MemoryObject { name, version, failing: self.failing, held: self.held.clone() }))
+        let label = self.label.clone();
+        Ok(Arc::new(MemoryObject { label, name, version, failing: self.failing, held: self.held.clone() }))
     }
 }
 
 struct MemoryObject {
+    label: String,
     name: String,
     version: Version,
     failing: bool,
@@ -116,11 +125,15 @@ impl Object for MemoryObject {
         &self.version
     }
 
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
     fn fetch(&self, mut fetch: Fetch) {
         if self.failing {
             return fetch.finish(Err(Error::Storage { name: self.name.clone(), reason: "told to fail".into() }));
         }
-        fetch.buffer.write(0, &pattern(&self.name, fetch.offset, fetch.len));
+        fetch.buffer.write(0, &pattern(&(self.label.clone() + &self.name), fetch.offset, fetch.len));
         match &self.held {
             Some(held) => held.lock().push(Box::new(move || fetch.finish(Ok(())))),
             None => fetch.finish(Ok(())),

@@ -235,3 +235,60 @@ pub(super) fn highest(line: &[(f64, f64)]) -> (f64, f64) {
 pub(super) fn lowest(line: &[(f64, f64)]) -> (f64, f64) {
     line.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, f64::NAN))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::experiment;
+
+    fn trace(workload: &str, requests: u32) -> Trace {
+        let parameters = BTreeMap::from([("requests".to_owned(), requests.to_string())]);
+        Trace { name: workload.to_owned(), workload: workload.to_owned(), parameters }
+    }
+
+    fn figures(trace: &Trace, cases: &[(&str, u32, u32)]) -> Figures {
+        let (experiment, disks) = (experiment("sac-motive").unwrap(), Disks::default());
+        let context = Context { seed: 1, quick: false, watch: &crate::Unwatched };
+        let traces = load(std::slice::from_ref(trace), &experiment, &context).unwrap();
+        let of = |&(policy, old, years): &(&str, u32, u32)| {
+            let setup = disks.setup(policy, (old, years), &traces[&trace.name], (&experiment, &context)).unwrap();
+            Case { trace: trace.name.clone(), policy: policy.to_owned(), at: years.into(), setup }
+        };
+        run(cases.iter().map(of).collect(), &traces, &experiment, &context).unwrap()
+    }
+
+    /// What 16 KB on each of sixteen disks take without a cache: 16 · 16 KB in 5.30 + 3.00 + 0.82 ms, or in the 15.2 + 8.59 + 23.7 ms of a
+    /// disk of ten years (SAC Table 2), for which all others wait.
+    #[test]
+    fn a_request_is_served_by_all_disks_and_the_oldest_says_how_fast() {
+        let figures = figures(&trace("sac-1", 1500), &[(NO_CACHE, 0, 0), (NO_CACHE, 1, 10), (NO_CACHE, 16, 5)]);
+        for (years, ms) in [(0, 9.12), (10, 47.5), (5, 18.46)] {
+            let (got, wanted) = (figures.at("sac-1", NO_CACHE, years.into()), 0.256 * 1.024 / ms * 1e3);
+            assert!((got / wanted - 1.0).abs() < 0.06, "{years} years: {got} MB/s instead of {wanted}");
+        }
+        assert_eq!(figures.line("sac-1", NO_CACHE).len(), 3);
+        assert!(figures.at("sac-1", "lru", 0.0).is_nan());
+    }
+
+    #[test]
+    fn every_disk_has_its_part_of_the_requests() {
+        let figures = figures(&trace("sac-3", 4000), &[("lazy-lru", 0, 0)]);
+        let outcome = &figures.points[0].outcome;
+        assert_eq!(outcome.devices.len(), 16);
+        let bytes: Vec<u64> = outcome.devices.iter().map(|device| device.bytes).collect();
+        // Requests begin around disk 7 and go on over those behind it.
+        assert!(bytes[8] > 2 * bytes[0] && bytes[8] > 2 * bytes[1] && bytes[8] > 3 * bytes[15] / 2, "{bytes:?}");
+    }
+
+    #[test]
+    fn disks_of_all_ages_hold_the_array() {
+        let cases: Vec<(&str, u32, u32)> = (0..=10).map(|years| ("lru", 16, years)).collect();
+        assert_eq!(figures(&trace("sac-2", 100), &cases).points.len(), 11);
+    }
+
+    #[test]
+    fn slow_disks_are_counted_round_and_round() {
+        let slow = |count| Disks { slow: 14, ..Disks::default() }.slow_ones(count).collect::<Vec<_>>();
+        assert_eq!((slow(0), slow(4), slow(99).len()), (vec![], vec![14, 15, 0, 1], 16));
+    }
+}

@@ -24,9 +24,12 @@ mod em_space;
 mod em_thrash;
 mod page;
 mod past_division;
+mod sac_clock;
 mod sac_dynamic;
+mod sac_fault;
 mod sac_motive;
 mod sac_static;
+mod sac_web;
 mod scripted;
 mod server;
 mod verdict;
@@ -68,6 +71,9 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/sac-motive.toml"), sac_motive::check),
     (include_str!("../../../../experiments/sac-static.toml"), sac_static::check),
     (include_str!("../../../../experiments/sac-dynamic.toml"), sac_dynamic::check),
+    (include_str!("../../../../experiments/sac-clock.toml"), sac_clock::check),
+    (include_str!("../../../../experiments/sac-fault.toml"), sac_fault::check),
+    (include_str!("../../../../experiments/sac-web.toml"), sac_web::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -83,7 +89,6 @@ const EXPERIMENTS: &[(&str, Check)] = &[
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
     ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
-    ("sac-", &["clock", "fault", "web"], "the partitions of SAC"),
     (
         "amp-",
         &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
@@ -310,12 +315,12 @@ mod tests {
     #[test]
     fn some_experiments_run_quickly() {
         let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
-        for id in ["em-second", "em-space", "em-constrain", "past-streams"] {
+        for id in ["em-second", "em-space", "em-constrain", "past-streams", "sac-motive", "sac-static", "sac-dynamic"] {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // What is claimed of many handlers is not so with few.
-            assert!(fails.is_empty() || id == "em-constrain", "{id}: {fails:?}");
+            // What is claimed of many handlers is not so with few, and what of full caches not of caches that fill.
+            assert!(fails.is_empty() || id == "em-constrain" || id.starts_with("sac-"), "{id}: {fails:?}");
         }
     }
 

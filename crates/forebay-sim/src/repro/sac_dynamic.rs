@@ -7,8 +7,9 @@ use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
 
 const LRU: &str = "lru";
-const EAGER: &str = "eager-lru";
-const LAZY: &str = "lazy-lru";
+/// T = 5 is five times the mean, 400 % above it.
+const EAGER: &str = "eager-lru:threshold=400";
+const LAZY: &str = "lazy-lru:threshold=400";
 const LANDLORD: &str = "landlord";
 const AWARE: [&str; 3] = [EAGER, LAZY, LANDLORD];
 
@@ -109,10 +110,19 @@ fn uneven_ones(figures: &Figures, trace: &str, oldest: f64, experiment: &Experim
         let what = format!("{policy} over lru, all disks fresh");
         measures.push(judged("uneven-fresh", over(policy, LRU, 0.0), &what, "better")?);
     }
-    measures.push(judged("uneven-old", over(EAGER, LRU, oldest), "eager-lru over lru, one ten years old", "over 3 ×")?);
+    measures.push(judged(
+        "uneven-old",
+        over(EAGER, LRU, oldest),
+        &format!("{EAGER} over lru, one ten years old"),
+        "over 3 ×",
+    )?);
+    let mean = |policy| {
+        let line = figures.line(trace, policy);
+        line.iter().map(|point| point.1).sum::<f64>() / line.len() as f64
+    };
     for policy in [LAZY, LANDLORD] {
-        let what = format!("{policy} over eager-lru, one ten years old");
-        measures.push(judged("robust", over(policy, EAGER, oldest), &what, "more robust")?);
+        let what = format!("{policy} over {EAGER}, mean of all ages");
+        measures.push(judged("robust", mean(policy) / mean(EAGER), &what, "more robust")?);
     }
     Ok(measures)
 }

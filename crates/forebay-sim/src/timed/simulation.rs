@@ -1,7 +1,8 @@
 //! The run itself: what is due is done, until nobody asks any more.
 
+mod below;
+
 use forebay_core::{Action, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
-use forebay_device::attached::COMMAND;
 use forebay_device::{Network, Request};
 use forebay_trace::{Span, Workload};
 
@@ -440,90 +441,6 @@ impl<'a> Simulation<'a> {
                 self.give(level, &want);
             }
             Action::Forgotten { .. } | Action::Evict { .. } => {}
-        }
-    }
-
-    /// A level fetches.
-    fn fetch(
-        &mut self,
-        level: usize,
-        io: IoId,
-        extent: Extent,
-        device: DeviceId,
-        asker: Option<(HandlerId, ContextId)>,
-    ) {
-        let block = u64::from(self.setup.block_bytes);
-        let File { handler, context, bytes, .. } = self.files[extent.file.index()];
-        let (handler, context) = asker.unwrap_or((handler, context));
-        let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
-        let want = Want { asker: io.0, handler, context, file: extent.file, device, offset, end };
-        self.levels[level].begin_fetch(io, want);
-        let now = self.agenda.now();
-        match self.links.get_mut(level) {
-            Some(Some(link)) => self.agenda.put(link.send(now, 0, 1, COMMAND), What::Below(level as u8, io.0)),
-            _ => self.below(level, io),
-        }
-    }
-
-    /// A fetch of a level has come to what is below: another level, or a device.
-    fn below(&mut self, level: usize, io: IoId) {
-        let want = *self.levels[level].fetch(io);
-        if level + 1 < self.levels.len() {
-            return self.want(level + 1, want);
-        }
-        let own = self.stripes.map_or(want.offset, |stripes| stripes.own_byte(want.offset));
-        let start = self.files[want.file.index()].place.at_byte + own;
-        let request = Request::read(start, want.end - want.offset).by(want.handler.0);
-        self.submit(want.device.0, u64::from(io.0), request);
-    }
-
-    fn submit(&mut self, device: u16, id: u64, request: Request) {
-        if let Some(at) = self.storage.submit(self.agenda.now(), device, id, request) {
-            self.agenda.put(at, What::Device(device));
-        }
-    }
-
-    /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its own readers may want it.
-    fn call_off(&mut self, level: usize, io: IoId) {
-        let (now, device) = (self.agenda.now(), self.levels[level].fetch(io).device.0);
-        let taken = self.setup.call_off && level + 1 == self.levels.len();
-        if !taken || !self.storage.cancel(now, device, u64::from(io.0)) {
-            return;
-        }
-        self.levels[level].called_off(now, io);
-        self.look_again(device);
-    }
-
-    /// A device may have completed something.
-    fn look_at(&mut self, device: u16) {
-        let now = self.agenda.now();
-        if !self.storage.is_due(now, device) {
-            return;
-        }
-        let last = self.levels.len() - 1;
-        while let Some(id) = self.storage.completed(now, device) {
-            if id & WRITE == 0 {
-                let io = IoId(id as u32);
-                let want = self.levels[last].fetch(io);
-                self.storage.count_read(device, want.end - want.offset);
-                self.levels[last].arrived(now, io);
-            } else {
-                let reader = id as u32;
-                let written = self.parts(reader).filter(|part| part.0 == device).map(|part| part.2).sum();
-                self.storage.count_written(device, written);
-                let state = self.readers.get_mut(reader);
-                state.writing -= 1;
-                if state.writing == 0 {
-                    self.go_on(reader);
-                }
-            }
-        }
-        self.look_again(device);
-    }
-
-    fn look_again(&mut self, device: u16) {
-        if let Some(at) = self.storage.news(device) {
-            self.agenda.put(at, What::Device(device));
         }
     }
 }

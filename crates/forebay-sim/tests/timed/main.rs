@@ -4,4 +4,5 @@ mod closed_forms;
 mod laws;
 mod load;
 mod papers;
+mod striping;
 mod units;

@@ -25,8 +25,8 @@ const BLOCK: u64 = BLOCK_BYTES as u64;
 
 const DISKS: Parameter = parameter("disks", Value::Count(16), "disks");
 const STRIPE: Parameter = parameter("stripe", Value::Bytes(8 << 10), "bytes of a stripe unit");
-/// Sixteen times the IBM 9LZX: seeks go over whole disks, as those of the paper's Table 2 do.
-const ARRAY: Parameter = parameter("array", Value::Bytes(16 * 9_094_103_040), "bytes of all disks together");
+/// Sixteen times the IBM 9LZX, aged or not: seeks go over whole disks, as those of the paper's Table 2 do.
+const ARRAY: Parameter = parameter("array", Value::Bytes(16 * 9_000_000_000), "bytes of all disks together");
 
 const SMALL: &[Parameter] = &[
     parameter("requests", Value::Count(750_000), "requests"),
