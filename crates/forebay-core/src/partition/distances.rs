@@ -16,13 +16,13 @@ use alloc::vec::Vec;
 use crate::types::BlockKey;
 
 /// The most blocks that are remembered of a device: a stack is searched from its top, one reference in 2^n.
-const SAMPLES: u32 = 1024;
+const SAMPLES: u32 = 2048;
 /// Into how many parts of the cache distances are sorted.
 const PARTS: u32 = 128;
 /// A reference, as it is counted: halves count too.
 const ONE: u32 = 256;
 /// After so many references all counts are halved, so that what was long ago counts little.
-const MEMORY: u32 = 256 * ONE;
+const MEMORY: u32 = 1024 * ONE;
 /// With fewer references nothing is known.
 const ENOUGH: u32 = 64 * ONE;
 
@@ -101,7 +101,7 @@ impl Distances {
     /// An epoch is over.
     pub fn epoch(&mut self) {
         for curve in &mut self.curves {
-            curve.lately = curve.lately - curve.lately.div_ceil(4) + core::mem::take(&mut curve.now);
+            curve.lately = curve.lately - curve.lately.div_ceil(8) + core::mem::take(&mut curve.now);
         }
     }
 
@@ -118,17 +118,24 @@ impl Distances {
         Some((reuse * 1000 / u64::from(curve.references)) as u32)
     }
 
-    /// How many of the references of a device in the last epochs (of which each has three quarters of the weight of the next one)
-    /// a partition of `size` frames would have served, but for those that any would.
-    pub fn hits(&self, device: usize, size: u32) -> u64 {
+    /// How many of the references of a device that are remembered a partition of `size` frames would have served, in the sample; but
+    /// for those that any would.
+    pub fn served(&self, device: usize, size: u32) -> u64 {
         let Some(curve) = self.curves.get(device) else { return 0 };
         // Within a part as many as there are frames of it.
         let place = u64::from(size.min(self.frames)) * u64::from(PARTS);
         let (whole, rest) = ((place / u64::from(self.frames)) as usize, place % u64::from(self.frames));
         let before: u64 = curve.parts[..whole].iter().map(|&part| u64::from(part)).sum();
         let within = curve.parts.get(whole).map_or(0, |&part| u64::from(part) * rest / u64::from(self.frames));
-        let served = u128::from(before + within) * u128::from(curve.lately << self.rate);
-        (served / u128::from(curve.references.max(1))) as u64
+        (before + within) / u64::from(ONE)
+    }
+
+    /// How many references there are in the last epochs (of which each has seven eighths of the weight of the next one) for
+    /// `sampled` of the sample's.
+    pub fn lately(&self, device: usize, sampled: u64) -> u64 {
+        let Some(curve) = self.curves.get(device) else { return 0 };
+        let references = u128::from(curve.references / ONE).max(1);
+        (u128::from(sampled) * u128::from(curve.lately << self.rate) / references) as u64
     }
 
     /// The bytes that it takes.
@@ -155,9 +162,14 @@ mod tests {
             distances.referenced(1, block(number));
         }
         distances.epoch();
-        assert_eq!([0, 39, 40, 128].map(|size| distances.hits(1, size)), [0, 0, 40, 40]);
+        assert_eq!([0, 39, 40, 128].map(|size| distances.served(1, size)), [0, 0, 40, 40]);
+        assert_eq!(
+            (distances.lately(1, 40), distances.lately(1, 8)),
+            (40, 8),
+            "80 references, all of them in the sample"
+        );
         assert_eq!(distances.reuse(1, 20), Some(500));
-        assert_eq!((distances.reuse(0, 1), distances.hits(0, 128)), (None, 0), "nobody asked for the other device");
+        assert_eq!((distances.reuse(0, 1), distances.served(0, 128)), (None, 0), "nobody asked for the other device");
         assert_eq!(distances.reuse(1, 21), None, "40 blocks are not twice 21");
     }
 
@@ -188,9 +200,9 @@ mod tests {
         }
         let reuse = distances.reuse(0, 1000).unwrap();
         assert!((650..900).contains(&reuse), "8000 of 10,000 are remembered: {reuse}");
-        let served = distances.hits(0, 4000) as f64 / distances.hits(0, 8000) as f64;
+        let served = distances.served(0, 4000) as f64 / distances.served(0, 8000) as f64;
         assert!((0.4..0.6).contains(&served), "{served}");
         assert_eq!(distances.footprint(), before);
-        assert!(before < 6000, "{before}");
+        assert!(before < 10_000, "{before}");
     }
 }

@@ -54,9 +54,8 @@ pub(super) fn worth(
     let part = part(frames);
     let cost = u128::from(share.recent.cost);
     let missed = u128::from(share.recent.missed.max(1));
-    // What so many misses cost.
-    let of = |hits: u64| u128::from(hits) * cost / missed;
-    let now = distances.hits(device, size);
+    // What so many misses of the sample cost.
+    let of = |sampled: u64| u128::from(distances.lately(device, sampled)) * cost / missed;
     // cost² - (cost - less)² and (cost + more)² - cost².
     let saved = |less: u128| match aim {
         Aim::Even => less.min(cost).saturating_mul(2 * cost - less.min(cost)),
@@ -66,11 +65,19 @@ pub(super) fn worth(
         Aim::Even => more.saturating_mul(2 * cost + more),
         Aim::Cheap => more,
     };
+    // A count varies by its root: a gain is certain up to that, and a loss possible.
     let fewer = size.saturating_sub(part);
-    let lost = of(now - distances.hits(device, fewer));
+    let now = distances.served(device, size);
+    let lost = now - distances.served(device, fewer);
+    let gain = |more: u32| {
+        let gained = distances.served(device, size + more) - now;
+        saved(of(gained - gained.isqrt())) / u128::from(more)
+    };
     let steps = (1..=PART).map(|step| step * part).filter(|more| size.saturating_add(*more) <= frames);
-    let gains = steps.map(|more| saved(of(distances.hits(device, size + more) - now)) / u128::from(more));
-    Worth { gain: gains.max().unwrap_or(0), loss: spent(lost) / u128::from((size - fewer).max(1)) }
+    Worth {
+        gain: steps.map(gain).max().unwrap_or(0),
+        loss: spent(of(lost + lost.isqrt())) / u128::from((size - fewer).max(1)),
+    }
 }
 
 /// Who gets pages from whom: the largest gain from the least loss, as long as the gain is worth `threshold` thousandths of the loss.

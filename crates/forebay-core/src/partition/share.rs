@@ -57,7 +57,7 @@ pub struct Counted {
     pub frames: u32,
 }
 
-/// Sums over epochs, of which each has three quarters of the weight of the next one.
+/// Sums over epochs, of which each has seven eighths of the weight of the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Recent {
@@ -95,5 +95,5 @@ impl Share {
 }
 
 fn aged(sum: u64) -> u64 {
-    sum - sum.div_ceil(4)
+    sum - sum.div_ceil(8)
 }

@@ -23,6 +23,7 @@ mod em_second;
 mod em_space;
 mod em_thrash;
 mod page;
+mod past_division;
 mod sac_clock;
 mod sac_dynamic;
 mod sac_fault;
@@ -78,6 +79,11 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
     (include_str!("../../../../experiments/past-lengths.toml"), cases::check),
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
+    (include_str!("../../../../experiments/past-threshold.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-increment.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-ghosts.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-price.toml"), past_division::check),
 ];
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
