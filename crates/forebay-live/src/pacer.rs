@@ -7,6 +7,10 @@
 //! ```
 //!
 //! The work itself (bytes fetched or written) is done by others at once, and its outcome waits for its moment here.
+//!
+//! The device may turn slower and recover while it is in use ([`Pace::slow_down`]).
+
+mod clock;
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU64;
@@ -16,6 +20,8 @@ use std::time::{Duration, Instant as Moment};
 use forebay_core::Instant;
 use forebay_device::{Queue, Request};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use clock::Clock;
 
 /// The last stretch before a completion is spun through: threads wake up tens of microseconds late.
 const SPIN: Duration = Duration::from_micros(60);
@@ -40,14 +46,14 @@ impl Pacer {
     pub fn start(queue: Box<dyn Queue>, speed: f64) -> std::io::Result<Pacer> {
         let state = State {
             queue,
+            clock: Clock::new(Moment::now(), speed),
             waiting: HashMap::new(),
             under_way: BTreeMap::new(),
             activity: Activity::default(),
             last: Instant(0),
             closing: false,
         };
-        let clock = Clock { start: Moment::now(), speed };
-        let pace = Arc::new(Pace { state: Mutex::new(state), wake: Condvar::new(), clock });
+        let pace = Arc::new(Pace { state: Mutex::new(state), wake: Condvar::new() });
         let pacer = Pacer(Arc::clone(&pace));
         std::thread::Builder::new().name("forebay-pacer".into()).spawn(move || pace.run())?;
         Ok(pacer)
@@ -87,11 +93,11 @@ pub struct Activity {
 pub struct Pace {
     state: Mutex<State>,
     wake: Condvar,
-    clock: Clock,
 }
 
 struct State {
     queue: Box<dyn Queue>,
+    clock: Clock,
     /// By the number of the request.
     waiting: HashMap<u64, Waiting>,
     /// When those were submitted that the device has not completed.
@@ -115,13 +121,24 @@ enum Waiting {
 }
 
 impl State {
+    /// What time it is for the device. Asked under the lock, so that the queue's time never goes back.
+    fn now(&self) -> Instant {
+        self.clock.at(Moment::now())
+    }
+
+    /// When it is that time for the device.
+    fn moment(&self, at: Instant) -> Moment {
+        self.clock.moment(at, Moment::now())
+    }
+
     /// What is due at `now`, earliest first.
-    fn collect(&mut self, now: Instant, lateness: impl Fn(Instant) -> Duration) -> Vec<Deliver> {
+    fn collect(&mut self, now: Instant) -> Vec<Deliver> {
         let mut ready = Vec::new();
         while let Some(at) = self.queue.next_completion().filter(|&at| at <= now) {
             // Something else may have happened inside the queue.
             let Some(id) = self.queue.complete(at) else { continue };
-            self.completed(id, at, lateness(at));
+            let late = Moment::now().saturating_duration_since(self.moment(at));
+            self.completed(id, at, late);
             ready.extend(self.due(id));
         }
         ready
@@ -157,8 +174,7 @@ impl Pace {
     /// A request begins now. Numbers are the caller's, and not used again.
     pub fn submit(&self, id: u64, request: Request) {
         let mut state = self.state.lock();
-        // Read under the lock, so that the queue's time never goes back.
-        let now = self.clock.now();
+        let now = state.now();
         state.waiting.insert(id, Waiting::Both);
         state.under_way.insert(id, now);
         let before = state.queue.next_completion();
@@ -187,7 +203,8 @@ impl Pace {
     pub fn call_off(&self, id: u64) -> bool {
         let mut state = self.state.lock();
         let before = state.queue.next_completion();
-        if !state.queue.cancel(self.clock.now(), id) {
+        let now = state.now();
+        if !state.queue.cancel(now, id) {
             return false;
         }
         state.under_way.remove(&id);
@@ -201,6 +218,17 @@ impl Pace {
             deliver(Ending::CalledOff);
         }
         true
+    }
+
+    /// From now on everything takes `factor` times as long as the model says, whatever is under way included: 10 for a device
+    /// that turned slow by ten, 1 for one that is well again. Factors that are not positive numbers count as 1. What the device
+    /// is believed to cost stays as it was: nobody announces a fault ([`forebay_device::slowdown`] does the same at times that are
+    /// known beforehand).
+    pub fn slow_down(&self, factor: f64) {
+        let factor = if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
+        self.state.lock().clock.slow_down(Moment::now(), factor);
+        // What is waited for is due at another moment now.
+        self.wake.notify_one();
     }
 
     /// What the device did so far.
@@ -222,9 +250,8 @@ impl Pace {
         let mut state = self.state.lock();
         loop {
             let closing = state.closing;
-            let now = if closing { Instant(u64::MAX) } else { self.clock.now() };
-            let lateness = |at| Moment::now().saturating_duration_since(self.clock.moment(at));
-            let ready = state.collect(now, lateness);
+            let now = if closing { Instant(u64::MAX) } else { state.now() };
+            let ready = state.collect(now);
             if !ready.is_empty() {
                 MutexGuard::unlocked(&mut state, || ready.into_iter().for_each(|deliver| deliver(Ending::Due)));
             } else if closing {
@@ -238,7 +265,7 @@ impl Pace {
     /// Waits for the next completion, or for a reason to look again.
     fn wait(&self, state: &mut MutexGuard<'_, State>) {
         let Some(at) = state.queue.next_completion() else { return self.wake.wait(state) };
-        let until = self.clock.moment(at);
+        let until = state.moment(at);
         if until.saturating_duration_since(Moment::now()) > SPIN {
             self.wake.wait_until(state, until - SPIN);
         } else {
@@ -248,23 +275,5 @@ impl Pace {
                 }
             });
         }
-    }
-}
-
-/// The model's time against the machine's.
-struct Clock {
-    start: Moment,
-    speed: f64,
-}
-
-impl Clock {
-    fn now(&self) -> Instant {
-        Instant((self.start.elapsed().as_nanos() as f64 * self.speed) as u64)
-    }
-
-    fn moment(&self, at: Instant) -> Moment {
-        // A completion that is years away is looked at again tomorrow.
-        let nanos = (at.0 as f64 / self.speed).min(86_400e9 + self.start.elapsed().as_nanos() as f64);
-        self.start + Duration::from_nanos(nanos.ceil() as u64)
     }
 }

@@ -9,6 +9,20 @@
 //! faster than it. Files lie at places drawn from their paths, spread over the whole device; two may overlap, which costs
 //! nothing but an improbable hit in the disk's own cache. The order of service is the scheduler's alone: a fetch for which a
 //! reader waits is not preferred to a prefetch, as it was not in the papers' kernels.
+//!
+//! Whoever keeps its [`PacedSource::pace`] can slow it down and let it recover while it is mounted:
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use forebay_live::source::{Source, paced::PacedSource, local::LocalSource};
+//! # let queue = forebay_device::device("ibm-9lzx")?.queue(1, &Default::default())?;
+//! let source = PacedSource::behind(Arc::new(LocalSource::new("/srv/data")?), queue, 1.0)?;
+//! let pace = Arc::clone(source.pace());
+//! // … hand `source` to a tree, mount it, read from it …
+//! pace.slow_down(10.0); // from now on everything takes ten times as long
+//! pace.slow_down(1.0); // and is as quick as ever again
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +35,7 @@ use forebay_device::scheduler::Scheduler;
 use forebay_device::{DeviceQueue, Model, Queue, Request};
 
 use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
-use crate::pacer::{Ending, Pacer};
+use crate::pacer::{Ending, Pace, Pacer};
 
 /// See the module's head.
 pub struct PacedSource {
@@ -48,6 +62,11 @@ impl PacedSource {
         let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
         let (capacity, cost) = (queue.capacity(), faster(queue.cost(), speed));
         Ok(PacedSource { inner, pacer: Arc::new(Pacer::start(queue, speed)?), capacity, cost })
+    }
+
+    /// What keeps its pace: to slow it down while it is in use, and to see what the modelled device did.
+    pub fn pace(&self) -> &Arc<Pace> {
+        self.pacer.pace()
     }
 
     /// Where a file of `size` bytes lies on the device: anywhere it fits, by its path.

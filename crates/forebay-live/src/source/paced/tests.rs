@@ -247,3 +247,41 @@ fn the_order_is_the_models() {
     let order: Vec<u64> = (0..100).map(|_| receiver.recv_timeout(LONG).unwrap()).collect();
     assert!(order.is_sorted(), "{order:?}");
 }
+
+/// What would take three hours is over at once when the device recovers: the pacer's thread, asleep, is told.
+#[test]
+fn a_slow_device_recovers_while_requests_wait() {
+    let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);
+    let pace = Arc::clone(source.pace());
+    let object = source.open(Path::new("a")).unwrap();
+    pace.slow_down(1e6);
+    let pending: Vec<_> = (0..4).map(|i| fetch(&*object, i * 65_536, 4096)).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(pace.activity().completed, 0);
+    pace.slow_down(f64::NAN);
+    for (receiver, i) in pending.into_iter().zip(0..) {
+        let (bytes, outcome) = receiver.recv_timeout(LONG).unwrap();
+        outcome.unwrap();
+        assert_eq!(bytes, pattern("a", i * 65_536, 4096));
+    }
+    assert!(pace.is_idle());
+}
+
+/// One that turns slow keeps whoever waits waiting, and takes so much longer for each request.
+#[test]
+fn a_device_that_turns_slow_takes_so_many_times_as_long() {
+    let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);
+    let object = source.open(Path::new("a")).unwrap();
+    let took = |factor| {
+        source.pace().slow_down(factor);
+        let before = source.pace().activity().response;
+        let start = Moment::now();
+        fetch(&*object, 0, 4096).recv_timeout(LONG).unwrap().1.unwrap();
+        let (real, model) = (start.elapsed(), source.pace().activity().response - before);
+        assert!(
+            real >= Duration::from_nanos((model as f64 * factor * 0.999) as u64),
+            "{real:?} for {model} ns of the model"
+        );
+    };
+    [1.0, 10.0, 2.0, 1.0].into_iter().for_each(took);
+}
