@@ -94,6 +94,7 @@ impl<I: Index> Directory<I> {
         self.frames.clear(slot, 0x0f);
         self.frames.set_count(slot, 0);
         self.frames.set_owner(slot, StreamId::NONE);
+        self.frames.clear_note(slot);
         let home = if self.frames.is_ghost(slot) { NO_GHOST } else { FREE };
         // First freed, first used: frames freed in the order of a stream are filled in the order of the next one, so that
         // a driver finds neighbours side by side in memory.

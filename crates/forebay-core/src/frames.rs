@@ -61,6 +61,8 @@ const _: () = assert!(core::mem::size_of::<Frame>() == 24);
 #[derive(Clone, Debug)]
 pub struct Frames {
     slots: Vec<Frame>,
+    /// A word of the policy's own by slot, from the first that it keeps on.
+    notes: Vec<u64>,
     first: Slot,
     buffers: u32,
 }
@@ -72,7 +74,7 @@ impl Frames {
         let total = first + buffers + ghosts;
         let blank =
             Frame { key: BlockKey::default(), prev: 0, next: 0, owner: StreamId::NONE.0, pins: 0, list: 0, bits: 0 };
-        let mut frames = Frames { slots: vec![blank; total as usize], first, buffers };
+        let mut frames = Frames { slots: vec![blank; total as usize], notes: Vec::new(), first, buffers };
         for head in 0..first {
             frames.slots[head as usize] = Frame { prev: head, next: head, owner: 0, list: head as u8, ..blank };
         }
@@ -91,7 +93,7 @@ impl Frames {
 
     /// The bytes that the slab takes.
     pub fn footprint(&self) -> usize {
-        self.slots.len() * core::mem::size_of::<Frame>()
+        self.slots.len() * core::mem::size_of::<Frame>() + self.notes.len() * core::mem::size_of::<u64>()
     }
 
     /// The buffer of a slot that has one.
@@ -179,6 +181,29 @@ impl Frames {
     pub fn set_count(&mut self, slot: Slot, count: u8) {
         let bits = &mut self.slots[slot as usize].bits;
         *bits = (*bits & 0x0f) | (count << 4);
+    }
+
+    /// The policy's own word of a slot: zero until it says otherwise, and again when the slot is released.
+    #[inline]
+    pub fn note(&self, slot: Slot) -> u64 {
+        self.notes.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets the policy's own word. The first one brings room for a word of every slot: eight bytes each, which policies
+    /// that keep none don't pay for, and which all partitions of a slab share.
+    #[inline]
+    pub fn set_note(&mut self, slot: Slot, note: u64) {
+        if self.notes.is_empty() {
+            self.notes = vec![0; self.slots.len()];
+        }
+        self.notes[slot as usize] = note;
+    }
+
+    /// The slot is released: what the policy said of it goes.
+    pub(crate) fn clear_note(&mut self, slot: Slot) {
+        if let Some(note) = self.notes.get_mut(slot as usize) {
+            *note = 0;
+        }
     }
 
     /// How many readers hold the frame.

@@ -65,6 +65,13 @@ macro_rules! registry {
                 }
             }
 
+            /// The most bytes that it takes for each frame and each ghost beside the slab and the index.
+            pub fn bytes_beside(self) -> u32 {
+                match self {
+                    $(Replacement::$policy => <replacement::$policy as replacement::Replacement>::BYTES_BESIDE),+
+                }
+            }
+
             /// How many partitions it can have.
             pub fn most_partitions(self) -> usize {
                 match self {
@@ -94,6 +101,7 @@ registry! {
     "2q"      TwoQ   "Johnson and Shasha, VLDB 1994" "a FIFO for what came, an LRU list for what came back"
     "lirs"    Lirs   "Jiang and Zhang, SIGMETRICS 2002" "keeps the blocks whose last two uses were closest together"
     "w-tinylfu" WTinyLfu "Einziger et al., TOS 2017" "admits from a small window what is more popular than the victim"
+    "landlord" Landlord "Young, SODA 1998" "evicts by what fetching a block cost and by recency; all costs alike are LRU"
 }
 
 macro_rules! prefetchers {
@@ -249,7 +257,7 @@ impl fmt::Display for UnknownPolicy {
         if let Some(option) = &self.option {
             let parts = self.name.split('+').filter_map(|part| part.split_once(':'));
             let has = |options: &str| options.split(',').any(|known| known == option);
-            let (preset, _) = parts.filter(|(_, options)| has(options)).last().unwrap_or_default();
+            let (preset, _) = parts.rev().find(|(_, options)| has(options)).unwrap_or_default();
             let known = || Choice::of(preset);
             if known().next().is_none() {
                 return write!(f, "policy '{}': '{preset}' has no options", self.name);

@@ -27,8 +27,33 @@ pub struct Sketch {
 impl Sketch {
     /// For `things` that are to be remembered: eight to sixteen bytes each.
     pub fn new(things: u32) -> Sketch {
-        let words = (things as usize).next_power_of_two().max(8);
-        Sketch { words: vec![0; words], counted: 0, sample: SAMPLE * u64::from(things.max(1)) }
+        Sketch { words: vec![0; words(things)], counted: 0, sample: sample(things) }
+    }
+
+    /// For so many things from now on. What is counted stays counted: nothing's count falls below its references within the sample.
+    /// The table shrinks only when it is four times too large, so that a size that wavers costs nothing; it has up to 32 bytes
+    /// a thing then.
+    pub fn resize(&mut self, things: u32) {
+        self.sample = sample(things);
+        let needed = words(things);
+        // A place in a table of twice the size has one bit more, which may be either.
+        while self.words.len() < needed {
+            self.words.extend_from_within(..);
+        }
+        if self.words.len() >= 4 * needed {
+            while self.words.len() > needed {
+                let half = self.words.len() / 2;
+                let (low, high) = self.words.split_at_mut(half);
+                low.iter_mut().zip(high).for_each(|(low, high)| *low = larger(*low, *high));
+                self.words.truncate(half);
+            }
+            self.words.shrink_to_fit();
+        }
+    }
+
+    /// The bytes that it takes.
+    pub fn footprint(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
     }
 
     /// Counts a reference.
@@ -76,6 +101,20 @@ impl Sketch {
         // What was rounded away was counted in each row.
         self.counted = self.counted.saturating_sub(odd / u64::from(ROWS)) / 2;
     }
+}
+
+fn words(things: u32) -> usize {
+    (things as usize).next_power_of_two().max(8)
+}
+
+fn sample(things: u32) -> u64 {
+    SAMPLE * u64::from(things.max(1))
+}
+
+/// Two words' larger counters.
+fn larger(one: u64, other: u64) -> u64 {
+    let counters = (0..COUNTERS).map(|counter| u64::from(MOST) << (4 * counter));
+    counters.fold(0, |word, mask| word | (one & mask).max(other & mask))
 }
 
 #[cfg(test)]

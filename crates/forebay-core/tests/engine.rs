@@ -345,9 +345,7 @@ fn policies() -> impl Strategy<Value = String> {
     ];
     let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
     let prefetch = proptest::sample::select(names.collect::<Vec<_>>());
-    let replacement = proptest::sample::select(
-        REPLACEMENTS.iter().map(|entry| entry.name).filter(|n| *n != "lirs").collect::<Vec<_>>(),
-    );
+    let replacement = proptest::sample::select(REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>());
     let partition = proptest::sample::select(vec![
         "",
         "",

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::frames::{FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::{Dense, Hashed, Index};
-use forebay_core::replacement::{Arc, Car, Clock, Fifo, Lirs, Lru, Mru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu};
+use forebay_core::replacement::{
+    Arc, Car, Clock, Fifo, Landlord, Lirs, Lru, Mru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu,
+};
 use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
@@ -238,6 +240,8 @@ twins! {
     car_is_its_twin, car_takes_late_fetches: Car = car::Car, car_bounds;
     two_q_is_its_twin, two_q_takes_late_fetches: TwoQ = two_q::TwoQ, |_| ();
     lirs_is_its_twin, lirs_takes_late_fetches: Lirs = lirs::Lirs, lirs_bounds;
+    // Without costs it is LRU; `landlord.rs` tests it with them.
+    landlord_is_lru, landlord_takes_late_fetches: Landlord = lru::Lru, |_| ();
     w_tiny_lfu_is_its_twin, w_tiny_lfu_takes_late_fetches: WTinyLfu = w_tiny_lfu::WTinyLfu, |_| ();
 }
 

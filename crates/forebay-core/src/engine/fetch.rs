@@ -194,11 +194,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.pinned += 1;
             }
             frames.clear(slot, flag::ABSENT);
-            self.segments.costs(partition, slot, block_cost);
+            self.segments.costs(&mut self.directory, partition, slot, block_cost);
             if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
                 let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
                 cache.awaits_no_longer();
-                cache.enter(frames, slot, place, fetch.issued);
+                cache.enter(&mut self.directory.frames, slot, place, fetch.issued);
             } else {
                 self.hand_over(slot, partition);
             }

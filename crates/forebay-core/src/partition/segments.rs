@@ -83,9 +83,9 @@ impl<R: Replacement> Segments<R> {
     }
 
     /// [`Replacement::costs`], in `partition`.
-    pub fn costs(&mut self, partition: usize, slot: Slot, nanoseconds: u64) {
+    pub fn costs<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, nanoseconds: u64) {
         if let Some(segment) = self.segments.get_mut(partition) {
-            segment.costs(slot, nanoseconds);
+            segment.costs(directory, slot, nanoseconds);
         }
     }
 

@@ -1,8 +1,8 @@
 //! ARC: recency and frequency, balanced by what was given up too early.
 
-use super::{Class, Replacement};
+use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
-use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::frames::{ListId, Slot};
 use crate::index::Index;
 
 /// Case IV: the block is in none of the lists.
@@ -28,6 +28,9 @@ const IN_B2: Class = 2;
 /// The paper's cache is always full and fetches at once. Here frames may be on their way or forgotten when a block is
 /// wanted, so that the three bounds are kept by themselves rather than by Case IV's counting; without time, they come
 /// to the same. When readers hold all of the list that REPLACE names, the other one gives the frame.
+///
+/// When its size changes `p` keeps its share of it, and what the bounds no longer have room for is forgotten at the next
+/// victim or insertion.
 #[derive(Clone, Debug)]
 pub struct Arc {
     t1: ListId,
@@ -85,7 +88,7 @@ impl Replacement for Arc {
     }
 
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
-        let (slot, ghosts) = self.replace(directory, class)?;
+        let (slot, list) = self.replace(directory, class)?;
         let frames = &directory.frames;
         if class == NEW && frames.len(self.t1) + frames.len(self.b1) >= self.c {
             // Case IV.A: |L1| = c. If |T1| < c delete the LRU page of B1 and REPLACE …
@@ -95,13 +98,14 @@ impl Replacement for Arc {
                 return Some(slot);
             };
             directory.release(oldest);
-        } else if frames.front(NO_GHOST).is_none() {
+        } else if ghosts::are_full(directory, frames.len(self.b1) + frames.len(self.b2), self.c) {
             // Case IV.B: |L1| < c and |L1| + |L2| = 2c. Delete the LRU page of B2.
             if let Some(oldest) = frames.back(self.b2) {
                 directory.release(oldest);
             }
         }
-        directory.release_to_ghost(slot, ghosts);
+        directory.release_to_ghost(slot, list);
+        self.keep_bounds(directory);
         Some(slot)
     }
 
@@ -109,16 +113,22 @@ impl Replacement for Arc {
         let list = if class == NEW { self.t1 } else { self.t2 };
         directory.frames.move_to_front(slot, list);
         // |L1| ≤ c, where a free frame took the block and no victim made room in L1.
-        let frames = &directory.frames;
-        if frames.len(self.t1) + frames.len(self.b1) > self.c
-            && let Some(oldest) = frames.back(self.b1)
-        {
-            directory.release(oldest);
-        }
+        self.keep_bounds(directory);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.p = share(self.p, self.c, frames);
+        self.c = frames;
     }
 }
 
 impl Arc {
+    /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c, which frames that came late or a smaller size may have broken.
+    fn keep_bounds<I: Index>(&self, directory: &mut Directory<I>) {
+        ghosts::bound(directory, self.b1, self.c.saturating_sub(directory.frames.len(self.t1)));
+        ghosts::bound(directory, self.b2, self.c - directory.frames.len(self.b1));
+    }
+
     /// REPLACE(x, p): the frame to give up and the list of its ghost.
     fn replace<I: Index>(&self, directory: &Directory<I>, class: Class) -> Option<(Slot, ListId)> {
         let frames = &directory.frames;
@@ -133,6 +143,12 @@ impl Arc {
             from_t2().or_else(from_t1)
         }
     }
+}
+
+/// As large a part of `new` as `part` is of `old`.
+pub(super) fn share(part: u32, old: u32, new: u32) -> u32 {
+    let (part, old, new) = (u64::from(part), u64::from(old.max(1)), u64::from(new));
+    ((part * new + old / 2) / old).min(new) as u32
 }
 
 /// How far a hit in a ghost list of `own` blocks moves `p` where the other one has `other`.

@@ -1,6 +1,7 @@
 //! CAR: ARC's lists as clocks.
 
-use super::{Class, Replacement};
+use super::arc::share;
+use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
 use crate::frames::{ListId, Slot};
 use crate::index::Index;
@@ -24,7 +25,7 @@ const IN_B2: Class = 2;
 /// as the figure has it, that is when the block comes in. The page under a hand is the oldest that no reader holds.
 ///
 /// As with ARC, frames may be on their way or forgotten when a block is wanted, so that the bounds of the ghost lists are
-/// kept by themselves; without time, that comes to lines 7 to 10.
+/// kept by themselves; without time, that comes to lines 7 to 10. A new size is taken as by [`Arc`](super::Arc).
 #[derive(Clone, Debug)]
 pub struct Car {
     t1: ListId,
@@ -75,6 +76,7 @@ impl Replacement for Car {
         if class == NEW {
             self.forget_a_ghost(directory, 0);
         }
+        self.keep_bounds(directory);
         Some(slot)
     }
 
@@ -87,6 +89,7 @@ impl Replacement for Car {
             NEW => {
                 frames.move_to_front(slot, self.t1);
                 self.forget_a_ghost(directory, 1);
+                self.keep_bounds(directory);
                 return;
             }
             // p = min { p + max { 1, |B2| / |B1| }, c }
@@ -96,6 +99,12 @@ impl Replacement for Car {
         }
         // Move x at the tail of T2.
         frames.move_to_front(slot, self.t2);
+        self.keep_bounds(directory);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.p = share(self.p, self.c, frames);
+        self.c = frames;
     }
 }
 
@@ -118,6 +127,13 @@ impl Car {
             frames.set_count(slot, 0);
             frames.move_to_front(slot, self.t2);
         }
+    }
+
+    /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c + 1, which a smaller size may have broken.
+    fn keep_bounds<I: Index>(&self, directory: &mut Directory<I>) {
+        ghosts::bound(directory, self.b1, self.c.saturating_sub(directory.frames.len(self.t1)));
+        let most = Car::ghosts(self.c) - directory.frames.len(self.b1);
+        ghosts::bound(directory, self.b2, most);
     }
 
     /// Keeps |T1| + |B1| < c before a new block comes to T1, ≤ c with it (`came` is 1), and |B1| + |B2| ≤ c.

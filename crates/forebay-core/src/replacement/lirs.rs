@@ -1,11 +1,8 @@
 //! LIRS: by the recency of the last reference but one.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
-use super::{Class, Replacement};
+use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
-use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::frames::{ListId, Slot};
 use crate::index::Index;
 
 /// The block is not in stack S.
@@ -33,6 +30,9 @@ const GHOSTS: u32 = 2;
 ///
 /// HIR blocks get a hundredth of the frames, but one at least. The paper lets S grow without bound; here at most two blocks that are
 /// not resident are remembered for every frame, and the one at the bottom is forgotten first.
+///
+/// When there are to be fewer frames the LIR blocks beyond their share move to the end of Q with the next victim or insertion, those at
+/// the bottom of S first.
 #[derive(Clone, Debug)]
 pub struct Lirs {
     lir: ListId,
@@ -40,37 +40,38 @@ pub struct Lirs {
     ghosts: ListId,
     /// L_lirs: how many LIR blocks there may be.
     lirs: u32,
-    /// The moment of the last reference, by slot.
-    last: Vec<u64>,
+    most_ghosts: u32,
+    /// The moment of the latest reference. Each slot's own is the slab's note of it.
     now: u64,
 }
 
-fn hirs(frames: u32) -> u32 {
-    (frames / 100).max(1)
+fn lirs(frames: u32) -> u32 {
+    frames.saturating_sub((frames / 100).max(1))
 }
 
 impl Replacement for Lirs {
     const LISTS: u8 = 3;
     const MOVES: bool = true;
+    /// Notes of a frame and its ghosts.
+    const BYTES_BESIDE: u32 = 8 * (1 + GHOSTS);
 
     fn ghosts(frames: u32) -> u32 {
         frames.saturating_mul(GHOSTS)
     }
 
     fn new(first_list: u8, frames: u32) -> Lirs {
-        let slots = u64::from(first_list) + u64::from(Lirs::LISTS) + u64::from(frames) * u64::from(1 + GHOSTS);
         Lirs {
             lir: ListId(first_list),
             q: ListId(first_list + 1),
             ghosts: ListId(first_list + 2),
-            lirs: frames - hirs(frames),
-            last: vec![0; slots as usize],
+            lirs: lirs(frames),
+            most_ghosts: Lirs::ghosts(frames),
             now: 0,
         }
     }
 
     fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
-        if directory.frames.list(slot) == self.q && self.last[slot as usize] > self.bottom(directory) {
+        if directory.frames.list(slot) == self.q && directory.frames.note(slot) > self.bottom(directory) {
             // Upon accessing an HIR resident block X that is in S: it becomes LIR and leaves Q.
             self.promote(directory, slot);
         } else {
@@ -85,15 +86,16 @@ impl Replacement for Lirs {
 
     fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         match ghost {
-            Some(ghost) if self.last[ghost as usize] > self.bottom(directory) => IN_S,
+            Some(ghost) if directory.frames.note(ghost) > self.bottom(directory) => IN_S,
             _ => NEW,
         }
     }
 
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+        self.keep_share(directory);
         // Remove the HIR resident block at the front of Q; it becomes an HIR non-resident block if it is in S.
         if let Some(slot) = directory.frames.unpinned_from_back(self.q) {
-            if self.last[slot as usize] > self.bottom(directory) {
+            if directory.frames.note(slot) > self.bottom(directory) {
                 self.release_to_ghost(directory, slot);
             } else {
                 directory.release(slot);
@@ -114,14 +116,21 @@ impl Replacement for Lirs {
         } else {
             // Leave its status in HIR, place it at the end of Q.
             directory.frames.move_to_front(slot, self.q);
-            self.refer(slot);
+            self.refer(directory, slot);
+            self.keep_share(directory);
         }
+        ghosts::bound(directory, self.ghosts, self.most_ghosts);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.lirs = lirs(frames);
+        self.most_ghosts = Lirs::ghosts(frames);
     }
 
     fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let frames = &directory.frames;
         if frames.back(self.lir) == Some(slot) {
-            let bottom = frames.towards_front(slot).map_or(u64::MAX, |next| self.last[next as usize]);
+            let bottom = frames.towards_front(slot).map_or(u64::MAX, |next| frames.note(next));
             self.prune_to(directory, bottom);
         }
     }
@@ -130,36 +139,48 @@ impl Replacement for Lirs {
 impl Lirs {
     /// The last reference of the LIR block at the bottom of S. Nothing is in S without one.
     fn bottom<I: Index>(&self, directory: &Directory<I>) -> u64 {
-        directory.frames.back(self.lir).map_or(u64::MAX, |slot| self.last[slot as usize])
+        directory.frames.back(self.lir).map_or(u64::MAX, |slot| directory.frames.note(slot))
     }
 
-    fn refer(&mut self, slot: Slot) {
+    fn refer<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.now += 1;
-        self.last[slot as usize] = self.now;
+        directory.frames.set_note(slot, self.now);
     }
 
     /// To the top of S, and of LIR or the end of Q, wherever it is.
     fn refresh<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let list = directory.frames.list(slot);
         directory.frames.move_to_front(slot, list);
-        self.refer(slot);
+        self.refer(directory, slot);
         // If the LIR block was in the bottom of S, prune.
         if list == self.lir {
             self.prune(directory);
         }
     }
 
-    /// Makes a block LIR, on top of S. The LIR block at the bottom moves to the end of Q instead, with its status changed
-    /// to HIR, and S is pruned.
+    /// Makes a block LIR, on top of S. The LIR block at the bottom moves to the end of Q instead, and S is pruned.
     fn promote<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.lir);
-        self.refer(slot);
-        if directory.frames.len(self.lir) > self.lirs
+        self.refer(directory, slot);
+        self.demote(directory);
+        self.prune(directory);
+    }
+
+    /// The LIR blocks beyond their share, those at the bottom, move to the end of Q with their status changed to HIR.
+    fn demote<I: Index>(&self, directory: &mut Directory<I>) {
+        while directory.frames.len(self.lir) > self.lirs
             && let Some(bottom) = directory.frames.back(self.lir)
         {
             directory.frames.move_to_front(bottom, self.q);
         }
-        self.prune(directory);
+    }
+
+    /// There are more LIR blocks than there may be only where there are to be fewer frames than before.
+    fn keep_share<I: Index>(&self, directory: &mut Directory<I>) {
+        if directory.frames.len(self.lir) > self.lirs {
+            self.demote(directory);
+            self.prune(directory);
+        }
     }
 
     fn prune<I: Index>(&self, directory: &mut Directory<I>) {
@@ -169,7 +190,7 @@ impl Lirs {
     /// Forgets what was referred to before `bottom` and is not resident.
     fn prune_to<I: Index>(&self, directory: &mut Directory<I>, bottom: u64) {
         while let Some(oldest) = directory.frames.back(self.ghosts)
-            && self.last[oldest as usize] < bottom
+            && directory.frames.note(oldest) < bottom
         {
             directory.release(oldest);
         }
@@ -178,24 +199,25 @@ impl Lirs {
     /// Leaves a ghost in the place that the block has in S. Blocks come to the front of Q in the order of their
     /// references, so that the place is the front unless a reader had held one of them.
     fn release_to_ghost<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
-        if directory.frames.front(NO_GHOST).is_none()
+        if ghosts::are_full(directory, directory.frames.len(self.ghosts), self.most_ghosts)
             && let Some(oldest) = directory.frames.back(self.ghosts)
         {
             directory.release(oldest);
         }
-        let last = self.last[slot as usize];
+        let last = directory.frames.note(slot);
         directory.release_to_ghost(slot, self.ghosts);
         let frames = &mut directory.frames;
         let Some(ghost) = frames.front(self.ghosts) else { return };
-        self.last[ghost as usize] = last;
+        frames.set_note(ghost, last);
         let mut newer = None;
         let mut at = frames.towards_back(ghost);
-        while let Some(other) = at.filter(|&other| self.last[other as usize] > last) {
+        while let Some(other) = at.filter(|&other| frames.note(other) > last) {
             newer = Some(other);
             at = frames.towards_back(other);
         }
         if let Some(newer) = newer {
             frames.move_behind(ghost, newer);
         }
+        ghosts::bound(directory, self.ghosts, self.most_ghosts);
     }
 }

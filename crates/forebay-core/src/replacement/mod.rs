@@ -66,6 +66,8 @@ mod arc;
 mod car;
 mod clock;
 mod fifo;
+mod ghosts;
+mod landlord;
 mod lirs;
 mod lru;
 mod mru;
@@ -78,6 +80,7 @@ pub use arc::Arc;
 pub use car::Car;
 pub use clock::Clock;
 pub use fifo::Fifo;
+pub use landlord::Landlord;
 pub use lirs::Lirs;
 pub use lru::Lru;
 pub use mru::Mru;
@@ -96,6 +99,9 @@ pub trait Replacement {
 
     /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that sees references ahead.
     const MOVES: bool = false;
+
+    /// The most bytes that it takes for each frame and each ghost beside the slab, in a budget that is divided beforehand.
+    const BYTES_BESIDE: u32 = 0;
 
     /// How many ghosts it remembers beside `frames` frames.
     fn ghosts(frames: u32) -> u32 {
@@ -129,8 +135,8 @@ pub trait Replacement {
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
 
     /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said where nothing takes time.
-    fn costs(&mut self, slot: Slot, nanoseconds: u64) {
-        let _ = (slot, nanoseconds);
+    fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
+        let _ = (directory, slot, nanoseconds);
     }
 
     /// The segment is meant to have so many frames from now on. It may have more for a while, or fewer.

@@ -1,9 +1,9 @@
 //! S3-FIFO: three static queues.
 
 use super::clock::sweep;
-use super::{Class, Replacement};
+use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
-use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::frames::{ListId, Slot};
 use crate::index::Index;
 
 /// The block was unknown.
@@ -36,6 +36,7 @@ pub struct S3Fifo {
     ghosts: ListId,
     /// How many frames S may have before it gives them: a tenth, rounded down, but one at least.
     small_share: u32,
+    most_ghosts: u32,
 }
 
 fn small_share(frames: u32) -> u32 {
@@ -55,6 +56,7 @@ impl Replacement for S3Fifo {
             main: ListId(first_list + 1),
             ghosts: ListId(first_list + 2),
             small_share: small_share(frames),
+            most_ghosts: S3Fifo::ghosts(frames),
         }
     }
 
@@ -85,6 +87,12 @@ impl Replacement for S3Fifo {
         // if x in G then insert x to head of M else insert x to head of S
         let queue = if class == GHOST { self.main } else { self.small };
         directory.frames.move_to_front(slot, queue);
+        ghosts::bound(directory, self.ghosts, self.most_ghosts);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.small_share = small_share(frames);
+        self.most_ghosts = S3Fifo::ghosts(frames);
     }
 }
 
@@ -94,8 +102,7 @@ impl S3Fifo {
         while let Some(slot) = directory.frames.unpinned_from_back(self.small) {
             if directory.frames.count(slot) <= 1 {
                 // insert t to G; evicted ← true
-                self.make_room_for_a_ghost(directory);
-                directory.release_to_ghost(slot, self.ghosts);
+                ghosts::remember(directory, slot, self.ghosts, self.most_ghosts);
                 return Some(slot);
             }
             // if t.freq > 1 then insert t to M
@@ -110,13 +117,5 @@ impl S3Fifo {
         let slot = sweep(&mut directory.frames, self.main)?;
         directory.release(slot);
         Some(slot)
-    }
-
-    fn make_room_for_a_ghost<I: Index>(&self, directory: &mut Directory<I>) {
-        if directory.frames.front(NO_GHOST).is_none()
-            && let Some(oldest) = directory.frames.back(self.ghosts)
-        {
-            directory.release(oldest);
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! 2Q: a queue for what came, a list for what came back.
 
-use super::{Class, Replacement};
+use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
-use crate::frames::{ListId, NO_GHOST, Slot};
+use crate::frames::{ListId, Slot};
 use crate::index::Index;
 
 /// The block is unknown.
@@ -24,6 +24,11 @@ pub struct TwoQ {
     a1_out: ListId,
     am: ListId,
     k_in: u32,
+    k_out: u32,
+}
+
+fn k_in(frames: u32) -> u32 {
+    (frames / 4).max(1)
 }
 
 impl Replacement for TwoQ {
@@ -41,7 +46,8 @@ impl Replacement for TwoQ {
             a1_in: ListId(first_list),
             am: ListId(first_list + 1),
             a1_out: ListId(first_list + 2),
-            k_in: (frames / 4).max(1),
+            k_in: k_in(frames),
+            k_out: TwoQ::ghosts(frames),
         }
     }
 
@@ -64,12 +70,7 @@ impl Replacement for TwoQ {
         let slot = if frames.len(self.a1_in) > self.k_in { from_in.or(from_am) } else { from_am.or(from_in) }?;
         if frames.list(slot) == self.a1_in {
             // Page out the tail of A1in, add its identifier to the head of A1out; if |A1out| > Kout remove the tail of it.
-            if frames.front(NO_GHOST).is_none()
-                && let Some(oldest) = frames.back(self.a1_out)
-            {
-                directory.release(oldest);
-            }
-            directory.release_to_ghost(slot, self.a1_out);
+            ghosts::remember(directory, slot, self.a1_out, self.k_out);
         } else {
             // Page out the tail of Am. Do not put it on A1out: it hasn't been accessed for a while.
             directory.release(slot);
@@ -81,5 +82,11 @@ impl Replacement for TwoQ {
         // if X is in A1out then add X to the head of Am, else to the head of A1in
         let list = if class == CAME_BACK { self.am } else { self.a1_in };
         directory.frames.move_to_front(slot, list);
+        ghosts::bound(directory, self.a1_out, self.k_out);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.k_in = k_in(frames);
+        self.k_out = TwoQ::ghosts(frames);
     }
 }

@@ -16,6 +16,8 @@ use crate::sketch::Sketch;
 ///                                     gone                  gone
 /// ```
 ///
+/// Shares follow a new size as references come; the sketch keeps its counts.
+///
 /// A reference is counted when its block hits, or comes in. Without the doorkeeper of §3.4.2, as in Caffeine: it saves
 /// memory where the sketch remembers far more blocks than are cached.
 #[derive(Clone, Debug)]
@@ -28,18 +30,27 @@ pub struct WTinyLfu {
     sketch: Sketch,
 }
 
+fn window_share(frames: u32) -> u32 {
+    frames.div_ceil(100)
+}
+
+fn protected_share(frames: u32) -> u32 {
+    (u64::from(frames - window_share(frames)) * 4 / 5) as u32
+}
+
 impl Replacement for WTinyLfu {
     const LISTS: u8 = 3;
     const MOVES: bool = true;
+    /// The sketch, whose words are a power of two, and in a divided cache up to twice that.
+    const BYTES_BESIDE: u32 = 32;
 
     fn new(first_list: u8, frames: u32) -> WTinyLfu {
-        let window_share = frames.div_ceil(100);
         WTinyLfu {
             window: ListId(first_list),
             probation: ListId(first_list + 1),
             protected: ListId(first_list + 2),
-            window_share,
-            protected_share: (u64::from(frames - window_share) * 4 / 5) as u32,
+            window_share: window_share(frames),
+            protected_share: protected_share(frames),
             sketch: Sketch::new(frames),
         }
     }
@@ -51,11 +62,7 @@ impl Replacement for WTinyLfu {
             return frames.move_to_front(slot, self.window);
         }
         frames.move_to_front(slot, self.protected);
-        if frames.len(self.protected) > self.protected_share
-            && let Some(oldest) = frames.back(self.protected)
-        {
-            frames.move_to_front(oldest, self.probation);
-        }
+        self.overflow(frames);
     }
 
     fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
@@ -65,6 +72,7 @@ impl Replacement for WTinyLfu {
 
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let frames = &mut directory.frames;
+        self.overflow(frames);
         let candidate = frames.unpinned_from_back(self.window).filter(|_| frames.len(self.window) >= self.window_share);
         let victim = self.main_victim(frames);
         let slot = match (candidate, victim) {
@@ -86,15 +94,35 @@ impl Replacement for WTinyLfu {
         self.sketch.add(frames.key(slot).raw());
         frames.move_to_front(slot, self.window);
         // While the cache fills, nobody has to be more popular than anybody.
-        if frames.len(self.window) > self.window_share
+        while frames.len(self.window) > self.window_share
             && let Some(oldest) = frames.back(self.window)
         {
             frames.move_to_front(oldest, self.probation);
         }
+        self.overflow(frames);
+    }
+
+    fn resize(&mut self, frames: u32) {
+        self.window_share = window_share(frames);
+        self.protected_share = protected_share(frames);
+        self.sketch.resize(frames);
+    }
+
+    fn footprint(&self) -> usize {
+        self.sketch.footprint()
     }
 }
 
 impl WTinyLfu {
+    /// The protected blocks beyond their share are on probation again.
+    fn overflow(&self, frames: &mut Frames) {
+        while frames.len(self.protected) > self.protected_share
+            && let Some(oldest) = frames.back(self.protected)
+        {
+            frames.move_to_front(oldest, self.probation);
+        }
+    }
+
     fn main_victim(&self, frames: &Frames) -> Option<Slot> {
         frames.unpinned_from_back(self.probation).or_else(|| frames.unpinned_from_back(self.protected))
     }
