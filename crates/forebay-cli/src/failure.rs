@@ -3,6 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use forebay_live::source::uri::OpenError;
+
 use crate::config;
 
 /// Why the command did not do what was asked.
@@ -23,6 +25,12 @@ pub(crate) enum Failure {
     /// The background process failed with this exit code, and has said why.
     #[error("the background process failed")]
     Said(u8),
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        Failure::input(error)
+    }
 }
 
 impl Failure {

@@ -18,6 +18,7 @@ mod kernel_cache;
 mod report;
 mod repro;
 pub(crate) mod sim;
+mod stripe;
 mod trace;
 
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
@@ -26,6 +27,7 @@ pub(crate) use kernel_cache::KernelCache;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
+pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
 use crate::config;
@@ -66,8 +68,10 @@ pub(crate) enum Command {
     Mount(Mount),
     /// Measure what a switch to another place and a transfer cost on a disk, a folder or an object store
     Profile(Profile),
-    /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain
+    /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
     Stats(Stats),
+    /// Copy a tree to folders on several devices, its files dealt out over them, to be mounted as one set
+    Stripe(Stripe),
     /// List the policies, with their papers
     Policies(Policies),
     /// Show what looking ahead gains: concurrent readers of a slow disk, modelled in real time, under three policies
@@ -91,8 +95,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(override_usage = "forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>")]
 pub(crate) struct Mount {
-    /// What to read, then the empty folder to read it at. A source is a folder or a URL such as s3://bucket/prefix;
-    /// NAME=SOURCE gives it a folder of its own, which several sources need
+    /// What to read, then the empty folder to read it at. A source is a folder, a URL such as s3://bucket/prefix, or a set of
+    /// such that files are striped over, stripe:64KiB:/d1,/d2; NAME=SOURCE gives it a folder of its own, which several sources need
     // One list, split in code: two would make clap take `SOURCE` before an option for the mount point.
     #[arg(required = true, num_args = 1.., value_name = "PLACE")]
     pub(crate) places: Vec<OsString>,
@@ -149,7 +153,7 @@ pub(crate) struct Mount {
 /// `forebay profile`
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
-    /// A folder, a large file, a disk, or the URL of an object store
+    /// A folder, a large file, a disk, the URL of an object store, or a set of such, stripe:64KiB:/d1,/d2
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 

@@ -1,6 +1,6 @@
 //! What commands must know of storage before they use it: how to reach it, and what reading from it costs.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use forebay_core::DeviceCost;
@@ -21,45 +21,61 @@ pub(crate) fn options(endpoint: Option<&String>, region: Option<&String>) -> Sto
 /// How many connections each object store among `sources` gets within a budget, and the bytes that all of them take: an
 /// eighth of the budget, between 8 connections and the usual number each.
 pub(crate) fn connections(sources: &[OsString], memory: u64) -> (usize, u64) {
-    let is_store = |arg: &&OsString| matches!(uri::parse(arg), Ok((_, Place::Store(_))));
-    let stores = sources.iter().filter(is_store).count() as u64;
+    // What is no place is refused by who opens it.
+    let places = sources.iter().filter_map(|arg| uri::parse(arg).ok());
+    let stores = |place: &Place| place.devices().iter().filter(|device| matches!(device, Place::Store(_))).count();
+    let stores = places.map(|(_, place)| stores(&place) as u64).sum::<u64>();
     let usual = StoreOptions::default().connections as u64;
     let each = (memory / 8 / CONNECTION / stores.max(1)).clamp(8, usual);
     (each as usize, each * stores * CONNECTION)
 }
 
-/// What there is to measure behind an argument: the folder itself, or the source that it was opened as.
-pub(crate) fn target(arg: &OsStr, source: &Arc<dyn Source>) -> Target {
-    match uri::parse(arg) {
-        Ok((_, Place::Folder(folder))) => Target::Path(folder.to_path_buf()),
-        _ => Target::Source(Arc::clone(source)),
+/// What there is to measure behind a place: the folder itself, or the source that it was opened as.
+pub(crate) fn target(place: &Place<'_>, source: &Arc<dyn Source>) -> Target {
+    match place {
+        Place::Folder(folder) => Target::Path(folder.to_path_buf()),
+        Place::Store(_) | Place::Set(..) => Target::Source(Arc::clone(source)),
     }
 }
 
-/// What reading from a source costs: as it says itself, or as was measured once, or as a quick measurement says now.
-pub(crate) fn cost(arg: &OsStr, source: &Arc<dyn Source>) -> DeviceCost {
-    if let Some(cost) = source.cost() {
-        return cost;
-    }
-    measured(&target(arg, source)).unwrap_or_else(|error| {
-        log::info!("{}: a usual device is assumed, since it cannot be measured: {error}", source.describe());
-        // Between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on each of four connections.
-        DeviceCost::flat(5_000_000, 100_000_000, 4)
-    })
-}
+/// What reading from devices costs, each measured once.
+#[derive(Debug, Default)]
+pub(crate) struct Costs(Vec<(String, DeviceCost)>);
 
-fn measured(target: &Target) -> Result<DeviceCost, ProfileError> {
-    let store = Store::user();
-    let device = profiler::identity(target)?;
-    if let Some(profile) = store.as_ref().and_then(|store| store.load(&device)) {
-        return Ok(profile.cost());
+impl Costs {
+    /// Of one: as it says itself, or as was measured once, or as a quick measurement says now.
+    pub(crate) fn of(&mut self, place: &Place<'_>, source: &Arc<dyn Source>) -> DeviceCost {
+        if let Some(cost) = source.cost() {
+            return cost;
+        }
+        self.measured(&target(place, source)).unwrap_or_else(|error| {
+            log::info!("{}: a usual device is assumed, since it cannot be measured: {error}", source.describe());
+            // Between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on each of four connections.
+            DeviceCost::flat(5_000_000, 100_000_000, 4)
+        })
     }
-    let profile = profiler::profile(target, QUICK, &mut |_| ())?;
-    log::info!("{device}: measured quickly; `forebay profile` does it thoroughly");
-    if let Some(Err(error)) = store.map(|store| store.save(&profile)) {
-        log::warn!("the profile of {device} cannot be kept: {error}");
+
+    fn measured(&mut self, target: &Target) -> Result<DeviceCost, ProfileError> {
+        let device = profiler::identity(target)?;
+        // Two folders may lie on the same one.
+        if let Some((_, cost)) = self.0.iter().find(|(known, _)| *known == device) {
+            return Ok(cost.clone());
+        }
+        let store = Store::user();
+        let profile = match store.as_ref().and_then(|store| store.load(&device)) {
+            Some(profile) => profile,
+            None => {
+                let profile = profiler::profile(target, QUICK, &mut |_| ())?;
+                log::info!("{device}: measured quickly; `forebay profile` does it thoroughly");
+                if let Some(Err(error)) = store.map(|store| store.save(&profile)) {
+                    log::warn!("the profile of {device} cannot be kept: {error}");
+                }
+                profile
+            }
+        };
+        self.0.push((device, profile.cost()));
+        Ok(profile.cost())
     }
-    Ok(profile.cost())
 }
 
 #[cfg(test)]
@@ -77,6 +93,7 @@ mod tests {
         assert_eq!(connections_of(&["/srv", "b=/data"], 64).1, 0);
         assert_eq!(connections_of(&["s3://b"], 64), (20, 20));
         assert_eq!(connections_of(&["a=s3://b", "b=/srv", "c=gs://b"], 64), (10, 20));
+        assert_eq!(connections_of(&["a=stripe:64KiB:s3://b,/srv,gs://b"], 64), (10, 20), "a store each");
         assert_eq!(connections_of(&["s3://b"], 4), (8, 8), "never fewer than it takes to be of use");
         assert_eq!(connections_of(&["s3://b"], 1 << 20), (64, 64));
     }

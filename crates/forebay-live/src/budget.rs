@@ -66,12 +66,13 @@ impl Budget {
 }
 
 /// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4 for each of these (a
-/// table at most half full, rounded up to a power of two), its part of the eviction history, of the streams and of the
+/// table at most half full, rounded up to a power of two) and what the replacement policy has beside that, its part of the eviction history, of the streams and of the
 /// closed files, its count of copies; its mark in a prefetch cache and its part of the handlers; its part of what is known of
 /// streams that were.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.replacement.ghosts(1000)).div_ceil(1000);
+    let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
     let knowledge = if policy.prefetch.wants_to_know() { 16 } else { 0 };
-    BLOCK as u64 + slots * (24 + 16) + 4 + 48 + 24 + 4 + marks + knowledge
+    BLOCK as u64 + slots * (24 + 16 + beside) + 4 + 48 + 24 + 4 + marks + knowledge
 }

@@ -31,7 +31,8 @@ use crate::arena::Arena;
 use crate::budget::{BLOCK, Budget, TooLittleMemory};
 use crate::flight::FlightRecorder;
 use crate::retry::Timer;
-use crate::source::{Error, Object, Result, Version};
+use crate::source::striped::Stripes;
+use crate::source::{Error, Object, Result, Run, Version};
 
 use dispatch::CallOff;
 pub use file::OpenFile;
@@ -71,6 +72,18 @@ pub enum StartError {
         /// What it said.
         source: std::io::Error,
     },
+    /// A policy with a partition for each device has lists for so many only.
+    #[error(
+        "{devices} devices are more than {policy} can have partitions, {most}; leave the partitions out, or take a simpler replacement, as lru"
+    )]
+    TooManyDevices {
+        /// The policy.
+        policy: String,
+        /// How many devices there are.
+        devices: usize,
+        /// How many there can be.
+        most: usize,
+    },
 }
 
 /// Shared by everything that reads. See the module's head.
@@ -81,6 +94,8 @@ pub struct Engine {
     policy: Policy,
     referenced: Referenced,
     budget: Budget,
+    /// How many there are.
+    devices: usize,
     timer: Timer,
 }
 
@@ -126,12 +141,18 @@ struct State {
 impl Engine {
     /// Starts an engine over the devices that its files will lie on.
     pub fn start(config: Config, devices: Vec<DeviceCost>) -> std::result::Result<Arc<Engine>, StartError> {
+        let most = config.policy.most_devices();
+        if devices.len() > most {
+            let policy = config.policy.to_string();
+            return Err(StartError::TooManyDevices { policy, devices: devices.len(), most });
+        }
         let budget = Budget::divide(config.memory, config.policy)?;
         let system = |what: &str| {
             let what = what.to_owned();
             move |source| StartError::System { what, source }
         };
         let arena = Arena::new(budget.frames).map_err(system("memory for the frames"))?;
+        let count = devices.len();
         let setup = Setup { referenced: config.referenced, ..budget.setup(config.policy, devices) };
         let flight = match &config.record {
             Some(path) => {
@@ -163,18 +184,22 @@ impl Engine {
             policy: config.policy,
             referenced: config.referenced,
             budget,
+            devices: count,
             timer: Timer::start(),
         }))
     }
 
-    /// Makes one version of a file readable. Opening the same version twice shares its blocks.
+    /// Makes one version of a file readable. Opening the same version twice shares its blocks. A striped file lies on `device` and
+    /// those that follow it, a device for each member; with fewer devices than that it is taken as a file of the one.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
         let identity = (device, object.name(), object.version().clone());
-        // Asked outside the lock: the file system may take its time.
-        let layout = object.layout();
+        let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
+        let stripes = object.stripes().filter(fits);
+        // Asked outside the lock: the file system may take its time. Members' own places are no places of one device.
+        let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
         let mut state = self.state.lock();
         let known = state.known.get(&identity).copied();
-        let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, &layout));
+        let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, stripes, &layout));
         if let Some(entry) = &mut state.files[file.index()] {
             entry.handles += 1;
             let closed = entry.closed.take();
@@ -185,7 +210,7 @@ impl Engine {
             closed.and_then(|number| state.closed.remove(&number));
         }
         drop(state);
-        OpenFile::new(Arc::clone(self), file, device, object.version().size)
+        OpenFile::new(Arc::clone(self), file, device, stripes, object.version().size)
     }
 
     /// Nanoseconds since the engine started.
@@ -263,7 +288,7 @@ impl State {
     }
 
     /// Gives a version a number and tells the core of it.
-    fn introduce(&mut self, at: Instant, identity: Identity, layout: &[crate::source::Run]) -> FileId {
+    fn introduce(&mut self, at: Instant, identity: Identity, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
         let file = self.free_files.pop().unwrap_or_else(|| {
             self.files.push(None);
             FileId(self.files.len() as u32 - 1)
@@ -273,6 +298,10 @@ impl State {
         self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
+        if let Some(stripes) = stripes {
+            let (unit, devices) = ((stripes.unit() / block) as u32, stripes.members());
+            self.handle(Event { at, kind: EventKind::Striped { file, unit, devices } });
+        }
         for run in layout {
             let extent =
                 Extent::between(file, (run.offset / block) as u32, (run.offset + run.len).div_ceil(block) as u32);

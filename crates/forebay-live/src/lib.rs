@@ -12,6 +12,7 @@ pub mod pacer;
 pub mod play;
 pub mod profiler;
 mod retry;
+pub mod size;
 pub mod source;
 pub mod stats;
 pub mod tree;

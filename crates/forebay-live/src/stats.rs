@@ -1,10 +1,13 @@
 //! The counters of a running engine, as `forebay stats` shows them.
 
+use forebay_core::partition::{Division, Share};
 use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BLOCK;
 use crate::engine::Engine;
+
+pub use forebay_core::partition::State;
 
 /// Streams that are listed, the most recently read ones: what a 64 KiB attribute holds.
 const LISTED: usize = 150;
@@ -35,6 +38,12 @@ pub struct Stats {
     /// The prefetch cache, if the policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetch_cache: Option<PrefetchCacheStats>,
+    /// How often the sizes of partitions were looked at, if the policy has a partition for each device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u64>,
+    /// How many devices there are; more than are listed, if they are too many for an attribute.
+    #[serde(default)]
+    pub device_count: u64,
     /// The devices.
     pub devices: Vec<DeviceStats>,
     /// The streams, the most recently read first.
@@ -103,6 +112,24 @@ pub struct DeviceStats {
     pub channels: u32,
     /// Fetches under way.
     pub in_flight: u32,
+    /// Its partition, if the policy has one for each device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionStats>,
+}
+
+/// A device's partition of the cache (SAC §3.1).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PartitionStats {
+    /// The size that it is meant to have, in bytes.
+    pub size_bytes: u64,
+    /// What it has: bytes of frames that hold the device's blocks, read or not, or are being filled with them.
+    pub held_bytes: u64,
+    /// For how long readers waited for its device in the last epoch, in milliseconds, summed over fetches.
+    pub wait_ms: f64,
+    /// The same relative to the mean of all devices.
+    pub relative_wait: f64,
+    /// What that is taken for.
+    pub state: State,
 }
 
 /// One stream.
@@ -133,6 +160,21 @@ impl Stats {
     pub fn to_json(&self) -> String {
         // Numbers, strings and lists alone: nothing that JSON lacks. (A NaN becomes null.)
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first, then devices, the last first.
+    pub fn to_json_within(mut self, bytes: usize) -> String {
+        loop {
+            let json = self.to_json();
+            if json.len() <= bytes || self.streams.is_empty() && self.devices.is_empty() {
+                return json;
+            }
+            if self.streams.is_empty() {
+                self.devices.truncate(self.devices.len() * 3 / 4);
+            } else {
+                self.streams.truncate(self.streams.len() * 3 / 4);
+            }
+        }
     }
 }
 
@@ -180,6 +222,8 @@ impl Engine {
                     unit: cache.ceiling.unit().into(),
                     thrashed: core.counters().thrashed,
                 }),
+                epochs: core.division().map(Division::epochs),
+                device_count: core.devices().len() as u64,
                 devices: devices(core, names),
                 streams: streams
                     .into_iter()
@@ -206,6 +250,7 @@ impl Engine {
 
 fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
     let named = |number: usize| names.get(number).cloned().unwrap_or_else(|| number.to_string());
+    let shares = core.division().map_or(&[][..], Division::shares);
     let devices = core.devices().iter().enumerate();
     devices
         .map(|(number, device)| DeviceStats {
@@ -216,6 +261,19 @@ fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
             depth_bytes: device.cost.competitive_depth(device.seek_distance, 0),
             channels: device.cost.channels,
             in_flight: device.under_way,
+            partition: shares.get(number).map(|share| PartitionStats::of(share, device.frames)),
         })
         .collect()
+}
+
+impl PartitionStats {
+    fn of(share: &Share, held: u32) -> PartitionStats {
+        PartitionStats {
+            size_bytes: u64::from(share.size) * BLOCK as u64,
+            held_bytes: u64::from(held) * BLOCK as u64,
+            wait_ms: share.wait as f64 / 1e6,
+            relative_wait: f64::from(share.relative) / 1e3,
+            state: share.state,
+        }
+    }
 }

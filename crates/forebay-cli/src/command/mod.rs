@@ -9,6 +9,7 @@ mod profile;
 mod repro;
 mod sim;
 mod stats;
+mod stripe;
 mod trace;
 
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Mount(mount) => self::mount::run(&mount),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Stripe(stripe) => self::stripe::run(&stripe),
         Command::Policies(policies) => self::policies::run(&policies),
         Command::Demo(demo) => self::demo::run(&demo),
         Command::Trace(trace) => self::trace::run(&trace),

@@ -1,6 +1,6 @@
 //! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use forebay_live::engine::{Config, Engine, StartError};
 use forebay_live::source::Source;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::paced::PacedSource;
-use forebay_live::source::uri::{self, Place, open_source};
+use forebay_live::source::uri::{self, Place, open_place};
 use forebay_live::tree::{Branch, Tree};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::options::Mount;
+use crate::storage::Costs;
 use crate::{daemon, output, storage};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
@@ -69,20 +70,25 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     let (connections, reserved) = storage::connections(sources, options.memory.bytes());
     let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
     let stores = StoreOptions { connections, ..stores };
-    let (mut branches, mut costs) = (Vec::new(), Vec::new());
-    for (device, arg) in (0..).map(DeviceId).zip(sources) {
-        let (name, source) = open_source(arg, &stores).map_err(Failure::input)?;
-        let source = match &options.pace {
-            Some(device) => paced(source, device)?,
-            None => source,
-        };
-        costs.push(storage::cost(arg, &source));
+    let referenced = options.kernel_cache.referenced(options.policy).map_err(Failure::input)?;
+    let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
+    for arg in sources {
+        let (name, place) = uri::parse(arg)?;
+        // More than there are numbers the engine refuses.
+        let device = DeviceId(u16::try_from(costs.len()).unwrap_or(u16::MAX));
+        let source = open_place(&place, &stores, |place, source| {
+            let source = match &options.pace {
+                Some(device) => paced(source, device)?,
+                None => source,
+            };
+            costs.push(known.of(place, &source));
+            Ok::<_, Failure>(source)
+        })?;
+        outside(&place, point)?;
         branches.push(Branch { name: name.map(Into::into), source, device });
     }
-    sources.iter().try_for_each(|arg| outside(arg, point))?;
     // The engine gets what connections leave.
     let memory = options.memory.bytes().saturating_sub(reserved);
-    let referenced = options.kernel_cache.referenced(options.policy);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let read_ahead = read_ahead(&costs);
     let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
@@ -110,17 +116,22 @@ fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
 
 /// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.
 /// Compares paths without links: a folder that is mounted at two places is not known again.
-fn outside(arg: &OsStr, point: &Path) -> Result<(), Failure> {
-    let Ok((_, Place::Folder(folder))) = uri::parse(arg) else { return Ok(()) };
-    match (folder.canonicalize(), point.canonicalize()) {
-        (Ok(folder), Ok(point)) if point != folder && point.starts_with(&folder) => Err(Failure::input(format!(
-            "{}: lies inside the source {}, which would contain itself; mount on a folder outside it",
-            point.display(),
-            folder.display()
-        ))),
+fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
+    for device in place.devices() {
+        let Place::Folder(folder) = device else { continue };
         // What is missing is said by who needs it.
-        _ => Ok(()),
+        if let (Ok(folder), Ok(point)) = (folder.canonicalize(), point.canonicalize())
+            && point != folder
+            && point.starts_with(&folder)
+        {
+            return Err(Failure::input(format!(
+                "{}: lies inside the source {}, which would contain itself; mount on a folder outside it",
+                point.display(),
+                folder.display()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// A source at the pace of a modelled device, in real time.

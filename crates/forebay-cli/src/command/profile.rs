@@ -1,11 +1,11 @@
 //! `forebay profile`: what a switch to another place and a transfer cost, and the depth that follows.
 
-use std::path::Path;
 use std::time::Duration;
 
 use forebay_device::Profile;
 use forebay_live::profiler::{self, Store, Target, chart};
-use forebay_live::source::uri::{Place, open_source, parse};
+use forebay_live::source::object::StoreOptions;
+use forebay_live::source::uri::{Place, open_place, parse};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -32,28 +32,38 @@ struct Record<'a> {
     zones: Vec<(u64, f64)>,
 }
 
-/// Measures, keeps and shows.
+/// Measures, keeps and shows: of a set, one device after the other.
 pub(crate) fn run(options: &options::Profile) -> Result<(), Failure> {
-    let target = target(options)?;
+    let (_, place) = parse(&options.target)?;
+    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let profiles = place.devices().iter().map(|device| measured(device, &stores, options.seconds));
+    let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+    match (&*profiles, options.json) {
+        ([profile], true) => output::json(&record(profile)),
+        (profiles, true) => output::json(&profiles.iter().map(record).collect::<Vec<_>>()),
+        (profiles, false) => output::print(&profiles.iter().map(picture).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+fn measured(place: &Place<'_>, stores: &StoreOptions, seconds: u16) -> Result<Profile, Failure> {
+    let target = target(place, stores)?;
     let bar = progress::bar("measuring", 1000);
-    let budget = Duration::from_secs(options.seconds.into());
+    let budget = Duration::from_secs(seconds.into());
     let profile = profiler::profile(&target, budget, &mut |share| bar.set_position((share * 1000.0) as u64));
     bar.finish_and_clear();
     let profile = profile.map_err(Failure::input)?;
     if let Some(Err(error)) = Store::user().map(|store| store.save(&profile)) {
         log::warn!("the profile is not kept for later mounts: {error}");
     }
-    if options.json { output::json(&record(&profile)) } else { output::print(&picture(&profile)) }
+    Ok(profile)
 }
 
 /// What to measure: a path as it is, so that it may also be a file or a disk, anything else as a source.
-fn target(options: &options::Profile) -> Result<Target, Failure> {
-    if let (_, Place::Folder(path)) = parse(&options.target).map_err(Failure::input)? {
-        return Ok(Target::Path(Path::to_path_buf(path)));
+fn target(place: &Place<'_>, stores: &StoreOptions) -> Result<Target, Failure> {
+    if let Place::Folder(path) = place {
+        return Ok(Target::Path(path.to_path_buf()));
     }
-    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
-    let (_, source) = open_source(&options.target, &stores).map_err(Failure::input)?;
-    Ok(Target::Source(source))
+    Ok(Target::Source(open_place(place, stores, |_, source| Ok::<_, Failure>(source))?))
 }
 
 fn record(profile: &Profile) -> Record<'_> {

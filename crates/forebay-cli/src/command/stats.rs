@@ -94,6 +94,8 @@ struct Counters {
     counts: Counts,
     active_streams: u64,
     prefetch_cache: Option<PrefetchCache>,
+    epochs: Option<u64>,
+    device_count: u64,
     devices: Vec<Device>,
     streams: Vec<Stream>,
 }
@@ -119,6 +121,18 @@ struct Device {
     switch_cost_us: f64,
     transfer_mb_s: f64,
     in_flight: u64,
+    partition: Option<Partition>,
+}
+
+/// A device's partition.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Partition {
+    size_bytes: u64,
+    held_bytes: u64,
+    wait_ms: f64,
+    relative_wait: f64,
+    state: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -137,7 +151,7 @@ impl Counters {
     fn text(&self) -> String {
         let cache = self.prefetch_cache.as_ref().map(PrefetchCache::text).unwrap_or_default();
         let counts = self.counts.table().to_string();
-        let parts = [self.summary(), counts, cache, self.device_table(), self.stream_table()];
+        let parts = [self.summary(), counts, cache, self.device_table(), self.partition_table(), self.stream_table()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
     }
@@ -186,7 +200,42 @@ impl Counters {
                 count(device.in_flight),
             ]);
         }
-        if table.is_empty() { String::new() } else { table.to_string() }
+        match self.device_count.saturating_sub(self.devices.len() as u64) {
+            _ if table.is_empty() => String::new(),
+            0 => table.to_string(),
+            more => format!("{table}and {} that are too many to be listed\n", plural(more, "device")),
+        }
+    }
+
+    /// Nothing, unless the policy has partitions.
+    fn partition_table(&self) -> String {
+        let right = Side::Right;
+        let mut table = Table::new([
+            ("partition", Side::Left),
+            ("shall have", right),
+            ("has", right),
+            ("waited for", right),
+            ("of the mean", right),
+            ("", Side::Left),
+        ]);
+        let epochs = self.epochs.unwrap_or(0);
+        for device in &self.devices {
+            let Some(partition) = &device.partition else { continue };
+            let known = |text: String| if epochs > 0 { text } else { "–".into() };
+            table.row([
+                device.name.clone(),
+                about(partition.size_bytes),
+                about(partition.held_bytes),
+                known(format!("{:.1} ms", partition.wait_ms)),
+                known(format!("{:.0} %", partition.relative_wait * 100.0)),
+                known(partition.state.to_lowercase()),
+            ]);
+        }
+        if table.is_empty() {
+            return String::new();
+        }
+        let looked = "partitions, by the last of";
+        format!("{looked} {}\n{table}", plural(epochs, "epoch"))
     }
 
     fn stream_table(&self) -> String {
@@ -301,6 +350,35 @@ mod tests {
     }
 
     #[test]
+    fn partitions_as_text() {
+        let device = |name: &str, partition: &str| format!(r#"{{"name": "{name}", "partition": {partition}}}"#);
+        let slow = device(
+            "slow",
+            r#"{"size_bytes": 3145728, "held_bytes": 2097152, "wait_ms": 1234.56, "relative_wait": 1.52, "state": "Warming"}"#,
+        );
+        let quick = device(
+            "quick",
+            r#"{"size_bytes": 1048576, "held_bytes": 4096, "wait_ms": 2, "relative_wait": 0.48, "state": "Cool"}"#,
+        );
+        let counters = |epochs: u64, count: u64| {
+            show(&format!(r#"{{"epochs": {epochs}, "device_count": {count}, "devices": [{slow}, {quick}]}}"#), false)
+                .unwrap()
+        };
+        let text = counters(17, 2);
+        for expected in [
+            "partitions, by the last of 17 epochs\n",
+            "slow          3.0 MiB  2.0 MiB   1234.6 ms        152 %  warming",
+            "quick         1.0 MiB  4.0 KiB      2.0 ms         48 %  cool",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+        assert!(!text.contains("too many"), "{text}");
+        let text = counters(0, 99);
+        assert!(text.contains("97 devices that are too many to be listed"), "{text}");
+        assert!(!text.contains("warming") && text.contains('–'), "before the first epoch nothing is known: {text}");
+    }
+
+    #[test]
     fn who_keeps_what_was_read() {
         let text = show(r#"{"referenced": "HandedOn", "policy": "competitive"}"#, false).unwrap();
         assert!(text.contains("kernel cache on"), "{text}");
@@ -311,6 +389,7 @@ mod tests {
         let text = show("{}", false).unwrap();
         assert!(text.contains("hits             0  –"), "{text}");
         assert!(!text.contains("device") && !text.contains("position"), "{text}");
+        assert!(!text.contains("partition"), "a policy without them says nothing of them: {text}");
         assert!(!text.contains("prefetch cache"), "a policy without one says nothing of it: {text}");
         assert!(show("[]", false).is_err() && show("", true).is_err());
     }

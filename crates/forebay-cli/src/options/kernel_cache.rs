@@ -19,16 +19,24 @@ pub(crate) enum KernelCache {
     Auto,
 }
 
+/// What was asked for would do nothing.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it among devices; say off"
+)]
+pub(crate) struct NothingToDivide(String);
+
 impl KernelCache {
-    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other.
-    pub(crate) fn referenced(self, policy: Policy) -> Referenced {
+    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other. And it knows no
+    /// devices: a partition must hold what it is for.
+    pub(crate) fn referenced(self, policy: Policy) -> Result<Referenced, NothingToDivide> {
+        let divided = policy.partition != Partition::Whole;
         match self {
-            KernelCache::On => Referenced::HandedOn,
-            KernelCache::Off => Referenced::Kept,
-            KernelCache::Auto if policy.partition == Partition::Whole && policy.replacement == Replacement::Lru => {
-                Referenced::HandedOn
-            }
-            KernelCache::Auto => Referenced::Kept,
+            KernelCache::On if divided => Err(NothingToDivide(policy.to_string())),
+            KernelCache::On => Ok(Referenced::HandedOn),
+            KernelCache::Off => Ok(Referenced::Kept),
+            KernelCache::Auto if policy.replacement == Replacement::Lru && !divided => Ok(Referenced::HandedOn),
+            KernelCache::Auto => Ok(Referenced::Kept),
         }
     }
 }
@@ -39,12 +47,24 @@ mod tests {
 
     #[test]
     fn who_names_a_replacement_wants_it_used() {
-        let auto = |policy: &str| KernelCache::Auto.referenced(policy.parse().unwrap());
+        let referenced = |cache: KernelCache, policy: &str| cache.referenced(policy.parse().unwrap()).unwrap();
+        let auto = |policy: &str| referenced(KernelCache::Auto, policy);
         assert_eq!(auto("competitive"), Referenced::HandedOn);
         assert_eq!(auto("none+lru"), Referenced::HandedOn);
         assert_eq!(auto("competitive+arc"), Referenced::Kept);
         assert_eq!(auto("competitive+lazy-lru"), Referenced::Kept);
-        assert_eq!(KernelCache::On.referenced("arc".parse().unwrap()), Referenced::HandedOn);
-        assert_eq!(KernelCache::Off.referenced("lru".parse().unwrap()), Referenced::Kept);
+        assert_eq!(referenced(KernelCache::On, "arc"), Referenced::HandedOn);
+        assert_eq!(referenced(KernelCache::Off, "lru"), Referenced::Kept);
+    }
+
+    #[test]
+    fn what_is_divided_is_kept_here() {
+        for policy in ["static", "eager-lru", "lazy-lru", "competitive+lazy+lru", "lazy-clock"] {
+            let policy = policy.parse().unwrap();
+            assert_eq!(KernelCache::Auto.referenced(policy), Ok(Referenced::Kept), "{policy}");
+            assert_eq!(KernelCache::Off.referenced(policy), Ok(Referenced::Kept), "{policy}");
+            let error = KernelCache::On.referenced(policy).unwrap_err().to_string();
+            assert!(error.contains(&policy.to_string()) && error.contains("say off"), "{error}");
+        }
     }
 }

@@ -8,18 +8,27 @@ use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
 use crate::budget::BLOCK;
 use crate::source::Result;
+use crate::source::striped::Stripes;
 
 /// A file that can be read. Dropping it closes it.
 pub struct OpenFile {
     engine: Arc<Engine>,
     file: FileId,
+    /// Where it lies; the first of its devices, if it is striped.
     device: DeviceId,
+    stripes: Option<Stripes>,
     size: u64,
 }
 
 impl OpenFile {
-    pub(super) fn new(engine: Arc<Engine>, file: FileId, device: DeviceId, size: u64) -> OpenFile {
-        OpenFile { engine, file, device, size }
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        file: FileId,
+        device: DeviceId,
+        stripes: Option<Stripes>,
+        size: u64,
+    ) -> OpenFile {
+        OpenFile { engine, file, device, stripes, size }
     }
 
     /// Its length in bytes.
@@ -55,7 +64,16 @@ impl OpenFile {
     ) -> Option<T> {
         let key = BlockKey::new(self.file, (offset / BLOCK as u64) as u32);
         let within = offset as usize % BLOCK + len <= BLOCK;
-        if within { self.engine.hit(key, self.device, then) } else { None }
+        if within { self.engine.hit(key, self.device_of(offset), then) } else { None }
+    }
+
+    /// The device that a byte lies on.
+    #[inline(always)]
+    fn device_of(&self, offset: u64) -> DeviceId {
+        match &self.stripes {
+            None => self.device,
+            Some(stripes) => DeviceId(self.device.0 + stripes.member(offset) as u16),
+        }
     }
 
     /// Reads what is not a hit within one block: waits for one lease after another.

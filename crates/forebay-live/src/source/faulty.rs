@@ -32,6 +32,7 @@ use std::time::Duration;
 use forebay_core::DeviceCost;
 use parking_lot::Mutex;
 
+use super::striped::Stripes;
 use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
 use delay::Timer;
 
@@ -249,6 +250,10 @@ impl Source for FaultySource {
     fn cost(&self) -> Option<DeviceCost> {
         self.inner.cost()
     }
+
+    fn members(&self) -> &[Arc<dyn Source>] {
+        self.inner.members()
+    }
 }
 
 struct FaultyObject {
@@ -260,6 +265,14 @@ struct FaultyObject {
 impl Object for FaultyObject {
     fn version(&self) -> &Version {
         self.inner.version()
+    }
+
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn stripes(&self) -> Option<Stripes> {
+        self.inner.stripes()
     }
 
     fn layout(&self) -> Vec<Run> {

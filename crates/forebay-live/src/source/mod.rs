@@ -7,6 +7,7 @@
 pub mod faulty;
 pub mod local;
 pub mod object;
+pub mod striped;
 pub mod uri;
 
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use std::time::SystemTime;
 use forebay_core::DeviceCost;
 
 use crate::arena::Segments;
+use striped::Stripes;
 
 #[cfg(test)]
 pub(crate) mod memory;
@@ -192,6 +194,11 @@ pub trait Source: Send + Sync + 'static {
     fn cost(&self) -> Option<DeviceCost> {
         None
     }
+    /// The sources behind it that lie on a device each, in order; none if it is one device itself. All its objects say how they
+    /// are dealt out over them ([`Object::stripes`]).
+    fn members(&self) -> &[Arc<dyn Source>] {
+        &[]
+    }
 }
 
 /// One version of one file's bytes.
@@ -203,7 +210,12 @@ pub trait Object: Send + Sync + 'static {
     fn name(&self) -> String {
         String::new()
     }
-    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning.
+    /// How its bytes are dealt out over the devices of its source; `None` if that is one device.
+    fn stripes(&self) -> Option<Stripes> {
+        None
+    }
+    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning. Of a striped one:
+    /// where the members' own bytes lie, if that is the same on each.
     fn layout(&self) -> Vec<Run> {
         Vec::new()
     }

@@ -138,6 +138,10 @@ impl Object for PacedObject {
         self.inner.version()
     }
 
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
     fn layout(&self) -> Vec<Run> {
         let len = self.version().size;
         if len == 0 || !self.has_places {

@@ -1,4 +1,5 @@
-//! From an argument of the command line to a source: `/path`, `s3://bucket/prefix`, and either with `name=` in front.
+//! From an argument of the command line to a source: `/path`, `s3://bucket/prefix`, a set of such (`stripe:64KiB:/d1,/d2`), and
+//! any of them with `name=` in front.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +8,9 @@ use std::sync::Arc;
 
 use super::local::LocalSource;
 use super::object::{SCHEMES, StoreOptions, StoreSource};
+use super::striped::{StripedSource, Stripes, StripesError};
 use super::{Error, Source};
+use crate::size::Size;
 
 /// Why an argument is no source.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -34,14 +37,25 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A set of members that is not understood.
+    #[error("{set}: {reason}; a set is written stripe:64KiB:/d1,/d2")]
+    BadSet {
+        /// The whole set.
+        set: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A set that cannot be.
+    #[error(transparent)]
+    Stripes(#[from] StripesError),
     /// It is well-formed, and cannot be reached.
     #[error(transparent)]
     Source(#[from] Error),
 }
 
 fn known() -> String {
-    let known = std::iter::once("file").chain(SCHEMES);
-    known.map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(", ")
+    let known = std::iter::once("file").chain(SCHEMES).map(|scheme| format!("{scheme}://"));
+    known.chain(["stripe:UNIT:MEMBER,…".to_owned()]).collect::<Vec<_>>().join(", ")
 }
 
 /// An argument, taken apart.
@@ -51,20 +65,65 @@ pub enum Place<'a> {
     Folder(&'a Path),
     /// An object store.
     Store(&'a str),
+    /// A set of members, none of which is a set.
+    Set(Stripes, Vec<Place<'a>>),
+}
+
+impl<'a> Place<'a> {
+    /// What lies on a device of its own: the members of a set, else the place itself.
+    pub fn devices(&self) -> &[Place<'a>] {
+        match self {
+            Place::Set(_, members) => members,
+            place => std::slice::from_ref(place),
+        }
+    }
 }
 
 /// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds no slash, so a
-/// folder whose own name holds `=` is written with a slash before that: `./a=b`.
+/// folder whose own name holds `=` is written with a slash before that: `./a=b`. So is one that is called like a set, and a member
+/// whose name holds a comma needs a link without one.
 pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
     let (name, place) = split_name(arg)?;
+    let place = match place.as_bytes().strip_prefix(b"stripe:") {
+        Some(rest) => set(place, rest)?,
+        None => single(place)?,
+    };
+    Ok((name, place))
+}
+
+/// `UNIT:MEMBER,MEMBER,…`, the rest of `place`.
+fn set<'a>(place: &OsStr, rest: &'a [u8]) -> Result<Place<'a>, OpenError> {
+    let bad = |reason: String| OpenError::BadSet { set: place.to_string_lossy().into_owned(), reason };
+    let split = rest.iter().position(|&byte| byte == b':').and_then(|at| Some((str::from_utf8(&rest[..at]).ok()?, at)));
+    let (unit, at) = split.ok_or_else(|| bad("no stripe unit".into()))?;
+    let unit: Size = unit.parse().map_err(|error| bad(format!("`{unit}`: {error}")))?;
+    let names: Vec<&OsStr> = rest[at + 1..].split(|&byte| byte == b',').map(OsStr::from_bytes).collect();
+    let stripes = Stripes::new(unit.bytes(), names.len()).map_err(|error| bad(error.to_string()))?;
+    for (number, name) in names.iter().enumerate() {
+        let what = name.to_string_lossy();
+        if name.is_empty() {
+            return Err(bad(format!("member {} is empty", number + 1)));
+        }
+        if names[..number].contains(name) {
+            return Err(bad(format!("{what} is twice among the members")));
+        }
+        if name.as_bytes().starts_with(b"stripe:") {
+            return Err(bad(format!("{what} is a set itself, which a member cannot be")));
+        }
+    }
+    Ok(Place::Set(stripes, names.into_iter().map(single).collect::<Result<_, _>>()?))
+}
+
+/// A place that is no set.
+fn single(place: &OsStr) -> Result<Place<'_>, OpenError> {
     if place.is_empty() {
         return Err(OpenError::Empty);
     }
-    let Some((scheme, rest)) = split_scheme(place) else { return Ok((name, Place::Folder(Path::new(place)))) };
+    let Some((scheme, rest)) = split_scheme(place) else { return Ok(Place::Folder(Path::new(place))) };
     let uri = || place.to_string_lossy().into_owned();
     if scheme == "file" {
         return match rest {
-            [b'/', ..] => Ok((name, Place::Folder(Path::new(OsStr::from_bytes(rest))))),
+            [b'/', ..] => Ok(Place::Folder(Path::new(OsStr::from_bytes(rest)))),
             _ => {
                 Err(OpenError::BadUri { uri: uri(), reason: "a file URI needs an absolute path: file:///path".into() })
             }
@@ -74,7 +133,7 @@ pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
         return Err(OpenError::UnknownScheme { uri: uri(), scheme: scheme.into() });
     }
     let uri = place.to_str().ok_or_else(|| OpenError::BadUri { uri: uri(), reason: "is not UTF-8".into() })?;
-    Ok((name, Place::Store(uri)))
+    Ok(Place::Store(uri))
 }
 
 fn split_name(arg: &OsStr) -> Result<(Option<&str>, &OsStr), OpenError> {
@@ -103,19 +162,37 @@ fn split_scheme(place: &OsStr) -> Option<(&str, &[u8])> {
 /// Opens what an argument says, and makes sure that it can be reached.
 pub fn open_source(arg: &OsStr, options: &StoreOptions) -> Result<(Option<String>, Arc<dyn Source>), OpenError> {
     let (name, place) = parse(arg)?;
+    let source = open_place(&place, options, |_, source| Ok::<_, OpenError>(source))?;
+    Ok((name.map(str::to_owned), source))
+}
+
+/// Opens a place, device by device, and makes sure that they can be reached. `each` sees every device's source, in order, and
+/// gives what is to be used instead: that, or something around it.
+pub fn open_place<E: From<OpenError>>(
+    place: &Place<'_>,
+    options: &StoreOptions,
+    mut each: impl FnMut(&Place<'_>, Arc<dyn Source>) -> Result<Arc<dyn Source>, E>,
+) -> Result<Arc<dyn Source>, E> {
     let source: Arc<dyn Source> = match place {
         Place::Folder(folder) => {
-            let source = LocalSource::new(folder)?;
-            source.check()?;
+            let source = LocalSource::new(folder).map_err(OpenError::from)?;
+            source.check().map_err(OpenError::from)?;
             Arc::new(source)
         }
         Place::Store(uri) => {
-            let store = StoreSource::open_uri(uri, options)?;
-            store.check()?;
+            let store = StoreSource::open_uri(uri, options).map_err(OpenError::from)?;
+            store.check().map_err(OpenError::from)?;
             Arc::new(store)
         }
+        Place::Set(stripes, members) => {
+            // A closure of its own type for every level would never end.
+            let each: &mut dyn FnMut(&Place<'_>, Arc<dyn Source>) -> Result<Arc<dyn Source>, E> = &mut each;
+            let members = members.iter().map(|member| open_place(member, options, &mut *each));
+            let set = StripedSource::new(stripes.unit(), members.collect::<Result<_, E>>()?);
+            return Ok(Arc::new(set.map_err(OpenError::from)?));
+        }
     };
-    Ok((name.map(str::to_owned), source))
+    each(place, source)
 }
 
 #[cfg(test)]
@@ -143,6 +220,40 @@ mod tests {
         }
         let odd = OsStr::from_bytes(b"/srv/\xff");
         assert_eq!(parse(odd).unwrap(), (None, Place::Folder(Path::new(odd))));
+    }
+
+    #[test]
+    fn sets_are_taken_apart() {
+        let (name, place) = parse(OsStr::new("all=stripe:64KiB:/d1,./d,2,s3://bucket/a=b,file:///d3")).unwrap();
+        assert_eq!(name, Some("all"));
+        let folder = |path| Place::Folder(Path::new(path));
+        let members = vec![folder("/d1"), folder("./d"), folder("2"), Place::Store("s3://bucket/a=b"), folder("/d3")];
+        assert_eq!(place, Place::Set(Stripes::new(65_536, 5).unwrap(), members.clone()));
+        assert_eq!(place.devices(), members);
+        assert_eq!(folder("/d").devices(), [folder("/d")]);
+        let odd = OsStr::from_bytes(b"stripe:4k:/\xff");
+        assert!(matches!(parse(odd).unwrap().1, Place::Set(_, members) if members.len() == 1));
+        assert_eq!(parse(OsStr::new("./stripe:4k:/d1,/d2")).unwrap().1, folder("./stripe:4k:/d1,/d2"));
+    }
+
+    #[test]
+    fn sets_that_are_none_say_what_is_wrong() {
+        for (arg, reason) in [
+            ("stripe:/d1,/d2", "no stripe unit"),
+            ("stripe:", "no stripe unit"),
+            ("stripe:much:/d1", "not a size"),
+            ("stripe:1000:/d1,/d2", "multiple of 4096"),
+            ("stripe:0:/d1,/d2", "multiple of 4096"),
+            ("stripe:64KiB:", "member 1 is empty"),
+            ("stripe:64KiB:/d1,,/d2", "member 2 is empty"),
+            ("stripe:64KiB:/d1,/d2,/d1", "/d1 is twice"),
+            ("stripe:64KiB:/d1,stripe:4k:/d2", "a set itself"),
+            ("stripe:64KiB:/d1,ftp://host", "ftp"),
+        ] {
+            let error = parse(OsStr::new(arg)).unwrap_err().to_string();
+            assert!(error.contains(reason), "{arg}: {error}");
+            assert!(!error.contains('\n'));
+        }
     }
 
     #[test]

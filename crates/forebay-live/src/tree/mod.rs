@@ -43,8 +43,21 @@ pub struct Branch {
     pub name: Option<OsString>,
     /// Its names and bytes.
     pub source: Arc<dyn Source>,
-    /// The device of the engine that its bytes lie on.
+    /// The device of the engine that its bytes lie on; of a set, the first member's, and the others' follow.
     pub device: DeviceId,
+}
+
+impl Branch {
+    /// What its devices are called: as the branch, else as the source; of a set, as the members, after the branch's name.
+    fn devices(&self) -> Vec<String> {
+        let name = self.name.as_ref().map(|name| name.display().to_string());
+        let members = self.source.members();
+        if members.is_empty() {
+            return vec![name.unwrap_or_else(|| self.source.describe())];
+        }
+        let of = name.map_or_else(String::new, |name| format!("{name}: "));
+        members.iter().map(|member| format!("{of}{}", member.describe())).collect()
+    }
 }
 
 /// Why sources do not make a tree.
@@ -161,8 +174,7 @@ impl Tree {
     /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters.
     pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
         if node == NodeId::ROOT && name == STATS_XATTR {
-            let stats = self.stats().into_bytes();
-            return if stats.len() <= XATTR_SIZE_MAX { Ok(stats) } else { Err(refused(Path::new("/"), libc::E2BIG)) };
+            return Ok(self.stats().into_bytes());
         }
         match self.node(node)? {
             Node::In { branch, place, .. } => branch.source.xattr(&place.path, name),
@@ -170,17 +182,17 @@ impl Tree {
         }
     }
 
-    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them.
+    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them, as much as an
+    /// extended attribute takes.
     pub fn stats(&self) -> String {
-        let count = self.branches.iter().map(|branch| branch.device.index() + 1).max().unwrap_or(0);
-        let mut names = vec![String::new(); count];
+        let mut names = Vec::new();
         for branch in &self.branches {
-            names[branch.device.index()] = match &branch.name {
-                Some(name) => name.display().to_string(),
-                None => branch.source.describe(),
-            };
+            let of_branch = branch.devices();
+            let first = branch.device.index();
+            names.resize(names.len().max(first + of_branch.len()), String::new());
+            names[first..first + of_branch.len()].clone_from_slice(&of_branch);
         }
-        self.engine.stats(&names).to_json()
+        self.engine.stats(&names).to_json_within(XATTR_SIZE_MAX)
     }
 
     /// The names of the extended attributes.

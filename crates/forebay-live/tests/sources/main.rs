@@ -4,6 +4,7 @@ mod faulty;
 mod keys;
 mod local;
 mod store;
+mod striped;
 mod web;
 
 use std::path::Path;

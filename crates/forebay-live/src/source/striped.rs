@@ -1,0 +1,215 @@
+//! A set of sources behind one name: files dealt out over its members, chunk by chunk (RAID-0), each member a device of its own.
+//!
+//! File `x` of the set lies in the members' files `x`, as [`Stripes`] says. What a member has must fit what the others have:
+//!
+//! - a name is in all members, of one kind: a folder in all, a file in all, a link to the same place in all;
+//! - the lengths of a file are those that a file of their sum has when it is dealt out; some may be zero.
+//!
+//! A folder lists the names that any member has, so that nothing disappears silently; whoever asks for one that does not fit gets
+//! [`Error::Storage`], which names the member and says what is wrong with it. Size is the sum, times are the latest, the rest
+//! (mode, owner, links, extended attributes) is the first member's. The version is that of all members together: a changed
+//! member makes another version, and is noticed by who opens the file and by who reads from that member.
+//!
+//! Known weaknesses. Members are asked one after another, so a name in a set of distant stores takes as many round trips. Nothing
+//! tells that a file's parts belong together but their lengths: a set that is written anew member by member is, to whoever
+//! opens a file meanwhile, what it is at that moment.
+
+mod deal;
+mod object;
+mod stripes;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
+use object::{Part, StripedObject};
+
+pub use deal::{DealError, Dealt, deal};
+pub use stripes::{Stripes, StripesError};
+
+/// A set of sources behind one name. See the module's head.
+pub struct StripedSource {
+    stripes: Stripes,
+    members: Vec<Arc<dyn Source>>,
+    /// What they are, for messages.
+    names: Vec<String>,
+}
+
+impl StripedSource {
+    /// A set of these members, in their order, with chunks of `unit` bytes.
+    pub fn new(unit: u64, members: Vec<Arc<dyn Source>>) -> std::result::Result<StripedSource, StripesError> {
+        let stripes = Stripes::new(unit, members.len())?;
+        let names = members.iter().map(|member| member.describe()).collect();
+        Ok(StripedSource { stripes, members, names })
+    }
+
+    /// Asks all members the same. It is missing if all say so.
+    fn all<T>(&self, path: &Path, ask: impl Fn(&dyn Source) -> Result<T>) -> Result<Vec<T>> {
+        let answers: Vec<Result<T>> = self.members.iter().map(|member| ask(&**member)).collect();
+        let missing = |answer: &Result<T>| matches!(answer, Err(Error::NotFound(_)));
+        if answers.iter().all(missing) {
+            return Err(Error::NotFound(path.display().to_string()));
+        }
+        if let Some(member) = answers.iter().position(missing) {
+            return Err(self.misfit(path, member, "is missing"));
+        }
+        let named = answers.into_iter().enumerate();
+        named.map(|(member, answer)| answer.map_err(|error| of_member(error, &self.names[member]))).collect()
+    }
+
+    /// The error for what does not fit together.
+    fn misfit(&self, path: &Path, member: usize, what: &str) -> Error {
+        let name = if path.as_os_str().is_empty() { "." } else { &path.to_string_lossy() };
+        let reason = format!("{what} in {}, a member of {}", self.names[member], self.describe());
+        Error::Storage { name: name.into(), reason }
+    }
+
+    /// The length of the file whose parts are so long.
+    fn size(&self, path: &Path, lengths: &[u64]) -> Result<u64> {
+        let size = self.stripes.size(lengths);
+        for (member, &length) in lengths.iter().enumerate() {
+            let fits = self.stripes.share(size, member);
+            if fits != length {
+                let what = format!("has {length} bytes where {fits} fit the other members'");
+                return Err(self.misfit(path, member, &what));
+            }
+        }
+        Ok(size)
+    }
+
+    /// What is known of a file, from its parts.
+    fn file(&self, path: &Path, parts: &[Attributes]) -> Result<Attributes> {
+        let lengths: Vec<u64> = parts.iter().map(|part| part.size).collect();
+        let size = self.size(path, &lengths)?;
+        let latest = |time: fn(&Attributes) -> std::time::SystemTime| parts.iter().map(time).max();
+        let first = &parts[0];
+        Ok(Attributes {
+            size,
+            allocated: parts.iter().map(|part| part.allocated).fold(0, u64::saturating_add),
+            accessed: latest(|part| part.accessed).unwrap_or(first.accessed),
+            modified: latest(|part| part.modified).unwrap_or(first.modified),
+            changed: latest(|part| part.changed).unwrap_or(first.changed),
+            version: together(size, parts.iter().map(|part| &part.version)),
+            ..first.clone()
+        })
+    }
+}
+
+impl Source for StripedSource {
+    fn describe(&self) -> String {
+        let unit = crate::size::Size::of(self.stripes.unit());
+        format!("stripe:{unit}:{}", self.names.join(","))
+    }
+
+    fn stat(&self, path: &Path) -> Result<Attributes> {
+        let parts = self.all(path, |member| member.stat(path))?;
+        let kind = parts[0].kind;
+        if let Some(member) = parts.iter().position(|part| part.kind != kind) {
+            let what = format!("is {} and not, as in {}, {}", a(parts[member].kind), self.names[0], a(kind));
+            return Err(self.misfit(path, member, &what));
+        }
+        match kind {
+            Kind::File => self.file(path, &parts),
+            Kind::Folder | Kind::Link | Kind::Special => Ok(parts[0].clone()),
+        }
+    }
+
+    /// By name; of a name that is of several kinds, the first member's.
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        let mut names = BTreeMap::new();
+        for Entry { name, kind } in self.all(path, |member| member.list(path))?.into_iter().flatten() {
+            names.entry(name).or_insert(kind);
+        }
+        Ok(names.into_iter().map(|(name, kind)| Entry { name, kind }).collect())
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let mut targets = self.all(path, |member| member.read_link(path))?;
+        match targets.iter().position(|target| *target != targets[0]) {
+            Some(member) => Err(self.misfit(path, member, "points elsewhere")),
+            None => Ok(targets.swap_remove(0)),
+        }
+    }
+
+    fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>> {
+        self.members[0].xattr(path, name)
+    }
+
+    fn xattrs(&self, path: &Path) -> Result<Vec<OsString>> {
+        self.members[0].xattrs(path)
+    }
+
+    /// What fits evenly: as often as there are members what the fullest of them has. Those without bounds count as empty.
+    fn space(&self) -> Result<Space> {
+        let spaces = self.all(Path::new(""), |member| member.space())?;
+        let members = spaces.len() as u64;
+        let bounded: Vec<&Space> = spaces.iter().filter(|space| **space != Space::default()).collect();
+        let least = |number: fn(&Space) -> u64| bounded.iter().map(|space| number(space)).min().unwrap_or(0);
+        Ok(Space {
+            bytes: least(|space| space.bytes).saturating_mul(members),
+            bytes_free: least(|space| space.bytes_free).saturating_mul(members),
+            names: least(|space| space.names),
+            names_free: least(|space| space.names_free),
+        })
+    }
+
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        let objects = self.all(path, |member| member.open(path))?;
+        let lengths: Vec<u64> = objects.iter().map(|object| object.version().size).collect();
+        let size = self.size(path, &lengths)?;
+        let version = together(size, objects.iter().map(|object| object.version()));
+        let named = objects.into_iter().zip(&self.names);
+        let parts = named.map(|(object, member)| Part { object, member: member.as_str().into() }).collect();
+        Ok(Arc::new(StripedObject::new(path.display().to_string(), version, self.stripes, parts)))
+    }
+
+    fn members(&self) -> &[Arc<dyn Source>] {
+        &self.members
+    }
+}
+
+/// One version of all parts. The members' own are hashed, 128 bits, since every file that the engine knows keeps its version: two
+/// are taken for one with a chance of 2^-128.
+fn together<'a>(size: u64, versions: impl Iterator<Item = &'a Version> + Clone) -> Version {
+    let hash = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        salt.hash(&mut hasher);
+        versions.clone().for_each(|version| version.hash(&mut hasher));
+        hasher.finish()
+    };
+    Version {
+        inode: versions.clone().next().map_or(0, |first| first.inode),
+        size,
+        modified: versions.clone().map(|version| version.modified).max().unwrap_or(0),
+        changed: versions.clone().map(|version| version.changed).max().unwrap_or(0),
+        tag: Some(format!("{:016x}{:016x}", hash(0), hash(1))),
+    }
+}
+
+/// The same error, of a file in a member.
+fn of_member(error: Error, member: &str) -> Error {
+    let of = |name: String| format!("{name} in {member}");
+    match error {
+        Error::NotFound(name) => Error::NotFound(of(name)),
+        Error::Denied(name) => Error::Denied(of(name)),
+        Error::Stale(name) => Error::Stale(of(name)),
+        Error::Refused { name, errno } => Error::Refused { name: of(name), errno },
+        Error::Storage { name, reason } => Error::Storage { name: of(name), reason },
+        Error::CalledOff => Error::CalledOff,
+    }
+}
+
+fn a(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Folder => "a folder",
+        Kind::Link => "a link",
+        Kind::Special => "a pipe, socket or device",
+    }
+}
+
+#[cfg(test)]
+mod tests;
