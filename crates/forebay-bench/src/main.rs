@@ -18,6 +18,7 @@ mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
+mod storage_aware;
 mod timed;
 mod trace_read;
 mod zipf;
@@ -43,7 +44,7 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `kernel`, measure only points whose name begins so; may be given several times
+    /// Of `kernel` and `storage-aware`, measure only points or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
     /// A workload, as JSON, whose memory is bounded from outside
@@ -77,6 +78,7 @@ const BENCHES: [(&str, Bench); 15] = [
     ("local-stream", local_stream::run),
     ("handlers", handlers::run),
     ("bridge", bridge::run),
+    ("storage-aware", |smoke| storage_aware::run(smoke, &Options::parse().only)),
     ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),

@@ -4,7 +4,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 /// How popular a block is of rank 1, 2, …: as 1 / rank^s, by rejection-inversion (Hörmann and Derflinger, 1996, §3).
-struct Zipf {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Zipf {
     s: f64,
     low: f64,
     high: f64,
@@ -12,7 +13,7 @@ struct Zipf {
 
 impl Zipf {
     /// Of ranks 1 to `ranks`; s is above 0 and not 1.
-    fn new(ranks: u32, s: f64) -> Zipf {
+    pub(crate) fn new(ranks: u32, s: f64) -> Zipf {
         let zipf = Zipf { s, low: 0.0, high: 0.0 };
         Zipf { low: zipf.area(1.5) - 1.0, high: zipf.area(f64::from(ranks) + 0.5), ..zipf }
     }
@@ -22,7 +23,8 @@ impl Zipf {
         x.powf(1.0 - self.s) / (1.0 - self.s)
     }
 
-    fn rank(&self, rng: &mut SmallRng) -> u32 {
+    /// A rank, drawn.
+    pub(crate) fn rank(&self, rng: &mut SmallRng) -> u32 {
         loop {
             let u = rng.random_range(self.low..self.high);
             let x = (u * (1.0 - self.s)).powf(1.0 / (1.0 - self.s));

@@ -53,6 +53,7 @@ fn through_a_mount() {
     if mounts::possible() {
         assert!(smoke(&["mount-hits"]).contains("null FUSE server"));
         assert!(smoke(&["programs"]).contains("the mount with linux"));
+        assert!(smoke(&["storage-aware"]).contains("a store turns slow: landlord"));
         assert!(smoke(&["kernel-cache"]).contains("mapped, at random, cold, disk"));
     }
 }

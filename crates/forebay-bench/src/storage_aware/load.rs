@@ -1,0 +1,68 @@
+//! What the readers of `storage-aware` read: pieces of 64 KiB of the files of three stores, in no order.
+
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+
+use crate::zipf::Zipf;
+
+/// How many stores there are.
+pub(super) const STORES: usize = 3;
+
+/// Bytes of a read: a piece of a file.
+pub(super) const READ: u64 = 64 << 10;
+
+/// Bytes of a file.
+pub(super) const FILE: u64 = 1 << 20;
+
+/// How skewed popularity is: between the 0.6 to 1 that servers' logs show.
+const SKEW: f64 = 0.9;
+
+/// Which pieces are read how often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Popularity {
+    /// All alike.
+    Uniform,
+    /// By Zipf's law, whatever store they lie on.
+    Skewed,
+}
+
+/// What is read, without end: read number n is the same whoever asks, live and simulated.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    popularity: Popularity,
+    seed: u64,
+    zipf: Zipf,
+    /// The pieces by rank.
+    pieces: Vec<u32>,
+}
+
+/// Where a read goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) store: usize,
+    /// The number of the file in its store.
+    pub(super) file: u64,
+    pub(super) offset: u64,
+}
+
+impl Load {
+    /// Of `files` files on each store.
+    pub(super) fn new(popularity: Popularity, files: u64, seed: u64) -> Load {
+        let count = (files * FILE / READ) as u32 * STORES as u32;
+        let mut pieces: Vec<u32> = (0..count).collect();
+        pieces.shuffle(&mut SmallRng::seed_from_u64(seed));
+        Load { popularity, seed, zipf: Zipf::new(count, SKEW), pieces }
+    }
+
+    pub(super) fn read(&self, number: u64) -> Piece {
+        let mut random = SmallRng::seed_from_u64(self.seed ^ (number + 1) << 20);
+        let rank = match self.popularity {
+            Popularity::Uniform => random.random_range(0..self.pieces.len()),
+            Popularity::Skewed => self.zipf.rank(&mut random) as usize - 1,
+        };
+        let piece = self.pieces[rank];
+        let (store, at) = (piece as usize % STORES, u64::from(piece) / STORES as u64 * READ);
+        Piece { store, file: at / FILE, offset: at % FILE }
+    }
+}
