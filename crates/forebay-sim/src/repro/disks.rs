@@ -122,11 +122,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// The trace; if a small part will do, a twentieth of it.
+    /// The trace; if a small part will do, a sixtieth of it.
     pub(super) fn load(&self, experiment: &Experiment, context: &Context<'_>) -> Result<Workload, Error> {
         let mut parameters = self.parameters.clone();
         if let Some(requests) = parameters.get_mut("requests").filter(|_| context.quick) {
-            *requests = (requests.parse().unwrap_or(0u64) / 20).max(100).to_string();
+            *requests = (requests.parse().unwrap_or(0u64) / 60).max(100).to_string();
         }
         let given: Vec<(&str, &str)> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let source = generate::named(&self.workload, &given, context.seed);
