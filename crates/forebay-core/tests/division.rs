@@ -453,7 +453,7 @@ proptest! {
         let mut total = forebay_core::partition::Counted::default();
         for step in 0..4000u32 {
             let device = random(count as u64) as usize;
-            let set = if device % 3 == 0 { u64::from(u32::MAX) } else { 1 + u64::from(frames) / 2 };
+            let set = if device.is_multiple_of(3) { u64::from(u32::MAX) } else { 1 + u64::from(frames) / 2 };
             division.referenced(device, BlockKey::new(FileId(device as u32), random(set) as u32));
             if division.ends_next() {
                 total = forebay_core::partition::Counted { hits: total.hits + random(99), misses: total.misses + random(99), frames: random(u64::from(frames) + 1) as u32 };
