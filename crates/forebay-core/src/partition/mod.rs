@@ -128,8 +128,8 @@ pub struct Settings {
     pub threshold: Threshold,
     /// I.
     pub increment: Increment,
-    /// Whether devices whose accesses stream through without reuse may have pages all the same (SAC §3.1 names the flaw). `false`: as
-    /// the paper, which doesn't detect them.
+    /// Whether devices whose accesses stream through without reuse have next to no pages (SAC §3.1 names the flaw). `false`: as the
+    /// paper, which doesn't detect them.
     pub reuse: bool,
     /// What one more page is worth.
     pub benefit: Benefit,
