@@ -9,7 +9,8 @@
 //! ```
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
-//! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1).
+//! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1). Past the paper it may go by how
+//! far back reuse lies ([`Distances`]), and by prices.
 
 mod distances;
 mod division;
@@ -80,7 +81,8 @@ pub enum Threshold {
     /// So many per cent above the mean. The paper says T = 5 and no unit. Five times the mean it cannot be: one disk of sixteen at
     /// half speed waits 1.9 times the mean, and Fig. 8 shows it corrected.
     Percent(u16),
-    /// "The sum of the mean and the variance" of wait times (SAC §3.1, as future work).
+    /// "The sum of the mean and the variance" of wait times (SAC §3.1, as future work); here, the mean and the root of the variance of a
+    /// device's relative wait from epoch to epoch.
     Variance,
 }
 
@@ -110,7 +112,7 @@ pub enum Benefit {
 pub enum Cost {
     /// The time that readers waited for it (SAC §3.1).
     Wait,
-    /// Energy, money: what the device's description says (SAC §7, "power as a retrieval cost").
+    /// Energy, money: what the device's description says (SAC §7, "power as a retrieval cost"). Where none says anything, waits.
     Price,
 }
 
@@ -126,8 +128,8 @@ pub struct Settings {
     pub threshold: Threshold,
     /// I.
     pub increment: Increment,
-    /// Whether devices whose accesses stream through without reuse may have pages all the same (SAC §3.1 names the flaw). `false`: as
-    /// the paper, which doesn't detect them.
+    /// Whether devices whose accesses stream through without reuse have next to no pages (SAC §3.1 names the flaw). `false`: as the
+    /// paper, which doesn't detect them.
     pub reuse: bool,
     /// What one more page is worth.
     pub benefit: Benefit,
