@@ -57,7 +57,6 @@ const SOON: usize = 30;
 /// How much is measured. Seconds are the devices'.
 struct Plan {
     rounds: u64,
-    files: u64,
     settle: f64,
     count: f64,
     speed: f64,
@@ -69,11 +68,11 @@ struct Plan {
 pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
     let way = if mounts::possible() { Way::Mount } else { Way::Library };
     let plan = if smoke {
-        Plan { rounds: 1, files: 2, settle: 2.0, count: 2.0, speed: 20.0, fault: [2.0, 4.0, 2.0], way }
+        Plan { rounds: 1, settle: 2.0, count: 2.0, speed: 20.0, fault: [2.0, 4.0, 2.0], way }
     } else {
-        Plan { rounds: 3, files: FILES, settle: 200.0, count: 100.0, speed: SPEED, fault: [10.0, 45.0, 15.0], way }
+        Plan { rounds: 3, settle: 200.0, count: 100.0, speed: SPEED, fault: [10.0, 45.0, 15.0], way }
     };
-    let stores = Stores::make(plan.files)?;
+    let stores = Stores::make()?;
     let bench = Bench { plan, stores };
     let wanted = |part: &str| only.is_empty() || only.iter().any(|name| part.starts_with(name.as_str()));
     let mut rows = Vec::new();
@@ -99,17 +98,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn load(&self, popularity: Popularity, seed: u64) -> Load {
-        Load::new(popularity, self.plan.files, seed)
-    }
-
     /// A stretch at the speed of what is not in real time.
     fn quick(&self, seconds: f64, slow: Option<(usize, f64)>) -> Phase {
         Phase { seconds, speed: self.plan.speed, slow }
     }
 
     fn start(&self, devices: Devices, policy: &str, way: Way, seed: u64) -> anyhow::Result<Live> {
-        Live::start(&self.stores, devices, policy, way, self.plan.files, seed)
+        Live::start(&self.stores, devices, policy, way, seed)
     }
 
     /// What is seen once sizes have settled.
@@ -123,8 +118,10 @@ impl Bench {
         seed: u64,
     ) -> anyhow::Result<Seen> {
         let phases = [self.quick(self.plan.settle, slow), self.quick(self.plan.count, slow)];
-        let mut seen = self.start(devices, policy, way, seed)?.run(load, &phases)?;
-        Ok(seen.pop().unwrap_or_default())
+        let seen = self.start(devices, policy, way, seed)?.run(load, &phases)?.pop().unwrap_or_default();
+        // It takes long, and who waits may want to know early.
+        eprintln!("  {policy} on {}, seed {seed}: {:.1} MB/s", devices.join(", "), seen.mb_s);
+        Ok(seen)
     }
 
     /// Policies that know of devices against the one that does not.
@@ -137,7 +134,7 @@ impl Bench {
     ) -> anyhow::Result<Vec<Row>> {
         let (mut plain, mut aware) = (Vec::new(), vec![Vec::new(); AWARE.len()]);
         for seed in 1..=self.plan.rounds {
-            let load = self.load(popularity, seed);
+            let load = Load::new(popularity, seed);
             plain.push(self.steady(devices, PLAIN, self.plan.way, &load, None, seed)?);
             for (policy, all) in AWARE.iter().zip(&mut aware) {
                 all.push(self.steady(devices, policy, self.plan.way, &load, None, seed)?);
@@ -168,7 +165,7 @@ impl Bench {
         let mut best = Vec::new();
         let mut runs = vec![Vec::new(); AWARE.len()];
         for seed in 1..=self.plan.rounds {
-            let load = self.load(Popularity::Uniform, seed);
+            let load = Load::new(Popularity::Uniform, seed);
             let mut most = 0.0f64;
             for (policy, runs) in AWARE.iter().zip(&mut runs) {
                 most = most.max(self.steady(UNEQUAL, policy, self.plan.way, &load, slow, seed)?.mb_s);
@@ -189,11 +186,10 @@ impl Bench {
         for policy in std::iter::once(PLAIN).chain(AWARE) {
             let mut pairs = Vec::new();
             for seed in 1..=self.plan.rounds {
-                let load = self.load(Popularity::Uniform, seed);
+                let load = Load::new(Popularity::Uniform, seed);
                 let live = self.steady(UNEQUAL, policy, Way::Library, &load, None, seed)?.mb_s;
                 let counted = (self.plan.settle, self.plan.settle + self.plan.count);
-                let files = self.plan.files;
-                pairs.push((simulated::run(&self.stores, UNEQUAL, policy, &load, counted, files, seed)?, live));
+                pairs.push((simulated::run(&self.stores, UNEQUAL, policy, &load, counted, seed)?, live));
             }
             let shown: Vec<String> = pairs.iter().map(|(sim, live)| format!("{sim:.1}/{live:.1}")).collect();
             rows.push(Row {

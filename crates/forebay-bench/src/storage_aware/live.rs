@@ -21,7 +21,7 @@ use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::MountPoint;
 
 use super::load::{FILE, Load, Piece, READ, STORES};
-use super::{Devices, MEMORY, READERS};
+use super::{Devices, FILES, MEMORY, READERS};
 
 /// How readers reach the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,13 +62,13 @@ pub(super) struct Seen {
 pub(super) struct Stores(tempfile::TempDir);
 
 impl Stores {
-    /// `files` files each. What is in them nobody asks.
-    pub(super) fn make(files: u64) -> anyhow::Result<Stores> {
+    /// With their files. What is in them nobody asks.
+    pub(super) fn make() -> anyhow::Result<Stores> {
         let folder = tempfile::tempdir()?;
         let content = vec![0x5a; FILE as usize];
         for store in 0..STORES {
             std::fs::create_dir(folder.path().join(store.to_string()))?;
-            for file in 0..files {
+            for file in 0..FILES {
                 std::fs::write(folder.path().join(store.to_string()).join(name(file)), &content)?;
             }
         }
@@ -119,14 +119,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn start(
-        stores: &Stores,
-        devices: Devices,
-        policy: &str,
-        way: Way,
-        files: u64,
-        seed: u64,
-    ) -> anyhow::Result<Live> {
+    pub(super) fn start(stores: &Stores, devices: Devices, policy: &str, way: Way, seed: u64) -> anyhow::Result<Live> {
         let (mut paces, mut costs, mut sources) = (Vec::new(), Vec::new(), Vec::<Arc<dyn Source>>::new());
         for store in 0..STORES {
             let paced = stores.paced(store, devices, seed)?;
@@ -141,7 +134,7 @@ impl Live {
                 let open = |store: usize, file| {
                     Ok::<_, forebay_live::source::Error>(engine.open(sources[store].open(&name(file))?, number(store)))
                 };
-                Files::Library(all(files, open)?)
+                Files::Library(all(open)?)
             }
             Way::Mount => {
                 let branches = sources.into_iter().enumerate().map(|(store, source)| Branch {
@@ -153,7 +146,7 @@ impl Live {
                 let point = MountPoint::new()?;
                 let mounted = forebay_fuse::mount(tree, point.path(), MountOptions::default())?;
                 let open = |store: usize, file| File::open(point.path().join(store.to_string()).join(name(file)));
-                Files::Mount { files: all(files, open)?, _mounted: mounted, _point: point }
+                Files::Mount { files: all(open)?, _mounted: mounted, _point: point }
             }
         };
         Ok(Live { paces, engine, files })
@@ -238,8 +231,8 @@ impl Live {
 }
 
 /// Every file of every store.
-fn all<T, E>(files: u64, open: impl Fn(usize, u64) -> Result<T, E>) -> Result<Vec<Vec<T>>, E> {
-    (0..STORES).map(|store| (0..files).map(|file| open(store, file)).collect()).collect()
+fn all<T, E>(open: impl Fn(usize, u64) -> Result<T, E>) -> Result<Vec<Vec<T>>, E> {
+    (0..STORES).map(|store| (0..FILES).map(|file| open(store, file)).collect()).collect()
 }
 
 /// What this process has had of processors.

@@ -4,6 +4,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
+use super::FILES;
 use crate::zipf::Zipf;
 
 /// How many stores there are.
@@ -47,9 +48,9 @@ pub(super) struct Piece {
 }
 
 impl Load {
-    /// Of `files` files on each store.
-    pub(super) fn new(popularity: Popularity, files: u64, seed: u64) -> Load {
-        let count = (files * FILE / READ) as u32 * STORES as u32;
+    /// Of all files of all stores.
+    pub(super) fn new(popularity: Popularity, seed: u64) -> Load {
+        let count = (FILES * FILE / READ) as u32 * STORES as u32;
         let mut pieces: Vec<u32> = (0..count).collect();
         pieces.shuffle(&mut SmallRng::seed_from_u64(seed));
         Load { popularity, seed, zipf: Zipf::new(count, SKEW), pieces }

@@ -12,7 +12,7 @@ use forebay_trace::{Memory, Request, Shape};
 
 use super::live::{Stores, name};
 use super::load::{FILE, Load, READ, STORES};
-use super::{Devices, MEMORY, READERS};
+use super::{Devices, FILES, MEMORY, READERS};
 
 /// More reads a second than any policy lets through here.
 const READS_A_SECOND: f64 = 3000.0;
@@ -24,7 +24,6 @@ pub(super) fn run(
     policy: &str,
     load: &Load,
     (from, to): (f64, f64),
-    files: u64,
     seed: u64,
 ) -> anyhow::Result<f64> {
     let policy = policy.parse()?;
@@ -34,7 +33,7 @@ pub(super) fn run(
     setup.devices = described?;
     setup.seed = seed;
     setup.placement.mapping = Mapping::Modulo;
-    setup.placement.spread = Spread::Known(places(stores, devices, files)?);
+    setup.placement.spread = Spread::Known(places(stores, devices)?);
     (setup.warm_up, setup.limit) = (Some(Span::Seconds(from)), Some(Span::Seconds(to)));
     let request = |number| {
         let piece = load.read(number);
@@ -52,11 +51,11 @@ pub(super) fn run(
 }
 
 /// Where the live stores' files lie, by their numbers in the trace; what has no places lies at 0.
-fn places(stores: &Stores, devices: Devices, files: u64) -> anyhow::Result<BTreeMap<u64, u64>> {
+fn places(stores: &Stores, devices: Devices) -> anyhow::Result<BTreeMap<u64, u64>> {
     let mut places = BTreeMap::new();
     for store in 0..STORES {
         let source = stores.paced(store, devices, 1)?;
-        for file in 0..files {
+        for file in 0..FILES {
             let layout = source.open(&name(file)).context("a file that was made")?.layout();
             places.insert(file * STORES as u64 + store as u64, layout.first().map_or(0, |run| run.at_byte));
         }
