@@ -327,5 +327,5 @@ fn files_striped_over_disks_that_the_cache_knows() {
     refused(&["sim", TASKS, "--device", "ibm-10k", "--stripe-files", "64KiB"], &["two devices"]);
     refused(&["sim", TASKS, "--device", "ibm-10k,ibm-10k", "--stripe-files", "1000"], &["whole blocks"]);
     let many = vec!["ssd"; 300].join(",");
-    refused(&["sim", TASKS, "--device", &many, "--policy", "lazy-lru"], &["lazy-lru", "at most"]);
+    refused(&["sim", TASKS, "--device", &many, "--policy", "lazy-lru"], &["lazy+lru", "at most", "300"]);
 }

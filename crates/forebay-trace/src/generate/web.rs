@@ -45,7 +45,7 @@ pub(super) const KINDS: &[Kind] = &[Kind {
         parameter("small", Value::Bytes(8 << 10), "bytes of a request to an image, and of a write"),
         parameter("alpha", Value::Real(0.8), "exponent of Zipf's law, for tables and for images"),
         parameter("writes", Value::Real(0.2), "writes for each small read"),
-        parameter("log", Value::Bytes(4 << 20), "bytes of what is written, over and over"),
+        parameter("written", Value::Bytes(4 << 20), "bytes of what is written, over and over"),
     ],
     make: web,
 }];
@@ -104,7 +104,7 @@ fn web(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
             return Err(values.wrong(name, "there are at most 2^24"));
         }
     }
-    for name in ["table", "image", "log"] {
+    for name in ["table", "image", "written"] {
         if values.whole(name) > 1 << 40 {
             return Err(values.wrong(name, "it is at most 1 TiB"));
         }
@@ -116,12 +116,12 @@ fn web(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
     if shown > 1000 {
         return Err(values.wrong("shown", "a page shows 1000 images at most"));
     }
-    let (large, small, log) = (values.request("large")?, values.request("small")?, values.whole("log"));
+    let (large, small, log) = (values.request("large")?, values.request("small")?, values.whole("written"));
     if values.whole("table") / u64::from(large) > 1 << 16 || values.whole("image") / u64::from(small) > 1 << 16 {
         return Err(values.wrong("table", "a table is 2^16 large requests at most, an image as many small ones"));
     }
     if u64::from(small) > log {
-        return Err(values.wrong("log", "it has room for a write"));
+        return Err(values.wrong("written", "it has room for a write"));
     }
     if values.real("writes") > 100.0 {
         return Err(values.wrong("writes", "there are at most 100 for a read"));
