@@ -199,7 +199,12 @@ struct State {
 
 impl Life {
     fn end(&self, outcome: io::Result<()>) {
-        self.state.lock().ended = Some(outcome);
+        let mut state = self.state.lock();
+        // Once it is off its point the kernel may cut the connection while a request is being read from it. That is no failure.
+        let cut = |error: &io::Error| error.raw_os_error() == Some(libc::ECONNABORTED);
+        let ours = state.detached && outcome.as_ref().is_err_and(cut);
+        state.ended = Some(if ours { Ok(()) } else { outcome });
+        drop(state);
         self.changed.notify_all();
     }
 

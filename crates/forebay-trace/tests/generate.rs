@@ -347,7 +347,7 @@ fn sac_web_is_laid_out_in_the_order_of_first_access() {
 fn what_makes_no_sense_for_sac_web() {
     let error = |given: (&str, &str)| named("sac-web", &[given], 1).unwrap_err().to_string();
     assert!(error(("scanned", "25")).contains("as many tables"));
-    assert!(error(("log", "4k")).contains("room for a write"));
+    assert!(error(("written", "4k")).contains("room for a write"));
     assert!(error(("writes", "1000")).contains("at most 100"));
     assert!(error(("large", "1")).contains("2^16"));
 }
