@@ -29,6 +29,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::counters::Counters;
+use crate::demand::Demands;
 use crate::device::DeviceCost;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
@@ -94,7 +95,17 @@ pub struct Device {
     pub frames: u32,
     /// What became of its blocks.
     pub counters: Counters,
+    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
+    /// The lead time (SCM §3.2).
+    pub lead_time: u64,
     head: Option<u64>,
+}
+
+impl Device {
+    fn took(&mut self, nanoseconds: u64) {
+        let mean = self.lead_time;
+        self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
+    }
 }
 
 /// The policy core behind one interface, whatever its replacement and index are.
@@ -205,8 +216,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             under_way: 0,
             frames: 0,
             counters: Counters::default(),
+            lead_time: 0,
             head: None,
         });
+        let mut streams =
+            Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, (MAX_READ_BYTES / block_bytes).max(1));
+        if let Some((estimator, slot)) = setup.prefetch.measures() {
+            streams.measure(Demands::new(estimator, slot, setup.streams.max(1), setup.devices.len()));
+        }
         Engine {
             directory: Directory::new(
                 Segments::<R>::lists(sizes.len()),
@@ -216,7 +233,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             segments: Segments::new(&sizes),
             division,
             files: Files::default(),
-            streams: Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, (MAX_READ_BYTES / block_bytes).max(1)),
+            streams,
             inflight: InFlight::default(),
             devices: devices.collect(),
             history: EvictionHistory::new(frames),

@@ -10,6 +10,7 @@
 extern crate alloc;
 
 pub mod counters;
+pub mod demand;
 pub mod device;
 pub mod directory;
 pub mod engine;
@@ -26,6 +27,7 @@ pub mod reclaim;
 pub mod replacement;
 pub mod sketch;
 pub mod stream;
+pub mod trigger;
 mod types;
 
 pub use counters::Counters;

@@ -15,12 +15,14 @@ mod choices;
 
 pub use choices::{CHOICES, Choice};
 
+use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
 use crate::partition::{Partition, Scheme, Segments};
-use crate::prefetch::Prefetch;
+use crate::prefetch::{Degree, Prefetch, Total};
 use crate::reclaim::{Reclaim, Settings};
 use crate::replacement;
+use crate::trigger::Trigger;
 
 /// A name that policies are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +115,26 @@ macro_rules! prefetchers {
     };
 }
 
+/// SCM §4.1.4: T_default 24, P 48.
+const fn supply(trigger: Trigger) -> Prefetch {
+    Prefetch::Supply {
+        trigger,
+        degree: Degree::Fixed(48),
+        total: Total::PerStream(24),
+        estimator: Estimator::Window,
+        slot_ms: 100,
+    }
+}
+
+/// Both papers: pieces of the competitive depth, distances by demand out of what memory allows.
+const ETS_COMPETITIVE: Prefetch = Prefetch::Supply {
+    trigger: Trigger::EqualTime,
+    degree: Degree::Competitive,
+    total: Total::Memory,
+    estimator: Estimator::Window,
+    slot_ms: 100,
+};
+
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
 prefetchers! {
@@ -123,6 +145,10 @@ prefetchers! {
     "aggressive"  Prefetch::Aggressive, Reclaim::WithTheRest, "CP §3.2" "Linux with windows up to 256 pages";
     "competitive" COMPETITIVE, Reclaim::WithTheRest, "CP §2" "as much as the device transfers in the time of one switch";
     "competitive-em" COMPETITIVE, Reclaim::PrefetchCache(Settings::PAPER), "CPEM §4" "competitive, with a prefetch cache: what was fetched ahead is not thrown out before its use";
+    "even"        supply(Trigger::Even), Reclaim::WithTheRest, "SCM §4.1.4 (24-48)" "pieces of 48 pages, each once no more than 24 are unread";
+    "ets"         supply(Trigger::EqualTime), Reclaim::WithTheRest, "SCM §4.1.2" "the same, the distances divided by how fast each stream is read";
+    "esf"         supply(Trigger::EqualSafety), Reclaim::WithTheRest, "SCM §4.1.3" "the same, by what is read during a fetch and how unevenly";
+    "ets-competitive" ETS_COMPETITIVE, Reclaim::WithTheRest, "SCM §4.1.2, CP §2" "pieces of the competitive depth, distances by demand out of what memory allows";
 }
 
 macro_rules! partitions {
@@ -223,8 +249,7 @@ impl Policy {
     /// The preset of prefetching that this has, whatever its options.
     fn preset(&self) -> Option<(&'static str, Policy)> {
         let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
-            discriminant(prefetch) == discriminant(&self.prefetch)
-                && discriminant(reclaim) == discriminant(&self.reclaim)
+            prefetch.is_like(&self.prefetch) && discriminant(reclaim) == discriminant(&self.reclaim)
         };
         let &(name, prefetch, reclaim) = PRESETS.iter().find(|(_, prefetch, reclaim)| same(prefetch, reclaim))?;
         Some((name, Policy { prefetch, reclaim, ..*self }))

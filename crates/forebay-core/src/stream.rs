@@ -19,6 +19,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::demand::Demands;
 use crate::frames::{Frames, ListId, Slot};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
@@ -69,8 +70,6 @@ pub struct Stream {
     pub began: Instant,
     /// When it was last read.
     pub last: Instant,
-    /// Demand rate, an exponentially weighted mean in blocks per second (weight 1/8 a read).
-    pub rate: u64,
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
     /// The block up to which its readers are known to want it, if anybody knows.
@@ -100,7 +99,6 @@ impl Stream {
             steps: 0,
             began: at,
             last: at,
-            rate: 0,
             feedback: Feedback::default(),
             wanted_end: None,
             in_use: true,
@@ -145,6 +143,8 @@ pub struct Streams {
     lag: u32,
     /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
     wait: u64,
+    /// How fast each is read, if anybody wants to know.
+    demands: Option<Demands>,
     /// The first stream of each file, by the file's number.
     files: Vec<u32>,
 }
@@ -162,8 +162,19 @@ impl Streams {
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
             wait: 0,
+            demands: None,
             files: Vec::new(),
         }
+    }
+
+    /// From now on it is measured how fast each stream is read, which goes on once.
+    pub fn measure(&mut self, demands: Demands) {
+        self.demands = Some(demands);
+    }
+
+    /// How fast streams are read, if that is measured.
+    pub fn demands(&self) -> Option<&Demands> {
+        self.demands.as_ref()
     }
 
     /// A stream, if it is in use.
@@ -247,6 +258,9 @@ impl Streams {
         self.link(id.0);
         self.link_file(id.0);
         self.order.move_to_front(slot, IDLE);
+        if let Some(demands) = &mut self.demands {
+            demands.begins(StreamId(id.0), at, extent.len, device);
+        }
         StreamId(id.0)
     }
 
@@ -258,15 +272,15 @@ impl Streams {
         if read == 0 {
             return false;
         }
-        let nanos = at.since(stream.last).max(1);
-        let rate = u64::from(read).saturating_mul(1_000_000_000) / nanos;
-        stream.rate = if stream.rate == 0 { rate } else { stream.rate - stream.rate / 8 + rate / 8 };
         stream.steps += 1;
         stream.last = at;
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
         self.move_to(id.0, extent.end());
         self.activate(id);
+        if let Some(demands) = &mut self.demands {
+            demands.asked(id, at, read);
+        }
         self.expire(at);
         true
     }
@@ -279,6 +293,9 @@ impl Streams {
         // It keeps its links and who waits, and `next` until they are moved.
         *stream = Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
         self.move_to(id.0, extent.end());
+        if let Some(demands) = &mut self.demands {
+            demands.begins(id, at, extent.len, device);
+        }
         true
     }
 
@@ -290,6 +307,7 @@ impl Streams {
             self.table[id as usize].in_use = false;
             let slot = self.slot(StreamId(id));
             self.order.move_to_back(slot, IDLE);
+            self.asks_no_more(StreamId(id));
         }
     }
 
@@ -315,6 +333,13 @@ impl Streams {
         }
         if self.order.list(slot) != IDLE {
             self.order.move_to_front(slot, IDLE);
+            self.asks_no_more(id);
+        }
+    }
+
+    fn asks_no_more(&mut self, id: StreamId) {
+        if let Some(demands) = &mut self.demands {
+            demands.rests(id);
         }
     }
 
@@ -323,6 +348,7 @@ impl Streams {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
             + (self.cells.len() + self.files.capacity()) * 4
+            + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
     /// How long a stream may be silent and still counts as active: [`ACTIVE_FOR`], and twice as long as reads wait at present. Who
@@ -339,6 +365,8 @@ impl Streams {
                 break;
             }
             self.order.move_to_front(slot, IDLE);
+            let id = self.order.frame(slot).0;
+            self.asks_no_more(StreamId(id));
         }
     }
 

@@ -8,6 +8,10 @@ use proptest::prelude::*;
 fn values(name: &str) -> &'static [&'static str] {
     match name {
         "channels" | "whole" | "lengths" | "shares" | "reuse" => &["on", "off"],
+        "degree" => &["1", "48", "4294967295"],
+        "distance" => &["0", "24", "memory"],
+        "demand" => &["window", "weighted"],
+        "slot" => &["1", "100", "4294967295"],
         "window" => &["1", "1000", "4294967295"],
         "threshold" => &["0", "5", "65535", "variance"],
         "increment" => &["1", "2", "1000", "adaptive"],
@@ -38,11 +42,17 @@ fn which_presets_have_which_options() {
     assert_eq!(of("competitive"), ["channels", "whole", "lengths", "shares"]);
     let all_of =
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
-    assert_eq!(of("competitive-em"), all_of("prefetch"));
+    let supply = ["degree", "distance", "demand", "slot"];
+    let other: Vec<_> = all_of("prefetch").into_iter().filter(|name| !supply.contains(name)).collect();
+    assert_eq!(of("competitive-em"), other);
+    for preset in ["even", "ets", "esf"] {
+        assert_eq!(of(preset), supply);
+    }
+    assert_eq!(of("ets-competitive"), supply[1..]);
     for entry in PARTITIONS {
         assert_eq!(of(entry.name), all_of("partition"), "{}", entry.name);
     }
-    for entry in PREFETCHERS.iter().filter(|entry| !entry.name.starts_with("competitive")) {
+    for entry in PREFETCHERS.iter().filter(|entry| entry.paper.starts_with("Smith") || entry.name == "linux") {
         assert_eq!(of(entry.name), Vec::<&str>::new(), "{}", entry.name);
     }
 }
@@ -75,8 +85,8 @@ fn every_name_is_printed_as_it_is_written() {
 /// Every value of every option: what is chosen is what is printed, unless it is the default, which is not.
 #[test]
 fn every_option_goes_round() {
-    for preset in ["competitive", "competitive-em", "static", "eager", "lazy"] {
-        let before = if preset.starts_with("competitive") { "" } else { "none+" };
+    for preset in ["competitive", "competitive-em", "even", "ets", "ets-competitive", "static", "eager", "lazy"] {
+        let before = if ["static", "eager", "lazy"].contains(&preset) { "none+" } else { "" };
         let plain = parse(preset).unwrap();
         for choice in CHOICES.iter().filter(|choice| (choice.get)(&plain).is_some()) {
             for &value in values(choice.name) {

@@ -229,8 +229,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// A fetch is over: its device and file have one fewer.
     fn leave_device(&mut self, fetch: &Fetch) {
+        let now = self.now;
         let device = &mut self.devices[fetch.device.index()];
         device.under_way = device.under_way.saturating_sub(1);
+        if fetch.demand.len < fetch.extent.len {
+            device.took(now.since(fetch.issued));
+        }
         if let Some(file) = self.files.get_mut(fetch.extent.file) {
             file.fetches -= 1;
         }

@@ -12,7 +12,8 @@ use crate::inflight::Read;
 use crate::prefetch::{Plan, Sight};
 use crate::reclaim::StreamCount;
 use crate::replacement::{Class, Replacement};
-use crate::types::{BlockKey, Extent, FileId, Instant, StreamId};
+use crate::trigger::{Supply, cycle};
+use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
 
 /// What a read is to its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,6 +128,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.expect(id, self.files.get(read.file)?.blocks);
         }
         let (share, longest_piece) = self.memory_for_a_stream();
+        let (room, supply) = (self.room_ahead(), self.supply(id, self.streams.get(id)?.device));
         let entry = self.files.get_mut(read.file)?;
         let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
@@ -154,9 +156,35 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
+            room,
+            supply,
         };
         let plan = self.setup.prefetch.plan(&sight);
         (plan.pieces > 0).then_some(plan)
+    }
+
+    /// How many blocks all streams may have ahead.
+    fn room_ahead(&self) -> u32 {
+        match &self.prefetch_cache {
+            Some(cache) if !self.hands_on() => cache.ceiling.blocks(),
+            _ => self.setup.referenced.room(self.setup.frames),
+        }
+    }
+
+    /// A stream's demand among that of all (SCM §4.1), if the policy goes by it.
+    fn supply(&self, id: StreamId, device: DeviceId) -> Supply {
+        let streams = self.streams.active().max(1);
+        let Some(demands) = self.streams.demands() else { return Supply { streams, ..Supply::default() } };
+        let own = demands.of(id);
+        let lead_time = self.devices[device.index()].lead_time;
+        let all = demands.sums().iter().zip(&self.devices);
+        let begun = Supply { rate: own.rate, deviation: own.deviation, lead_time, streams, ..Supply::default() };
+        all.fold(begun, |supply, (sum, device)| Supply {
+            rates: supply.rates + sum.rate,
+            deviations: supply.deviations + sum.deviation,
+            cycles: supply.cycles + cycle(sum.rate, device.lead_time),
+            ..supply
+        })
     }
 
     /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a piece. Returns the block up

@@ -11,8 +11,15 @@ mod competitive;
 mod fixed;
 mod linux;
 mod one_block;
+pub(crate) mod supply;
 
+use core::mem::discriminant;
+
+use crate::demand::Estimator;
 use crate::stream::Stream;
+use crate::trigger::{Supply, Trigger};
+
+pub use supply::{Degree, Total};
 
 /// A stream at the moment of an access, and what surrounds it. Everything in blocks.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +38,8 @@ pub struct Sight<'a> {
     pub initial_window: u32,
     /// C_switch · R_tr at the place of the next fetch, at least 1.
     pub competitive_depth: u32,
+    /// How many blocks all streams together may have ahead.
+    pub room: u32,
     /// How many blocks the stream may have ahead: its part of what memory allows for all, at least 1.
     pub share: u32,
     /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next piece; at least 1.
@@ -45,6 +54,8 @@ pub struct Sight<'a> {
     pub channels: u32,
     /// How many streams are active on all devices, at least 1.
     pub active: u32,
+    /// The stream's demand among the others', if the policy goes by that.
+    pub supply: Supply,
 }
 
 impl Sight<'_> {
@@ -107,9 +118,41 @@ pub enum Prefetch {
         /// Whether a stream keeps to its part of what memory allows.
         shares: bool,
     },
+    /// Pieces of one degree, at trigger distances that streams share.
+    Supply {
+        /// How the distances are divided.
+        trigger: Trigger,
+        /// P.
+        degree: Degree,
+        /// T_total.
+        total: Total,
+        /// How demand is estimated.
+        estimator: Estimator,
+        /// The slots in which it is counted, milliseconds.
+        slot_ms: u32,
+    },
 }
 
 impl Prefetch {
+    /// Whether the two are of the same kind, whatever was chosen of either.
+    pub(crate) fn is_like(&self, other: &Prefetch) -> bool {
+        match (self, other) {
+            (
+                Prefetch::Supply { trigger, degree, .. },
+                Prefetch::Supply { trigger: other_trigger, degree: other_degree, .. },
+            ) => trigger == other_trigger && discriminant(degree) == discriminant(other_degree),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// How demand is to be estimated, if the policy goes by it: the estimator, and slots in nanoseconds.
+    pub(crate) fn measures(self) -> Option<(Estimator, u64)> {
+        match self {
+            Prefetch::Supply { estimator, slot_ms, .. } => Some((estimator, u64::from(slot_ms) * 1_000_000)),
+            _ => None,
+        }
+    }
+
     /// What to fetch now, from [`Sight::from`] on. For a missed read the first piece contains the missed blocks.
     pub fn plan(self, sight: &Sight<'_>) -> Plan {
         match self {
@@ -119,6 +162,7 @@ impl Prefetch {
             Prefetch::Linux => linux::plan(sight),
             Prefetch::Aggressive => aggressive::plan(sight),
             Prefetch::Competitive { channels, shares, .. } => competitive::plan(sight, channels, shares),
+            Prefetch::Supply { trigger, degree, total, .. } => supply::plan(sight, trigger, degree, total),
         }
     }
 

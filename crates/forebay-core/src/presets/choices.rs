@@ -4,8 +4,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Policy;
+use crate::demand::Estimator;
 use crate::partition::{self, Benefit, Cost, Increment, Threshold, Weights};
-use crate::prefetch::Prefetch;
+use crate::prefetch::{Degree, Prefetch, Total};
 use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 
 /// An option, written `name=value` behind a preset's name and a colon.
@@ -117,6 +118,66 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut settings_mut(policy)?.seed, value.parse().ok()),
     },
     Choice {
+        name: "degree",
+        axis: "prefetch",
+        values: "BLOCKS",
+        line: "P: what is fetched at a time (SCM §4.1.4)",
+        get: |policy| match policy.prefetch {
+            Prefetch::Supply { degree: Degree::Fixed(blocks), .. } => Some(blocks.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Supply { degree: Degree::Fixed(blocks), .. } => {
+                put(blocks, value.parse().ok().filter(|&blocks| blocks > 0))
+            }
+            _ => None,
+        },
+    },
+    Choice {
+        name: "distance",
+        axis: "prefetch",
+        values: "BLOCKS|memory",
+        line: "what trigger distances add up to: so much for each stream (SCM §4.1.4), or what memory allows",
+        get: |policy| match policy.prefetch {
+            Prefetch::Supply { total: Total::PerStream(blocks), .. } => Some(blocks.to_string()),
+            Prefetch::Supply { total: Total::Memory, .. } => Some(MEMORY.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Supply { total, .. } if value == MEMORY => put(total, Some(Total::Memory)),
+            Prefetch::Supply { total, .. } => put(total, value.parse().ok().map(Total::PerStream)),
+            _ => None,
+        },
+    },
+    Choice {
+        name: "demand",
+        axis: "prefetch",
+        values: "window|weighted",
+        line: "how demand is estimated: a sliding window (SCM §5.2.1), or weighted by age (past the paper)",
+        get: |policy| match policy.prefetch {
+            Prefetch::Supply { estimator, .. } => Some(name_of(&ESTIMATORS, estimator)),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Supply { estimator, .. } => put(estimator, named(&ESTIMATORS, value)),
+            _ => None,
+        },
+    },
+    Choice {
+        name: "slot",
+        axis: "prefetch",
+        values: "MILLISECONDS",
+        line: "the slots of time in which demand is counted",
+        get: |policy| match policy.prefetch {
+            Prefetch::Supply { slot_ms, .. } => Some(slot_ms.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Supply { slot_ms, .. } => put(slot_ms, value.parse().ok().filter(|&slot| slot > 0)),
+            _ => None,
+        },
+    },
+    Choice {
         name: "window",
         axis: "partition",
         values: "REQUESTS",
@@ -225,6 +286,8 @@ const COUNTS: [(&str, StreamCount); 2] = [("files", StreamCount::OpenFiles), ("a
 
 const BENEFITS: [(&str, Benefit); 2] = [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts)];
 const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
+const ESTIMATORS: [(&str, Estimator); 2] = [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
+const MEMORY: &str = "memory";
 const VARIANCE: &str = "variance";
 const ADAPTIVE: &str = "adaptive";
 const EQUAL: &str = "equal";

@@ -1,0 +1,203 @@
+//! Demand rates: how fast each stream is read, and how unevenly (SCM §4.1, "level and deviation of per-stream access rates").
+//!
+//! Time is cut into slots; what is counted is the blocks asked for in each. The rate of a stream is the mean over the last slots, its
+//! deviation the root of their variance:
+//!
+//! ```text
+//!    blocks │      ▉        ▉
+//!    a slot │ ▉  ▉ ▉ ▉   ▉  ▉ ▉        sliding window (the paper): the last 16 slots, each as much as any other
+//!           │ ▉▉ ▉ ▉ ▉ ▉ ▉▉ ▉ ▉        weighted: each slot an eighth, what was before the rest
+//!           └───────────────────▶ t
+//! ```
+//!
+//! The paper names neither the length of its window nor that of its samples. Silent streams leave the sums when they no longer count
+//! as active ([`stream`](crate::stream)), so what they had is the others' within seconds.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::types::{DeviceId, Instant, StreamId};
+
+/// Rates and deviations are in blocks per so many seconds.
+pub const SCALE: u64 = 1024;
+
+/// Slots of the sliding window.
+const WINDOW: usize = 16;
+const SECOND: u64 = 1_000_000_000;
+
+/// How a rate is estimated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Estimator {
+    /// "A simple sliding window average method" (SCM §5.2.1).
+    #[default]
+    Window,
+    /// An exponentially weighted mean (past the paper, which blames its window for the fluctuation of deviations).
+    Weighted,
+}
+
+/// A rate and its deviation, blocks per [`SCALE`] seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Level {
+    /// R.
+    pub rate: u64,
+    /// σ.
+    pub deviation: u64,
+}
+
+/// What is counted of one stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meter {
+    /// The slot that is being counted, and what was asked for in it.
+    slot: u64,
+    count: u32,
+    /// When counting began.
+    began: Instant,
+    /// Slots that are over, up to [`WINDOW`].
+    over: u8,
+    /// The sliding window, a ring; its place is the slot's number.
+    ring: [u32; WINDOW],
+    /// The weighted mean of counts and their variance, in 256ths.
+    mean: u64,
+    variance: u64,
+    /// What the sums count of it; nothing while it is not active.
+    booked: Level,
+    device: DeviceId,
+}
+
+/// The demand rates of all streams, and their sums.
+#[derive(Clone, Debug)]
+pub struct Demands {
+    estimator: Estimator,
+    /// Nanoseconds.
+    slot: u64,
+    meters: Vec<Meter>,
+    /// Sums over active streams, by device.
+    sums: Vec<Level>,
+}
+
+impl Demands {
+    /// Of `streams` on `devices`, counted in slots of so many nanoseconds.
+    pub fn new(estimator: Estimator, slot: u64, streams: u32, devices: usize) -> Demands {
+        let meters = vec![Meter::default(); streams as usize];
+        Demands { estimator, slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)] }
+    }
+
+    /// The level of an active stream.
+    pub fn of(&self, stream: StreamId) -> Level {
+        self.meters.get(stream.index()).map_or(Level::default(), |meter| meter.booked)
+    }
+
+    /// The sums over the active streams of each device.
+    pub fn sums(&self) -> &[Level] {
+        &self.sums
+    }
+
+    /// A stream begins.
+    pub fn begins(&mut self, stream: StreamId, at: Instant, blocks: u32, device: DeviceId) {
+        self.rests(stream);
+        let slot = at.0 / self.slot;
+        if let Some(meter) = self.meters.get_mut(stream.index()) {
+            *meter = Meter { slot, count: blocks, began: at, device, ..Meter::default() };
+        }
+    }
+
+    /// An active stream is asked for so many blocks more. O(1): what a slot that is over changes is changed once.
+    pub fn asked(&mut self, stream: StreamId, at: Instant, blocks: u32) {
+        let Some(meter) = self.meters.get_mut(stream.index()) else { return };
+        let slot = at.0 / self.slot;
+        let changes = slot > meter.slot || meter.over == 0;
+        if slot > meter.slot {
+            meter.close(slot);
+        }
+        meter.count = meter.count.saturating_add(blocks);
+        if changes || meter.booked == Level::default() {
+            let level = meter.level(self.estimator, self.slot, at);
+            self.book(stream, level);
+        }
+    }
+
+    /// A stream is no longer active: its part is the others'.
+    pub fn rests(&mut self, stream: StreamId) {
+        self.book(stream, Level::default());
+    }
+
+    fn book(&mut self, stream: StreamId, level: Level) {
+        let Some(meter) = self.meters.get_mut(stream.index()) else { return };
+        let before = core::mem::replace(&mut meter.booked, level);
+        let at = meter.device.index().min(self.sums.len() - 1);
+        let sum = &mut self.sums[at];
+        sum.rate = sum.rate - before.rate + level.rate;
+        sum.deviation = sum.deviation - before.deviation + level.deviation;
+    }
+
+    /// The bytes that it takes.
+    pub fn footprint(&self) -> usize {
+        self.meters.len() * size_of::<Meter>() + self.sums.len() * size_of::<Level>()
+    }
+}
+
+impl Meter {
+    /// The slot is over, and so are those up to `now`, in which nothing was asked for.
+    fn close(&mut self, now: u64) {
+        self.take(self.count);
+        // More empty ones than the window has say nothing new.
+        let empty = (now - self.slot - 1).min(4 * WINDOW as u64);
+        self.slot = now - empty - 1;
+        for _ in 0..empty {
+            self.slot += 1;
+            self.take(0);
+        }
+        self.slot = now;
+        self.count = 0;
+    }
+
+    fn take(&mut self, count: u32) {
+        self.ring[(self.slot % WINDOW as u64) as usize] = count;
+        let count = u64::from(count) << 8;
+        if self.over == 0 {
+            self.mean = count;
+        } else {
+            let apart = count.abs_diff(self.mean);
+            // West's weighted variance: v ← 7/8 (v + Δ²/8).
+            let square = (u128::from(apart) * u128::from(apart) >> 8).min(u128::from(u64::MAX >> 3)) as u64;
+            self.variance = (self.variance + square / 8) / 8 * 7;
+            self.mean = self.mean - self.mean / 8 + count / 8;
+        }
+        self.over = (self.over + 1).min(WINDOW as u8);
+    }
+
+    fn level(&self, estimator: Estimator, slot: u64, at: Instant) -> Level {
+        if self.over == 0 {
+            // Not one slot yet: what there is.
+            let nanos = at.since(self.began);
+            return Level {
+                rate: (u64::from(self.count) * SCALE * SECOND).checked_div(nanos).unwrap_or(0),
+                deviation: 0,
+            };
+        }
+        let (mean, deviation) = match estimator {
+            Estimator::Window => self.window(),
+            Estimator::Weighted => (self.mean, (self.variance << 8).isqrt()),
+        };
+        let per_second = |in_256ths: u64| {
+            let level = u128::from(in_256ths) * u128::from(SCALE * SECOND) / (u128::from(slot) << 8);
+            u64::try_from(level).unwrap_or(u64::MAX >> 16)
+        };
+        Level { rate: per_second(mean), deviation: per_second(deviation) }
+    }
+
+    /// Mean and deviation of the slots that are over, in 256ths.
+    fn window(&self) -> (u64, u64) {
+        let slots = u64::from(self.over);
+        let last =
+            (1..=slots).map(|back| u64::from(self.ring[((self.slot - back.min(self.slot)) % WINDOW as u64) as usize]));
+        let (sum, squares) = last.fold((0u64, 0u128), |(sum, squares), count| {
+            (sum + count, squares + u128::from(count) * u128::from(count))
+        });
+        // n² · variance = n · Σx² − (Σx)².
+        let spread = u128::from(slots) * squares - u128::from(sum) * u128::from(sum);
+        let deviation = ((spread << 16).isqrt() / u128::from(slots)).min(u128::from(u64::MAX >> 24)) as u64;
+        ((sum << 8) / slots, deviation)
+    }
+}

@@ -1,0 +1,64 @@
+//! Supply-chain prefetching (SCM §4.1): pieces of a fixed degree P, each fetched once no more than T blocks of the stream are unread.
+//!
+//! "Most adaptive prefetching algorithms have a fixed upper limit for the batch size […], all pure sequential streams will be able to
+//! reach this upper limit after a short ramp-up stage": here the initial window, then twice as much each time, as in the kernel that
+//! the paper changed. What T is, is the [trigger](crate::trigger)'s to say.
+
+use super::{Plan, Sight};
+use crate::files::INITIAL_WINDOW;
+use crate::trigger::{Supply, Trigger};
+
+/// How much a piece has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Degree {
+    /// So many blocks.
+    Fixed(u32),
+    /// The competitive depth of the device (CP §2).
+    Competitive,
+}
+
+/// What all trigger distances add up to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Total {
+    /// So many blocks for each active stream: T_default (SCM §4.1.4).
+    PerStream(u32),
+    /// What memory allows all streams to have ahead, less half a piece for each: "the average per-stream inventory level […] is T + P/2".
+    Memory,
+}
+
+/// The degree at this access.
+fn degree(sight: &Sight<'_>, degree: Degree) -> u32 {
+    let most = match degree {
+        Degree::Fixed(blocks) => blocks,
+        Degree::Competitive => sight.competitive_depth.max(sight.request),
+    };
+    most.max(1)
+}
+
+/// T_total for `streams`, of which each fetches `degree` at a time and all may have `room` blocks ahead.
+fn total(total: Total, degree: u32, streams: u32, room: u32) -> u32 {
+    match total {
+        Total::PerStream(blocks) => blocks.saturating_mul(streams),
+        Total::Memory => room.saturating_sub((degree / 2).saturating_mul(streams)),
+    }
+}
+
+pub(super) fn plan(sight: &Sight<'_>, trigger: Trigger, most: Degree, sum: Total) -> Plan {
+    let degree = degree(sight, most);
+    if sight.fresh {
+        return Plan::one(sight.initial_window.min(degree));
+    }
+    if sight.lost {
+        // As the kernel that the paper changed: see `linux`.
+        return Plan::NOTHING;
+    }
+    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(degree);
+    let supply = Supply { total: total(sum, degree, sight.supply.streams, sight.room), ..sight.supply };
+    let distance = trigger.distance(&supply, degree);
+    if sight.missed.is_some() || sight.stream.remaining() <= distance {
+        return Plan::one(piece);
+    }
+    Plan::NOTHING
+}

@@ -1,0 +1,21 @@
+//! Equal Safety Factors (SCM §4.1.3): the cycle inventory explicitly, T_C = R_i · t_prefetch; what is left of the total in proportion
+//! to deviations, T_S = σ_i / Σ σ · (T_total − Σ T_C).
+//!
+//! The paper leaves open what happens when cycles alone need more than the total. Then nothing is safe, T_S = 0, and each gets its
+//! part of the total by its rate, as under Equal Time Supplies.
+
+use super::{Supply, cycle, equal_time};
+
+pub(super) fn distance(supply: &Supply) -> u32 {
+    let total = u64::from(supply.total);
+    if supply.cycles >= total || supply.rates == 0 {
+        return equal_time::distance(supply);
+    }
+    let safety = total - supply.cycles;
+    let part = match supply.deviations {
+        // All are regular: what is safe is nobody's more than another's.
+        0 => safety / u64::from(supply.streams.max(1)),
+        deviations => (u128::from(supply.deviation) * u128::from(safety) / u128::from(deviations)) as u64,
+    };
+    (cycle(supply.rate, supply.lead_time) + part).min(u64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,13 @@
+//! Equal Time Supplies (SCM §4.1.2): "the individual trigger distance should be proportional to the request rate".
+//!
+//! Both T_S / R and T_C / R are the same for all streams, so T_i = R_i / Σ R · T_total.
+
+use super::Supply;
+
+pub(super) fn distance(supply: &Supply) -> u32 {
+    if supply.rates == 0 {
+        // Nobody was read twice yet.
+        return supply.total / supply.streams.max(1);
+    }
+    (u128::from(supply.rate) * u128::from(supply.total) / u128::from(supply.rates)) as u32
+}

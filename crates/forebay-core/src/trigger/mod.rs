@@ -1,0 +1,72 @@
+//! Trigger: how early the next piece is fetched, across streams (SCM §4.1).
+//!
+//! A prefetch is due when no more than T blocks of a stream are fetched and unread, its *trigger distance*: in the terms of
+//! inventory theory the reorder point. T = T_C + T_S: what is read while the next piece is under way (cycle inventory), and what
+//! irregular readers need beyond that (safety inventory).
+//!
+//! ```text
+//!   blocks   ╲          ╲
+//!   unread    ╲   P      ╲
+//!           T ─╲─ due ────╲──
+//!               ╲  ▲ lead  ╲       arrives: P more
+//!                ╲ │ time   ╲
+//! ```
+//!
+//! How T_total is divided among streams is a policy's, a file each.
+
+mod equal_safety;
+mod equal_time;
+
+/// "A lower limit for trigger distances is set to 4" (SCM §4.1.4).
+pub const FLOOR: u32 = 4;
+
+/// How the sum of trigger distances is divided among streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Trigger {
+    /// Evenly: the kernels'.
+    Even,
+    /// Equal Time Supplies (SCM §4.1.2).
+    EqualTime,
+    /// Equal Safety Factors (SCM §4.1.3).
+    EqualSafety,
+}
+
+/// A stream among the others, as a trigger sees it. Rates and deviations are in blocks per [`SCALE`](crate::demand::SCALE) seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Supply {
+    /// R_i.
+    pub rate: u64,
+    /// σ_i.
+    pub deviation: u64,
+    /// Σ R.
+    pub rates: u64,
+    /// Σ σ.
+    pub deviations: u64,
+    /// How long fetching a piece takes on its device, nanoseconds: t_prefetch.
+    pub lead_time: u64,
+    /// Σ T_C: the cycle inventories of all streams, each by the lead time of its device.
+    pub cycles: u64,
+    /// T_total.
+    pub total: u32,
+    /// n, at least 1.
+    pub streams: u32,
+}
+
+impl Trigger {
+    /// T_i, between the floor and the degree: "the trigger distance needs to be bounded by the prefetching degree" (SCM §5.2.4).
+    pub fn distance(self, supply: &Supply, degree: u32) -> u32 {
+        let distance = match self {
+            Trigger::Even => supply.total / supply.streams.max(1),
+            Trigger::EqualTime => equal_time::distance(supply),
+            Trigger::EqualSafety => equal_safety::distance(supply),
+        };
+        distance.clamp(FLOOR.min(degree), degree)
+    }
+}
+
+/// R_i · t_prefetch, in blocks, rounded.
+pub fn cycle(rate: u64, lead_time: u64) -> u64 {
+    let scale = u128::from(crate::demand::SCALE) * 1_000_000_000;
+    ((u128::from(rate) * u128::from(lead_time) + scale / 2) / scale).min(u128::from(u32::MAX)) as u64
+}
