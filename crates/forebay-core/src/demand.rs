@@ -160,7 +160,7 @@ impl Meter {
         } else {
             let apart = count.abs_diff(self.mean);
             // West's weighted variance: v ← 7/8 (v + Δ²/8).
-            let square = (u128::from(apart) * u128::from(apart) >> 8).min(u128::from(u64::MAX >> 3)) as u64;
+            let square = ((u128::from(apart) * u128::from(apart)) >> 8).min(u128::from(u64::MAX >> 3)) as u64;
             self.variance = (self.variance + square / 8) / 8 * 7;
             self.mean = self.mean - self.mean / 8 + count / 8;
         }

@@ -38,6 +38,7 @@ use crate::frames::{FETCHING, FREE, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::Knowledge;
+use crate::level::Label;
 use crate::partition::{Division, Partition, Segments};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
@@ -171,6 +172,8 @@ pub struct Engine<R, I> {
     knowledge: Option<Knowledge>,
     /// The moment of the event being handled.
     now: Instant,
+    /// What the level above said of the read that comes next.
+    label: Option<(ReadId, Label)>,
     /// Reads that wait for frames.
     queue: VecDeque<ReadId>,
     /// Resident frames that some read holds.
@@ -240,6 +243,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             prefetch_cache,
             knowledge: knows.then(|| Knowledge::new(setup.streams, setup.devices.len())),
             now: Instant(0),
+            label: None,
             queue: VecDeque::new(),
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
@@ -268,13 +272,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 if let Some(cache) = &mut self.prefetch_cache {
                     cache.marks.ran(handler, at);
                 }
+                let label = self.label.take().filter(|&(labelled, _)| labelled == read).map(|(_, label)| label);
                 let stream = StreamId::NONE;
-                self.inflight
-                    .begin(read, Read { extent, handler, context, stream, pending: 0, admitted: false, error: None });
+                let begun = Read { extent, handler, context, stream, label, pending: 0, admitted: false, error: None };
+                self.inflight.begin(read, begun);
                 if !self.queue.is_empty() || !self.admit(at, read, out) {
                     self.queue.push_back(read);
                 }
             }
+            EventKind::Labelled { read, demand, hits } => self.label = Some((read, Label { demand, hits })),
             EventKind::Done { read } => {
                 if let Some(read) = self.inflight.end(read) {
                     self.release(read, out);

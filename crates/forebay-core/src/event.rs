@@ -64,6 +64,16 @@ pub enum EventKind {
         /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver splits longer reads.
         len: u32,
     },
+    /// The read that comes next is a request of a level above, whose readers wait for `demand` alone and have read `hits` since its
+    /// last (SCM §4.2). Sent directly before that read. Without it readers wait for all of what is read.
+    Labelled {
+        /// The read.
+        read: ReadId,
+        /// The part that readers wait for; empty for a pure prefetch.
+        demand: Extent,
+        /// What they found in the level above; empty if nothing is known of that.
+        hits: Extent,
+    },
     /// The reader has copied what a `Ready` offered; its frames may be evicted again.
     Done {
         /// The read.
@@ -146,6 +156,8 @@ pub enum Action {
         cause: Cause,
         /// The part that readers wait for; empty for a pure prefetch. This is the label of SCM §4.2.
         demand: Extent,
+        /// What of its stream was read, out of what was there, since the stream's last fetch: for a level below.
+        hits: Extent,
         /// On which device; all of it.
         device: DeviceId,
     },

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::level::Label;
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, IoId, ReadId, StreamId};
 
 /// A fetch under way.
@@ -50,12 +51,21 @@ pub struct Read {
     pub context: ContextId,
     /// The stream that it went on with, if it waits.
     pub stream: StreamId,
+    /// What of it is wanted, if it comes from a level above.
+    pub label: Option<Label>,
     /// Fetches that it still waits for.
     pub pending: u32,
     /// Whether its frames are held.
     pub admitted: bool,
     /// What went wrong with one of its blocks. It is told once nothing of it is under way any more.
     pub error: Option<i32>,
+}
+
+impl Read {
+    /// What of it is wanted: all, unless a level above says otherwise.
+    pub fn label(&self) -> Label {
+        self.label.unwrap_or(Label::all(self.extent))
+    }
 }
 
 /// A table whose entries come and go, by small numbers that are reused.

@@ -20,6 +20,7 @@ pub mod frames;
 pub mod index;
 pub mod inflight;
 pub mod knowledge;
+pub mod level;
 pub mod partition;
 pub mod prefetch;
 pub mod presets;

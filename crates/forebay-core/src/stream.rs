@@ -19,8 +19,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::demand::Demands;
+use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
+use crate::level::{Label, Wanted};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
@@ -64,6 +65,12 @@ pub struct Stream {
     pub ahead: u32,
     /// The size of the latest piece fetched for it, in blocks: its current degree.
     pub piece: u32,
+    /// The trigger distance at which that was fetched, in blocks, if the policy has one.
+    pub distance: u32,
+    /// What of it readers want, here and above.
+    pub wanted: Wanted,
+    /// The block up to which the level below knows what was read.
+    pub told: u32,
     /// How often it went on since it began.
     pub steps: u32,
     /// When it began.
@@ -86,7 +93,13 @@ pub struct Stream {
 
 impl Stream {
     /// A stream that begins with an access to `extent`, linked nowhere.
-    fn new(at: Instant, extent: Extent, device: DeviceId, (handler, context): (HandlerId, ContextId)) -> Stream {
+    fn new(
+        at: Instant,
+        extent: Extent,
+        label: &Label,
+        device: DeviceId,
+        (handler, context): (HandlerId, ContextId),
+    ) -> Stream {
         Stream {
             file: extent.file,
             device,
@@ -96,6 +109,9 @@ impl Stream {
             next: extent.end(),
             ahead: extent.end(),
             piece: 0,
+            distance: 0,
+            wanted: Wanted::begun(label),
+            told: extent.start,
             steps: 0,
             began: at,
             last: at,
@@ -154,7 +170,10 @@ impl Streams {
     pub fn new(places: u32, max_depth: u32, lag: u32) -> Streams {
         let places = places.max(1);
         let nobody = (HandlerId(0), ContextId(0));
-        let blank = Stream { in_use: false, ..Stream::new(Instant(0), Extent::default(), DeviceId(0), nobody) };
+        let blank = Stream {
+            in_use: false,
+            ..Stream::new(Instant(0), Extent::default(), &Label::default(), DeviceId(0), nobody)
+        };
         Streams {
             table: vec![blank; places as usize],
             order: Frames::new(3, places, 0),
@@ -175,6 +194,18 @@ impl Streams {
     /// How fast streams are read, if that is measured.
     pub fn demands(&self) -> Option<&Demands> {
         self.demands.as_ref()
+    }
+
+    /// How fast a stream is read, blocks a second, as of `now`: as estimated, else the mean since it began.
+    pub fn rate(&self, id: StreamId, now: Instant) -> u64 {
+        let Some(stream) = self.get(id) else { return 0 };
+        match &self.demands {
+            Some(demands) => demands.of(id).rate / demand::SCALE,
+            None => {
+                let read = u64::from(stream.next - stream.first.min(stream.next));
+                read.saturating_mul(1_000_000_000).checked_div(now.since(stream.began)).unwrap_or(0)
+            }
+        }
     }
 
     /// A stream, if it is in use.
@@ -246,30 +277,45 @@ impl Streams {
             .map(|(_, id)| StreamId(id))
     }
 
-    /// Begins a stream with an access to `extent`.
-    pub fn begin(&mut self, at: Instant, extent: Extent, device: DeviceId, who: (HandlerId, ContextId)) -> StreamId {
+    /// Begins a stream with an access to `extent`, of which readers want what `label` says.
+    pub fn begin(
+        &mut self,
+        at: Instant,
+        extent: Extent,
+        label: &Label,
+        device: DeviceId,
+        who: (HandlerId, ContextId),
+    ) -> StreamId {
         let slot = [IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
             self.unlink_file(id.0);
         }
-        self.table[id.index()] = Stream::new(at, extent, device, who);
+        self.table[id.index()] = Stream::new(at, extent, label, device, who);
+        let wanted = self.table[id.index()].wanted.run;
         self.link(id.0);
         self.link_file(id.0);
         self.order.move_to_front(slot, IDLE);
         if let Some(demands) = &mut self.demands {
-            demands.begins(StreamId(id.0), at, extent.len, device);
+            demands.begins(StreamId(id.0), at, wanted, device);
         }
         StreamId(id.0)
     }
 
     /// An access to `extent` goes on with a stream. `false` if it brought the stream no further.
-    pub fn advance(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
+    pub fn advance(
+        &mut self,
+        id: StreamId,
+        at: Instant,
+        extent: Extent,
+        label: &Label,
+        who: (HandlerId, ContextId),
+    ) -> bool {
         let Some(stream) = self.get_mut(id) else { return false };
         (stream.handler, stream.context) = who;
-        let read = extent.end().saturating_sub(stream.next);
-        if read == 0 {
+        let wanted = stream.wanted.goes_on(label);
+        if extent.end() <= stream.next {
             return false;
         }
         stream.steps += 1;
@@ -279,7 +325,7 @@ impl Streams {
         self.move_to(id.0, extent.end());
         self.activate(id);
         if let Some(demands) = &mut self.demands {
-            demands.asked(id, at, read);
+            demands.asked(id, at, wanted);
         }
         self.expire(at);
         true
@@ -287,14 +333,23 @@ impl Streams {
 
     /// An access to `extent` that brought a stream no further begins it anew if it is retired: somebody reads the file again.
     /// `false`, and nothing changes, if it is not.
-    pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, who: (HandlerId, ContextId)) -> bool {
+    pub fn restart(
+        &mut self,
+        id: StreamId,
+        at: Instant,
+        extent: Extent,
+        label: &Label,
+        who: (HandlerId, ContextId),
+    ) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
         let Stream { device, next, waiting, cell_next, file_prev, file_next, .. } = *stream;
         // It keeps its links and who waits, and `next` until they are moved.
-        *stream = Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, device, who) };
+        *stream =
+            Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, label, device, who) };
+        let wanted = stream.wanted.run;
         self.move_to(id.0, extent.end());
         if let Some(demands) = &mut self.demands {
-            demands.begins(id, at, extent.len, device);
+            demands.begins(id, at, wanted, device);
         }
         true
     }

@@ -1,5 +1,6 @@
 //! The table of streams against a naive twin that knows no cells: a list, scanned whole.
 
+use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
 use forebay_core::stream::{ACTIVE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
@@ -121,7 +122,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
     assert_eq!(distance, naive.locate(extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
-            let moved = streams.advance(id, Instant(at), extent, WHO);
+            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), WHO);
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
             assert_eq!(moved, extent.end() > twin.next);
@@ -137,7 +138,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             id
         }
         None => {
-            let id = streams.begin(Instant(at), extent, DeviceId(0), WHO);
+            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), WHO);
             // If the table is full somebody was forgotten; ids tell who.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
                 let gone = naive.streams.remove(gone);

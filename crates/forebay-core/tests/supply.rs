@@ -1,6 +1,7 @@
 //! Supply-chain prefetching (SCM §4.1): the equations by the paper's own numbers, and laws about demand and distances.
 
 use forebay_core::demand::{Demands, Estimator, SCALE};
+use forebay_core::level::Label;
 use forebay_core::stream::{ACTIVE_FOR, Streams};
 use forebay_core::trigger::{FLOOR, Supply, Trigger, cycle};
 use forebay_core::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
@@ -174,8 +175,8 @@ proptest! {
             let (file, who) = (FileId(file), (HandlerId(0), ContextId(0)));
             let extent = Extent { file, start, len };
             match streams.locate(file, start) {
-                Some(id) => streams.advance(id, Instant(at), extent, who),
-                None => { streams.begin(Instant(at), extent, DeviceId(file.0 as u16 % 2), who); true }
+                Some(id) => streams.advance(id, Instant(at), extent, &Label::all(extent), who),
+                None => { streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(file.0 as u16 % 2), who); true }
             };
         };
         for (file, len, ms, what) in steps {

@@ -203,8 +203,8 @@ impl Engine {
     pub fn stats(&self, names: &[String]) -> Stats {
         self.with_core(|policy, memory_bytes, now, core| {
             let (frames, frames_free) = core.frames();
-            let mut streams: Vec<_> = core.streams().iter().map(|(_, stream)| stream).collect();
-            streams.sort_by_key(|stream| std::cmp::Reverse(stream.last));
+            let mut streams: Vec<_> = core.streams().iter().collect();
+            streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.last));
             Stats {
                 policy,
                 referenced: self.referenced(),
@@ -228,14 +228,14 @@ impl Engine {
                 streams: streams
                     .into_iter()
                     .take(LISTED)
-                    .map(|stream| StreamStats {
+                    .map(|(id, stream)| StreamStats {
                         file: stream.file.0,
                         device: stream.device.0,
                         handler: stream.handler.0,
                         position: u64::from(stream.next) * BLOCK as u64,
                         depth_blocks: stream.piece,
                         ahead_blocks: stream.remaining(),
-                        rate_bytes: stream.rate.saturating_mul(BLOCK as u64),
+                        rate_bytes: core.streams().rate(id, now).saturating_mul(BLOCK as u64),
                         feedback: {
                             let seen = stream.feedback;
                             [seen.used, seen.late, seen.wasted, seen.thrashed]

@@ -8,6 +8,7 @@ use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::frames::flag;
 use crate::index::Index;
 use crate::inflight::Fetch;
+use crate::level;
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent, FileId, Instant, IoId, ReadId, StreamId};
 
@@ -43,7 +44,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let file = self.files.get_mut(extent.file)?;
         file.fetches += 1;
         let device = file.device_of(extent.start);
-        let handler = self.streams.get(stream).map(|stream| stream.handler).unwrap_or_default();
+        let known = self.streams.get_mut(stream).filter(|stream| stream.file == extent.file);
+        let (handler, hits) = known.map(|stream| (stream.handler, level::note(stream, demand))).unwrap_or_default();
         let io = self.inflight.issue(Fetch::new(at, extent, demand, (stream, handler), device));
         for key in extent.keys() {
             if let Some(slot) = self.resident(key) {
@@ -58,7 +60,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             len if len == extent.len => Cause::Demand,
             _ => Cause::Mixed,
         };
-        out.push(Action::Fetch { io, extent, cause, demand, device });
+        out.push(Action::Fetch { io, extent, cause, demand, hits, device });
         Some(io)
     }
 

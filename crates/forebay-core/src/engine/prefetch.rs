@@ -35,7 +35,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return StreamId::NONE;
         }
         let (id, turn) = self.follow(at, read, met);
-        let Some(plan) = self.plan(id, read.extent, met.missed, turn) else { return id };
+        let Some(plan) = self.plan(id, read, met.missed, turn) else { return id };
         let from = match met.missed {
             Some(missed) => missed,
             None => self.streams.get(id).map_or(0, |stream| stream.ahead),
@@ -47,6 +47,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 stream.piece = stream.ahead.saturating_sub(read.extent.start);
             } else if plan.pieces > 0 {
                 stream.piece = plan.piece;
+                stream.distance = plan.distance;
             }
         }
         id
@@ -60,11 +61,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             met.stream.filter(|&id| self.streams.is_at(id, file, start)).or_else(|| self.streams.locate(file, start));
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
-            return (self.streams.begin(at, read.extent, device, who), Turn::Begins);
+            return (self.streams.begin(at, read.extent, &read.label(), device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
-        if !self.streams.advance(id, at, read.extent, who) {
-            let again = self.streams.restart(id, at, read.extent, who);
+        if !self.streams.advance(id, at, read.extent, &read.label(), who) {
+            let again = self.streams.restart(id, at, read.extent, &read.label(), who);
             return (id, if again { Turn::Begins } else { Turn::Lags });
         }
         self.went_on(id, read.extent);
@@ -117,7 +118,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
-    fn plan(&mut self, id: StreamId, read: Extent, missed: Option<u32>, turn: Turn) -> Option<Plan> {
+    fn plan(&mut self, id: StreamId, read: &Read, missed: Option<u32>, turn: Turn) -> Option<Plan> {
         // Readers that wait for frames come first.
         if !self.queue.is_empty() || turn == Turn::Lags {
             return None;
@@ -125,11 +126,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let block_bytes = self.setup.block_bytes;
         let fresh = turn == Turn::Begins;
         if fresh {
-            self.expect(id, self.files.get(read.file)?.blocks);
+            self.expect(id, self.files.get(read.extent.file)?.blocks);
         }
         let (share, longest_piece) = self.memory_for_a_stream();
         let (room, supply) = (self.room_ahead(), self.supply(id, self.streams.get(id)?.device));
-        let entry = self.files.get_mut(read.file)?;
+        let entry = self.files.get_mut(read.extent.file)?;
         let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
@@ -143,7 +144,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let depth = depth.min(u64::from(super::MAX_PIECE_BYTES));
         let sight = Sight {
             stream,
-            request: read.len,
+            request: read.extent.len,
+            adapts: read.label.is_none_or(|label| !(label.demand.is_empty() && label.hits.is_empty())),
             missed,
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),

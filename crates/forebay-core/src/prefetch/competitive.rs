@@ -40,19 +40,19 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
         return Plan::one(sight.initial_window.min(depth));
     }
     // Slow start: double until the competitive depth is reached.
-    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
+    let piece = sight.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let held = if shares { sight.share / piece } else { channels };
     let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth).min(held).max(1);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
-        return Plan { piece, pieces: lanes };
+        return Plan { piece, pieces: lanes, ..Plan::NOTHING };
     }
     let remaining = sight.stream.remaining();
     let wanted = piece.saturating_mul(lanes);
     if sight.in_ahead_window() || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
-        return Plan { piece, pieces: pieces.clamp(1, lanes) };
+        return Plan { piece, pieces: pieces.clamp(1, lanes), ..Plan::NOTHING };
     }
     Plan::NOTHING
 }
@@ -75,5 +75,5 @@ fn up_to(sight: &Sight<'_>, end: u32, depth: u32) -> Plan {
         return Plan::NOTHING;
     }
     let pieces = rest.div_ceil(depth);
-    Plan { piece: rest.div_ceil(pieces), pieces }
+    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }
 }

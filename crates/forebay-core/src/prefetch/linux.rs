@@ -29,7 +29,7 @@ pub(super) fn plan_up_to(sight: &Sight<'_>, grown: impl Fn(u32) -> u32) -> Plan 
     // The stream has but its initial window: its first sequential access issues an ahead window.
     // After that, an access within the ahead window does. So does a miss, which is an access beyond both.
     if sight.missed.is_some() || sight.in_ahead_window() || sight.stream.steps == 1 {
-        return Plan::one(grown(sight.stream.piece));
+        return Plan::one(sight.next_piece(grown));
     }
     Plan::NOTHING
 }

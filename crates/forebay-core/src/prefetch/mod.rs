@@ -28,6 +28,9 @@ pub struct Sight<'a> {
     pub stream: &'a Stream,
     /// How many blocks the access asks for.
     pub request: u32,
+    /// Whether readers want any of it. What a level above prefetches may trigger a fetch, but "the lower-level trigger distance and
+    /// prefetch degree will not be affected" (SCM §4.2).
+    pub adapts: bool,
     /// The first block of the access that must be fetched for the reader, if any must.
     pub missed: Option<u32>,
     /// Whether the stream begins with this access.
@@ -64,6 +67,11 @@ impl Sight<'_> {
         self.missed.unwrap_or(self.stream.ahead)
     }
 
+    /// The size of the next piece: `grown` gives it from that of the latest, where this access may change it.
+    pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
+        if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
+    }
+
     /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
     pub fn in_ahead_window(&self) -> bool {
         self.stream.remaining() < self.stream.piece
@@ -77,15 +85,17 @@ pub struct Plan {
     pub piece: u32,
     /// How many pieces.
     pub pieces: u32,
+    /// The trigger distance that this went by, if the policy has one.
+    pub distance: u32,
 }
 
 impl Plan {
     /// Nothing beyond what the reader asked for.
-    pub const NOTHING: Plan = Plan { piece: 0, pieces: 0 };
+    pub const NOTHING: Plan = Plan { piece: 0, pieces: 0, distance: 0 };
 
     /// One piece.
     pub fn one(piece: u32) -> Plan {
-        Plan { piece, pieces: u32::from(piece > 0) }
+        Plan { piece, pieces: u32::from(piece > 0), distance: 0 }
     }
 }
 

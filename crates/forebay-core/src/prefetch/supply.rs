@@ -54,11 +54,11 @@ pub(super) fn plan(sight: &Sight<'_>, trigger: Trigger, most: Degree, sum: Total
         // As the kernel that the paper changed: see `linux`.
         return Plan::NOTHING;
     }
-    let piece = (sight.stream.piece.max(INITIAL_WINDOW / 2) * 2).min(degree);
+    let piece = sight.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2).min(degree);
     let supply = Supply { total: total(sum, degree, sight.supply.streams, sight.room), ..sight.supply };
     let distance = trigger.distance(&supply, degree);
     if sight.missed.is_some() || sight.stream.remaining() <= distance {
-        return Plan::one(piece);
+        return Plan { distance, ..Plan::one(piece) };
     }
     Plan::NOTHING
 }

@@ -153,6 +153,7 @@ mod tests {
             extent: extent(0, len),
             cause: Cause::Mixed,
             demand: extent(0, demand),
+            hits: extent(0, 0),
             device: DeviceId(0),
         };
         books.record(0, Event { at: Instant(5_500_000_000), kind: EventKind::Tick }, &[fetch]);

@@ -282,7 +282,14 @@ mod tests {
         let extent = |file, start, len| Extent { file: FileId(file), start, len };
         let fetch = |io, extent| {
             let demand = Extent { len: 0, ..extent };
-            Action::Fetch { io: IoId(io), extent, cause: Cause::Prefetch, demand, device: DeviceId(0) }
+            Action::Fetch {
+                io: IoId(io),
+                extent,
+                cause: Cause::Prefetch,
+                demand,
+                hits: Extent::default(),
+                device: DeviceId(0),
+            }
         };
         at(EventKind::Placed { extent: extent(0, 0, 1000), at_byte: 0 }, &[]);
         at(EventKind::Placed { extent: extent(1, 0, 1000), at_byte: 24_000_000_000 }, &[fetch(0, extent(0, 0, 100))]);

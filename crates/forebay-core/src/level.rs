@@ -1,0 +1,78 @@
+//! Levels: what a request to the level below says of who wants its blocks (SCM §4.2).
+//!
+//! A level fetches what its readers ask for and more. To the level below both look alike, and it takes the upper level's caution for
+//! the readers' own pattern: the bullwhip effect. So every fetch is labelled with the part that readers wait for
+//! ([`Action::Fetch::demand`](crate::Action::Fetch)); the level below moves its streams by the whole request, and may prefetch because of it,
+//! but adapts degree, distance and what it takes for sequential by the labelled part alone.
+//!
+//! ```text
+//!   readers     ..hits..|demand|
+//!   request             |demand|── prefetch ──▶
+//!   note        |─hits──|
+//! ```
+//!
+//! What readers find in the upper level is invisible below, which the paper names as the drawback of labels. Past the paper a request
+//! can bring a note of it: the blocks of its stream read since the request before, as one extent. (Blocks skipped over count
+//! as read: a list would say better, and be longer.)
+
+use crate::stream::Stream;
+use crate::types::Extent;
+
+/// What the level above says of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Label {
+    /// The part that its readers wait for.
+    pub demand: Extent,
+    /// What they have read since the request before of the same stream, out of what was there.
+    pub hits: Extent,
+}
+
+impl Label {
+    /// Of a request that comes from the readers themselves: they want all of it.
+    pub fn all(extent: Extent) -> Label {
+        Label { demand: extent, hits: Extent::default() }
+    }
+}
+
+/// How much of a stream readers were seen to want, here and above.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// The block after the last that was wanted.
+    pub end: u32,
+    /// How many blocks before that were wanted one after another.
+    pub run: u32,
+}
+
+impl Wanted {
+    /// A stream that begins with this.
+    pub fn begun(label: &Label) -> Wanted {
+        let first = if label.hits.is_empty() { label.demand } else { label.hits };
+        let mut wanted = Wanted { end: first.start, run: 0 };
+        wanted.goes_on(label);
+        wanted
+    }
+
+    /// More is wanted. Returns how many blocks that were not yet.
+    pub fn goes_on(&mut self, label: &Label) -> u32 {
+        self.wants(label.hits) + self.wants(label.demand)
+    }
+
+    fn wants(&mut self, extent: Extent) -> u32 {
+        if extent.is_empty() || extent.end() <= self.end {
+            return 0;
+        }
+        let new = extent.end() - extent.start.max(self.end);
+        self.run = if extent.start <= self.end { self.run.saturating_add(new) } else { extent.len };
+        self.end = extent.end();
+        new
+    }
+}
+
+/// The note of hits that goes with a fetch of `extent`, of which readers want `demand`, for a stream: what of it was read and not told
+/// yet. It is told now.
+pub fn note(stream: &mut Stream, demand: Extent) -> Extent {
+    let read_to = if demand.is_empty() { stream.next } else { demand.start.min(stream.next) };
+    let hits = Extent::between(stream.file, stream.told.min(read_to), read_to);
+    stream.told = stream.told.max(read_to).max(if demand.is_empty() { 0 } else { demand.end() });
+    hits
+}
