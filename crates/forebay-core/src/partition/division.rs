@@ -17,20 +17,20 @@
 //! afterwards rises from there. (With a model of no service times sizes thus never change.) A device of which nothing was asked has
 //! waited least, and supplies.
 
+mod increment;
+mod reuse;
+mod trade;
+
 use alloc::vec::Vec;
 
 use super::distances::Distances;
-use super::marginal::{self, Aim};
 use super::share::{Counted, Share, State};
-use super::{Benefit, Cost, Increment, Lottery, Scheme, Settings, Threshold, noise};
+use super::{Benefit, Cost, Lottery, Scheme, Settings, Threshold, noise};
 use crate::device::{DeviceCost, Price};
 use crate::types::BlockKey;
 
 /// A relative wait time of 1, "the mean wait time across devices".
 const MEAN: u32 = 1000;
-
-/// I of the paper, in thousandths of the cache.
-const PAPERS_INCREMENT: u64 = 2;
 
 /// How many times W an epoch is that goes by marginal benefit. With W = 1000 requests to sixteen disks sizes follow chance: 7 % of the
 /// throughput are lost where nothing is to be gained.
@@ -39,9 +39,6 @@ const GHOST_WINDOWS: u32 = 4;
 /// What is left to a partition that has no reuse, or to which pages are worth nothing: one part in so many of an equal share. That is
 /// next to nothing, and enough for what is read from it at the moment.
 const LEFT: u32 = 16;
-
-/// Of a device without reuse fewer references than this are reuse, in thousandths; from the second on it has some again.
-const STREAMING: (u32, u32) = (31, 62);
 
 /// The sizes of all partitions.
 #[derive(Clone, Debug)]
@@ -204,35 +201,6 @@ impl Division {
         streamed
     }
 
-    /// Which devices have no reuse (past the paper; SAC §3.1: "streaming accesses that do not fit in the cache are problematic as
-    /// the algorithm does not currently detect this type of access").
-    fn look_for_reuse(&mut self) -> bool {
-        let Some(distances) = &mut self.distances else { return false };
-        distances.epoch();
-        if !self.settings.reuse {
-            return false;
-        }
-        let streams = |(number, share): (usize, &Share)| {
-            // Until enough is known it stays what it was.
-            let least = if share.streaming { STREAMING.1 } else { STREAMING.0 };
-            distances.reuse(number, share.size).map_or(share.streaming, |reuse| reuse < least)
-        };
-        let mut streaming: Vec<bool> = self.shares.iter().enumerate().map(streams).collect();
-        // If all of them do, nobody is there to have the pages.
-        if streaming.iter().all(|&streaming| streaming) {
-            streaming.fill(false);
-        }
-        let mut any = false;
-        for (share, streaming) in self.shares.iter_mut().zip(streaming) {
-            if share.streaming != streaming {
-                share.streaming = streaming;
-                share.streak = 0;
-                any = true;
-            }
-        }
-        any
-    }
-
     /// From which relative wait time on a partition wants more, in thousandths.
     fn threshold(&self, device: usize) -> u32 {
         match self.settings.threshold {
@@ -264,70 +232,6 @@ impl Division {
             State::Warm => self.increment(share).min(self.enough(share)),
             State::Warming => self.grown(share, self.increment(share)).min(self.enough(share)),
         }
-    }
-
-    /// "The increase in cache size grows exponentially." More than the cache there is not.
-    fn grown(&self, share: &Share, base: u64) -> u64 {
-        (base << share.streak.saturating_sub(1).min(31)).min(u64::from(self.frames))
-    }
-
-    /// I, at least one page.
-    fn increment(&self, share: &Share) -> u64 {
-        match self.settings.increment {
-            Increment::PerMille(parts) => self.per_mille(parts.into()),
-            // Small as long as devices are alike, as the paper's if one waits twice as long as those that supply, and up to eight
-            // times that: half of the devices that wait twice as long are as far off as a single one, though nearer to the mean
-            // (SAC §5.5). Of the last epochs, since in one of them alone waits differ by chance.
-            Increment::Adaptive => {
-                let shares = || self.shares.iter().filter(|share| !share.streaming).map(|share| share.recent.cost);
-                let all = mean(shares());
-                let supplying = mean(shares().filter(|&cost| u128::from(cost) <= all)).max(1);
-                let excess = u128::from(share.recent.cost).saturating_sub(supplying) * 1000 / supplying;
-                self.adapted(u64::try_from(excess).unwrap_or(u64::MAX))
-            }
-        }
-    }
-
-    /// I for so many thousandths more than with others.
-    fn adapted(&self, excess: u64) -> u64 {
-        (u64::from(self.frames) * PAPERS_INCREMENT * excess.min(8_000) / 1_000_000).max(1)
-    }
-
-    fn per_mille(&self, parts: u64) -> u64 {
-        (u64::from(self.frames) * parts / 1000).max(1)
-    }
-
-    /// The adaptive increment overshoots no more than the paper's own assumption does, that hits grow with the size: with `h` of them
-    /// and `m` misses, a size of s, and r times the mean to wait, s · m/h · (1 - 1/r) pages more are enough. One at least.
-    fn enough(&self, share: &Share) -> u64 {
-        let (hits, misses) = share.last();
-        if self.settings.increment != Increment::Adaptive || hits == 0 {
-            return u64::MAX;
-        }
-        let excess = u128::from(share.relative.saturating_sub(MEAN));
-        let pages = u128::from(share.size) * u128::from(misses) * excess
-            / (u128::from(hits) * u128::from(share.relative.max(1)));
-        u64::try_from(pages).unwrap_or(u64::MAX).max(1)
-    }
-
-    /// Takes pages from the partitions whose devices have no reuse: I, 2I, 4I…, until next to nothing remains. Says how many.
-    fn free_streaming(&mut self) -> u64 {
-        let left = left(self.frames, self.shares.len());
-        let mut freed = 0;
-        for number in 0..self.shares.len() {
-            let share = self.shares[number];
-            if share.streaming {
-                self.shares[number].streak += 1;
-                let base = match self.settings.increment {
-                    Increment::PerMille(parts) => self.per_mille(parts.into()),
-                    Increment::Adaptive => self.per_mille(PAPERS_INCREMENT),
-                };
-                let pages = self.grown(&self.shares[number], base).min(share.size.saturating_sub(left).into());
-                self.shares[number].size -= pages as u32;
-                freed += pages;
-            }
-        }
-        freed
     }
 
     /// Step 4: takes `consumed` pages from the partitions "with below-average wait times", from each in proportion to its inverse
@@ -367,47 +271,6 @@ impl Division {
             given = up_to;
         }
     }
-
-    /// Steps 3 and 4 by marginal benefit: see [`marginal`].
-    fn trade(&mut self) -> bool {
-        let Some(distances) = &self.distances else { return false };
-        let aim = if self.settings.cost == Cost::Price { Aim::Cheap } else { Aim::Even };
-        let worth = |(device, share): (usize, &Share)| {
-            // A lazy partition's size is what it tends to, at whatever pace.
-            let held = if self.settings.scheme == Scheme::Lazy { share.counted.frames } else { share.size };
-            marginal::worth(distances, (device, share), held, self.frames, aim)
-        };
-        let worths: Vec<marginal::Worth> = self.shares.iter().enumerate().map(worth).collect();
-        // The lottery takes the sooner the less is left, whatever that is.
-        let left = if self.settings.scheme == Scheme::Lazy { 1 } else { left(self.frames, self.shares.len()) };
-        let may_give = |device: usize| self.shares[device].size > left;
-        let pairs: Vec<(usize, usize)> = marginal::pairs(&worths, |device| self.threshold(device), may_give).collect();
-        let gaining = |device: usize| pairs.iter().any(|&(consumer, _)| consumer == device);
-        for number in 0..self.shares.len() {
-            self.shares[number].streak = if gaining(number) { self.shares[number].streak + 1 } else { 0 };
-        }
-        for &(consumer, supplier) in &pairs {
-            let base = match self.settings.increment {
-                Increment::PerMille(parts) => self.per_mille(parts.into()),
-                Increment::Adaptive => {
-                    let (gain, loss) = (worths[consumer].gain, worths[supplier].loss.max(1));
-                    self.adapted(u64::try_from((gain - loss.min(gain)).saturating_mul(1000) / loss).unwrap_or(u64::MAX))
-                }
-            };
-            // Waits of the last eight epochs tell what is gained; in these it is not to be more than that was measured for.
-            let most = self.shares[supplier].size.saturating_sub(left).min((marginal::part(self.frames) / 8).max(1));
-            let pages = self.grown(&self.shares[consumer], base).min(most.into()) as u32;
-            self.shares[supplier].size -= pages;
-            self.shares[consumer].size += pages;
-        }
-        !pairs.is_empty()
-    }
-}
-
-/// The mean of costs.
-fn mean(costs: impl Iterator<Item = u64> + Clone) -> u128 {
-    let sum: u128 = costs.clone().map(u128::from).sum();
-    sum / (costs.count() as u128).max(1)
 }
 
 /// The frames that are left to a partition in any case, where more than one frame is.
