@@ -5,6 +5,7 @@
 
 mod bridge;
 mod curve;
+mod distances;
 mod handlers;
 mod hit;
 mod kernel;
@@ -33,7 +34,7 @@ use report::Row;
 #[derive(Parser)]
 struct Options {
     /// What to measure; everything if nothing is named
-    #[arg(value_parser = BENCHES.map(|(name, _)| name))]
+    #[arg(value_parser = BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>())]
     names: Vec<String>,
     /// So small that it shows only that everything runs
     #[arg(long)]
@@ -50,7 +51,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, or one of `partitions`
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions` or of `distances`
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -69,10 +70,11 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 16] = [
+const BENCHES: &[(&str, Bench)] = &[
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("partitions", partitions::run),
+    ("distances", distances::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),

@@ -46,6 +46,7 @@ fn instructions() {
     let rows = smoke(&["partitions"]);
     assert!(rows.contains("lazy-clock, a hit by the short cut, 64 devices"), "{rows}");
     assert!(rows.contains("a miss of LANDLORD"), "{rows}");
+    assert!(smoke(&["distances"]).contains("a request under esf"));
 }
 
 #[test]
