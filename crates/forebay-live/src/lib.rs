@@ -8,6 +8,7 @@ pub mod engine;
 pub mod flight;
 pub mod handlers;
 pub mod io;
+mod label;
 pub mod pacer;
 pub mod play;
 pub mod profiler;
@@ -16,3 +17,5 @@ pub mod size;
 pub mod source;
 pub mod stats;
 pub mod tree;
+
+pub use label::Label;

@@ -14,6 +14,7 @@ use parking_lot::MutexGuard;
 use super::{Engine, Lease, State, Then, lease};
 use crate::arena::Segments;
 use crate::budget::BLOCK;
+use crate::label::{self, Label};
 use crate::retry::{ATTEMPTS, back_off};
 use crate::source::{Error, Fetch, FetchId, Object, Result};
 
@@ -31,6 +32,8 @@ struct Errand {
     frames: Arc<[FrameId]>,
     /// How many of its blocks, from the first on, readers wait for.
     demanded: u32,
+    /// What of its stream was read since the stream's last fetch.
+    hits: Extent,
     /// Which of its blocks are asked of the source this time.
     asked: Range<u32>,
     attempt: u32,
@@ -74,12 +77,13 @@ impl Engine {
 
     fn work_of(self: &Arc<Self>, state: &mut State, action: Action, work: &mut Vec<Work>) {
         match action {
-            Action::Fetch { io, extent, demand, .. } => {
+            Action::Fetch { io, extent, demand, hits, .. } => {
                 let frames: Option<Arc<[FrameId]>> = extent.keys().map(|key| state.core.frame(key)).collect();
                 if let (Ok(object), Some(frames)) = (state.object(extent.file), frames) {
                     let (id, demanded, asked) = (FetchId::unique(), demand.len, 0..extent.len);
                     state.under_way.insert(io, (id, Arc::clone(&object)));
-                    work.push(Work::Fetch(Errand { io, id, extent, frames, demanded, asked, attempt: 0, object }));
+                    let errand = Errand { io, id, extent, frames, demanded, hits, asked, attempt: 0, object };
+                    work.push(Work::Fetch(errand));
                 } else {
                     // Closed meanwhile: only a prefetch can meet this.
                     let kind = EventKind::Failed { io, valid: 0, error: libc::ESTALE };
@@ -142,6 +146,8 @@ impl Engine {
         let offset = u64::from(errand.extent.start + errand.asked.start) * BLOCK as u64;
         let size = errand.object.version().size;
         let len = buffer.len().min(usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX));
+        let demand = Extent { len: errand.demanded, ..errand.extent };
+        let label = Label { demand: label::bytes(demand, size), hits: label::bytes(errand.hits, size) };
         let engine = Arc::clone(self);
         let object = Arc::clone(&errand.object);
         let (id, urgent) = (errand.id, errand.demanded > 0);
@@ -149,7 +155,7 @@ impl Engine {
             drop(buffer);
             engine.work(vec![Work::Outcome(errand, outcome)]);
         });
-        object.fetch(Fetch { id, offset, buffer, len, urgent, done });
+        object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
     }
 
     /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked again, for the

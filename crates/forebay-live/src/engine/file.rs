@@ -7,6 +7,7 @@ use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, File
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
 use crate::budget::BLOCK;
+use crate::label::{self, Label};
 use crate::source::Result;
 use crate::source::striped::Stripes;
 
@@ -110,14 +111,35 @@ impl OpenFile {
     /// Reads and calls `then` with what was read: at once, on this thread, if everything is in memory, otherwise later on
     /// a thread of the engine or of a source. At least 1 MiB is read whole; more may be cut short.
     pub fn read_then(&self, handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
+        self.read_labelled_then(handler, offset, len, None, then);
+    }
+
+    /// The same for a request of a level above, which says what its readers want of it (SCM §4.2). If it is cut short, the label's
+    /// demand is, too, and whoever goes on to read gives [`Label::rest`] with it. Without a label all is wanted.
+    pub fn read_labelled_then(
+        &self,
+        handler: u32,
+        offset: u64,
+        len: usize,
+        label: Option<Label>,
+        then: impl FnOnce(Result<Lease>) + Send + 'static,
+    ) {
         let len = self.clip(offset, len);
         if len == 0 {
             return then(Ok(Lease::empty(Arc::clone(&self.engine))));
         }
-        if let Some(frame) = self.hit(offset, len, |_, state, frame| state.core.pin(frame).then_some(frame)) {
+        // What a label says is for the core, even where the bytes are there.
+        let label = label.filter(|label| !label.is_plain(&(offset..offset + len as u64)));
+        if label.is_none()
+            && let Some(frame) = self.hit(offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
+        {
             return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
-        self.engine.read(self.file, HandlerId(handler), offset, len, Box::new(then));
+        let label = label.map(|label| {
+            let blocks = |range| label::blocks(self.file, range, self.size);
+            (blocks(&label.demand), blocks(&label.hits))
+        });
+        self.engine.read(self.file, HandlerId(handler), (offset, len), label, Box::new(then));
     }
 
     #[inline(always)]
@@ -133,8 +155,16 @@ impl Drop for OpenFile {
 }
 
 impl Engine {
-    /// A read that the core has to see. `len` bytes from `offset` lie within the file.
-    fn read(self: &Arc<Self>, file: FileId, handler: HandlerId, offset: u64, len: usize, then: Then) {
+    /// A read that the core has to see, and what a level above says of it: demand and hits. `len` bytes from `offset` lie within
+    /// the file.
+    fn read(
+        self: &Arc<Self>,
+        file: FileId,
+        handler: HandlerId,
+        (offset, len): (u64, usize),
+        label: Option<(Extent, Extent)>,
+        then: Then,
+    ) {
         let mut state = self.state.lock();
         let start = (offset / BLOCK as u64) as u32;
         let skip = offset as usize % BLOCK;
@@ -145,7 +175,17 @@ impl Engine {
         let context = ContextId(0);
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
+        if let Some((demand, hits)) = label {
+            let demand = overlap(demand, extent);
+            state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });
+        }
         state.handle(Event { at, kind });
         self.carry_out(state);
     }
+}
+
+/// What of `part` lies within `whole`, of the same file.
+fn overlap(part: Extent, whole: Extent) -> Extent {
+    let start = part.start.clamp(whole.start, whole.end());
+    Extent::between(whole.file, start, part.end().clamp(start, whole.end()))
 }

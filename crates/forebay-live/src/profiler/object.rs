@@ -9,6 +9,7 @@ use forebay_device::Profile;
 
 use super::measure::{self, Plan};
 use super::{Probe, ProfileError};
+use crate::Label;
 use crate::arena::Segments;
 use crate::source::{Error, Fetch, FetchId, Kind, Object, Result as SourceResult, Source};
 
@@ -63,7 +64,8 @@ impl SourceProbe {
             // Nobody listens any more if another read failed.
             let _ = sender.send(outcome.map(|()| begin.elapsed().as_nanos() as u64));
         });
-        object.fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent: true, done });
+        let label = Label::all(offset..offset + len as u64);
+        object.fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent: true, label, done });
     }
 }
 

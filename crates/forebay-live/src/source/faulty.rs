@@ -312,7 +312,7 @@ impl Object for FaultyObject {
 
 /// A fetch that reads only `part` bytes, tells `error`, and spoils the rest of its buffer, so that nobody relies on it.
 fn shortened(fetch: Fetch, part: usize, error: Error) -> Fetch {
-    let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+    let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
     let spoil = move |mut buffer: crate::arena::Segments, outcome| {
         let error = match outcome {
             Err(Error::CalledOff) => Error::CalledOff,
@@ -322,7 +322,7 @@ fn shortened(fetch: Fetch, part: usize, error: Error) -> Fetch {
         buffer.write(part, &vec![0xA5; rest]);
         done(buffer, Err(error));
     };
-    Fetch { id, offset, buffer, len: len.min(part), urgent, done: Box::new(spoil) }
+    Fetch { id, offset, buffer, len: len.min(part), urgent, label, done: Box::new(spoil) }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use std::time::SystemTime;
 use forebay_core::DeviceCost;
 
 use crate::arena::Segments;
+use crate::label::Label;
 use striped::Stripes;
 
 #[cfg(test)]
@@ -253,6 +254,8 @@ pub struct Fetch {
     pub len: usize,
     /// Whether a reader waits; a store with a queue serves these first.
     pub urgent: bool,
+    /// What a level below is told: which of the bytes readers wait for, and what they have read meanwhile. In bytes of this object.
+    pub label: Label,
     /// To be called with the outcome. `Ok` means that all `len` bytes are in the buffer.
     pub done: Box<dyn FnOnce(Segments, Result<()>) + Send>,
 }

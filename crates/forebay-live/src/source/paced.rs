@@ -154,7 +154,7 @@ impl Object for PacedObject {
         let pace = Arc::clone(self.pacer.pace());
         let start = self.place.saturating_add(fetch.offset);
         pace.submit(fetch.id.0, Request::read(start, fetch.len as u64));
-        let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+        let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
         let arrived = move |buffer, outcome| {
             let deliver = move |ending| match ending {
                 Ending::Due => done(buffer, outcome),
@@ -162,7 +162,7 @@ impl Object for PacedObject {
             };
             pace.arrived(id.0, Box::new(deliver));
         };
-        self.inner.fetch(Fetch { id, offset, buffer, len, urgent, done: Box::new(arrived) });
+        self.inner.fetch(Fetch { id, offset, buffer, len, urgent, label, done: Box::new(arrived) });
     }
 
     /// If the modelled device has not begun with it. Its bytes may be here by then: they don't count.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use crate::{fetch, read_all};
+use forebay_live::Label;
 use forebay_live::arena::{Arena, Segments};
 use forebay_live::io::{Pool, Read, Reader, Ring};
 use forebay_live::source::local::LocalSource;
@@ -80,7 +81,15 @@ fn scattered_frames_are_filled_in_order() {
         assert_eq!(buffer.parts().len(), 3000);
         let (send, receive) = channel();
         let done = Box::new(move |buffer: Segments, outcome| send.send((buffer.to_vec(), outcome)).unwrap());
-        object.fetch(Fetch { id: FetchId::unique(), offset: 0, buffer, len: bytes.len(), urgent: true, done });
+        object.fetch(Fetch {
+            id: FetchId::unique(),
+            offset: 0,
+            buffer,
+            len: bytes.len(),
+            urgent: true,
+            label: Label::default(),
+            done,
+        });
         let (got, outcome) = receive.recv().unwrap();
         outcome.unwrap();
         assert!(got[..bytes.len()] == bytes[..]);
@@ -305,6 +314,7 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
                     buffer: Segments::own(300_000),
                     len: 300_000,
                     urgent: false,
+                    label: Label::default(),
                     done,
                 });
             });
@@ -323,6 +333,7 @@ fn a_reader_outlives_the_threads_that_submit_and_receivers_that_panic() {
             buffer: Segments::own(4096),
             len: 4096,
             urgent: true,
+            label: Label::default(),
             done,
         });
         assert!(fetch(&*object, 0, 300_000).unwrap() == bytes);

@@ -10,6 +10,7 @@ mod web;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
+use forebay_live::Label;
 use forebay_live::arena::Segments;
 use forebay_live::source::{Fetch, FetchId, Object, Result, Source};
 
@@ -19,7 +20,8 @@ pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<
     let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
         let _ = send.send(outcome.map(|()| buffer.to_vec()));
     });
-    object.fetch(Fetch { id: FetchId::unique(), offset, buffer: Segments::own(len), len, urgent: true, done });
+    let (id, label) = (FetchId::unique(), Label::all(offset..offset + len as u64));
+    object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: true, label, done });
     let mut bytes = receive.recv().expect("every fetch is finished")?;
     bytes.truncate(len);
     Ok(bytes)

@@ -9,6 +9,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crate::{fetch, read_all};
+use forebay_live::Label;
 use forebay_live::arena::Segments;
 use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::uri::open_source;
@@ -106,6 +107,7 @@ fn random_ranges_many_at_once_read_as_they_are() {
             buffer: Segments::own(len),
             len,
             urgent: i % 3 == 0,
+            label: Label::default(),
             done,
         });
     }
@@ -133,7 +135,7 @@ fn what_waits_for_a_connection_can_be_called_off() {
             let _ = gone.map(|gone| gone.recv());
         });
         let (offset, buffer) = (i as u64 * 40_960, Segments::own(40_960));
-        object.fetch(Fetch { id, offset, buffer, len: 40_960, urgent: i == 4, done });
+        object.fetch(Fetch { id, offset, buffer, len: 40_960, urgent: i == 4, label: Label::default(), done });
     }
     drop(send);
     let (first, outcome) = receive.recv().unwrap();

@@ -91,7 +91,7 @@ impl Object for LocalObject {
 }
 
 fn start(file: Arc<File>, reader: Arc<dyn Reader>, fetch: Fetch) {
-    let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+    let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
     let fd = Arc::clone(&file.fd);
     let direct = file.direct.load(Ordering::Relaxed);
     let again = Arc::downgrade(&reader);
@@ -102,7 +102,7 @@ fn start(file: Arc<File>, reader: Arc<dyn Reader>, fetch: Fetch) {
             && file.give_up_direct().is_ok()
             && let Some(reader) = again.upgrade()
         {
-            return start(file, reader, Fetch { id, offset, buffer, len, urgent, done });
+            return start(file, reader, Fetch { id, offset, buffer, len, urgent, label, done });
         }
         let outcome = file.judge(offset, len, outcome);
         done(buffer, outcome);

@@ -7,6 +7,7 @@ use forebay_device::device;
 use forebay_device::scheduler::{Elevator, Noop};
 
 use super::*;
+use crate::Label;
 use crate::arena::Segments;
 use crate::source::memory::{MemorySource, pattern};
 
@@ -27,7 +28,7 @@ fn fetch_as(id: FetchId, object: &dyn Object, offset: u64, len: usize) -> Receiv
     let done = Box::new(move |buffer: Segments, outcome| {
         let _ = sender.send((buffer.to_vec()[..len].to_vec(), outcome));
     });
-    object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: true, done });
+    object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: true, label: Label::default(), done });
     receiver
 }
 
@@ -239,6 +240,7 @@ fn the_order_is_the_models() {
             buffer: Segments::own(4096),
             len: 4096,
             urgent: false,
+            label: Label::default(),
             done,
         };
         object.fetch(fetch);

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 
 use super::{Stripes, StripesError};
+use crate::Label;
 use crate::arena::Segments;
 use crate::source::{self, Attributes, Fetch, FetchId, Kind, Object, Source};
 
@@ -250,7 +251,8 @@ fn read(object: &dyn Object, offset: u64, len: usize) -> source::Result<Vec<u8>>
         // We wait for it below.
         let _ = send.send(outcome.map(|()| buffer.to_vec()));
     });
-    object.fetch(Fetch { id: FetchId::unique(), offset, buffer: Segments::own(len), len, urgent: true, done });
+    let (id, label) = (FetchId::unique(), Label::all(offset..offset + len as u64));
+    object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: true, label, done });
     let dropped = || source::Error::Storage { name: object.name(), reason: "gave no answer".into() };
     let mut bytes = receive.recv().map_err(|_| dropped())??;
     bytes.truncate(len);

@@ -2,6 +2,10 @@
 //!
 //! Within one chunk, which is all that the engine ever asks for, a read is handed on as it is, into the same memory. One that
 //! spans members becomes one read of each, into memory of its own, and what they bring is put together when the last one has come.
+//!
+//! A range of the file is one range of each member's own bytes, so labels are handed on whole. Known weakness: a member hears of its
+//! share of the hits that are told with a fetch from it; a note's other shares, which belong to other members, are lost, since those
+//! are asked another time with another note.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::{Stripes, of_member};
 use crate::arena::Segments;
+use crate::label::Label;
 use crate::source::{Error, Fetch, FetchId, Object, Result, Run, Version};
 
 /// What a member has of a file.
@@ -49,10 +54,17 @@ impl StripedObject {
     /// What is wanted is within one chunk.
     fn hand_on(&self, member: usize, fetch: Fetch) {
         let judge = self.judge(member);
-        let Fetch { id, offset, buffer, len, urgent, done } = fetch;
+        let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
         let done = Box::new(move |buffer, outcome| done(buffer, judge(outcome)));
+        let label = self.label_of(&label, member);
         let offset = self.stripes.share(offset, member);
-        self.parts[member].object.fetch(Fetch { id, offset, buffer, len, urgent, done });
+        self.parts[member].object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
+    }
+
+    /// What a member is told, in its own bytes.
+    fn label_of(&self, label: &Label, member: usize) -> Label {
+        let within = |range| self.stripes.within(range, member);
+        Label { demand: within(&label.demand), hits: within(&label.hits) }
     }
 
     fn gather(&self, range: Range<u64>, fetch: Fetch) {
@@ -60,7 +72,7 @@ impl StripedObject {
             .map(|member| (member, self.stripes.within(&range, member)))
             .filter(|(_, within)| !within.is_empty())
             .collect();
-        let (id, urgent) = (fetch.id, fetch.urgent);
+        let (id, urgent, label) = (fetch.id, fetch.urgent, fetch.label.clone());
         let gathering = Arc::new(Gathering {
             stripes: self.stripes,
             range,
@@ -69,9 +81,9 @@ impl StripedObject {
         for (member, within) in wanted {
             let (gathering, judge) = (Arc::clone(&gathering), self.judge(member));
             let len = (within.end - within.start) as usize;
-            let (offset, buffer) = (within.start, Segments::own(len));
+            let (offset, buffer, label) = (within.start, Segments::own(len), self.label_of(&label, member));
             let done = Box::new(move |buffer, outcome| gathering.came(member, buffer, judge(outcome)));
-            self.parts[member].object.fetch(Fetch { id, offset, buffer, len, urgent, done });
+            self.parts[member].object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
         }
     }
 }

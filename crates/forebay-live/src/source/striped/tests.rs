@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use parking_lot::Mutex;
 
 use super::*;
+use crate::Label;
 use crate::arena::Segments;
 use crate::source::{Fetch, FetchId, Run};
 
@@ -83,7 +84,15 @@ fn fetch(object: &dyn Object, chunks: std::ops::Range<u64>) -> (FetchId, Receive
         send.send(outcome.map(|()| buffer.to_vec())).unwrap();
     });
     let (id, len) = (FetchId::unique(), ((chunks.end - chunks.start) * UNIT) as usize);
-    object.fetch(Fetch { id, offset: chunks.start * UNIT, buffer: Segments::own(len), len, urgent: true, done });
+    object.fetch(Fetch {
+        id,
+        offset: chunks.start * UNIT,
+        buffer: Segments::own(len),
+        len,
+        urgent: true,
+        label: Label::default(),
+        done,
+    });
     (id, receive)
 }
 
