@@ -19,10 +19,12 @@
 mod admit;
 mod check;
 mod fetch;
+mod pace;
 mod partition;
 mod prefetch;
 mod referenced;
 mod room;
+mod sequence;
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -80,6 +80,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
+            self.pace_by_arrival(&fetch);
             self.waited_for(&fetch, out);
             self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
@@ -117,6 +118,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.fetch_anew(at, &fetch, rest, &waiters, out);
         if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|stream| stream.file == file) {
+            stream.pace.lost(bad);
             if called_off {
                 // Should it go on after all, it misses here, and has lost nothing.
                 stream.ahead = stream.ahead.min(bad).max(stream.next);

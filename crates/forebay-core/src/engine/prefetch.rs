@@ -35,12 +35,19 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return StreamId::NONE;
         }
         let (id, turn) = self.follow(at, read, met);
-        let Some(plan) = self.plan(id, read, met.missed, turn) else { return id };
+        self.sort(id, read);
+        let plan = self.plan(id, read, met.missed, turn);
+        self.pace_by_read(id, read, met.missed.filter(|_| turn != Turn::Lags));
+        let Some(plan) = plan else { return id };
         let from = match met.missed {
             Some(missed) => missed,
             None => self.streams.get(id).map_or(0, |stream| stream.ahead),
         };
+        if met.missed.is_none() {
+            self.renew(id);
+        }
         let end = self.fetch_ahead(id, read.extent.file, from, plan, out);
+        self.pace_by_set(id, from, end);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
             if turn == Turn::Begins {
@@ -216,7 +223,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 } else {
                     let class = self.class_of_prefetched(key);
                     let Some(slot) = self.assign(key, class, out) else { return at };
-                    self.directory.frames.set(slot, flag::PREFETCHED);
+                    let flags = if R::SORTS { flag::PREFETCHED | flag::SEQUENTIAL } else { flag::PREFETCHED };
+                    self.directory.frames.set(slot, flags);
                     if let Some(cache) = &mut self.prefetch_cache {
                         cache.awaits();
                     }
