@@ -52,7 +52,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             stream.ahead = stream.ahead.max(end);
             if turn == Turn::Begins {
                 stream.piece = stream.ahead.saturating_sub(read.extent.start);
-            } else if plan.pieces > 0 {
+            } else if plan.pieces > 0 && (read.label().adapts() || stream.piece == 0) {
                 stream.piece = plan.piece;
                 stream.distance = plan.distance;
             }
@@ -64,15 +64,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, Turn) {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
-        let known =
-            met.stream.filter(|&id| self.streams.is_at(id, file, start)).or_else(|| self.streams.locate(file, start));
+        let label = read.label();
+        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start));
+        let known = known.or_else(|| self.streams.locate(file, start)).or_else(|| {
+            // What readers found above begins where the stream ended.
+            let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
+            self.streams.locate(file, told).filter(|_| told < start)
+        });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
-            return (self.streams.begin(at, read.extent, &read.label(), device, who), Turn::Begins);
+            return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
-        if !self.streams.advance(id, at, read.extent, &read.label(), who) {
-            let again = self.streams.restart(id, at, read.extent, &read.label(), who);
+        if !self.streams.advance(id, at, read.extent, &label, who) {
+            let again = self.streams.restart(id, at, read.extent, &label, who);
             return (id, if again { Turn::Begins } else { Turn::Lags });
         }
         self.went_on(id, read.extent);
@@ -152,7 +157,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let sight = Sight {
             stream,
             request: read.extent.len,
-            adapts: read.label.is_none_or(|label| !(label.demand.is_empty() && label.hits.is_empty())),
+            adapts: read.label().adapts(),
             missed,
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),
