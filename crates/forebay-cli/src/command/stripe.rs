@@ -8,9 +8,9 @@ use forebay_sim::Watch;
 
 use crate::failure::Failure;
 use crate::options::Stripe;
+use crate::output;
 use crate::progress::Progress;
 use crate::size::{about, count};
-use crate::output;
 
 /// Copies, and says what was copied.
 pub(crate) fn run(options: &Stripe) -> Result<(), Failure> {
