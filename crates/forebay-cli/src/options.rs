@@ -18,6 +18,7 @@ mod kernel_cache;
 mod report;
 mod repro;
 pub(crate) mod sim;
+mod stores;
 mod stripe;
 mod trace;
 
@@ -27,6 +28,7 @@ pub(crate) use kernel_cache::KernelCache;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use sim::Sim;
+pub(crate) use stores::Stores;
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
@@ -113,13 +115,8 @@ pub(crate) struct Mount {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
 
-    /// Where the object store answers, if not at its provider's usual address
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint: Option<String>,
-
-    /// The region of the object store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
 
     /// Let other users read too, as far as owners and modes let them
     #[arg(long)]
@@ -162,13 +159,8 @@ pub(crate) struct Profile {
     #[arg(env = "FOREBAY_PROFILE_SECONDS")]
     pub(crate) seconds: u16,
 
-    /// Where the object store answers, if not at its provider's usual address
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint: Option<String>,
-
-    /// The region of the object store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
 
     /// Print JSON
     #[arg(long)]

@@ -68,8 +68,7 @@ pub(super) struct Served {
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
     let (connections, reserved) = storage::connections(sources, options.memory.bytes());
-    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
-    let stores = StoreOptions { connections, ..stores };
+    let stores = StoreOptions { connections, ..options.stores.options().map_err(Failure::input)? };
     let referenced = options.kernel_cache.referenced(options.policy).map_err(Failure::input)?;
     let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
     for arg in sources {
