@@ -274,7 +274,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 if let Some(cache) = &mut self.prefetch_cache {
                     cache.marks.ran(handler, at);
                 }
-                let label = self.label.take().filter(|&(labelled, _)| labelled == read).map(|(_, label)| label);
+                let label =
+                    self.label.take().filter(|&(labelled, _)| labelled == read).map(|(_, label)| label.of(extent));
                 let stream = StreamId::NONE;
                 let begun = Read { extent, handler, context, stream, label, pending: 0, admitted: false, error: None };
                 self.inflight.begin(read, begun);

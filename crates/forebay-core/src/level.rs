@@ -32,6 +32,12 @@ impl Label {
     pub fn all(extent: Extent) -> Label {
         Label { demand: extent, hits: Extent::default() }
     }
+
+    /// What a label says of a request for `extent`, whatever it says beside: what is not asked for is not wanted, and what comes later was
+    /// not read.
+    pub fn of(self, extent: Extent) -> Label {
+        Label { demand: self.demand.within(extent.start, extent.end()), hits: self.hits.within(0, extent.end()) }
+    }
 }
 
 /// How much of a stream readers were seen to want, here and above.
