@@ -1,18 +1,13 @@
-//! SARC (Gill and Modha, USENIX 2005): its lists against a naive twin and by hand, its prefetching through the whole engine, and both
-//! together under sequences, random reads, and labels (SCM §4.2).
+//! The lists of SARC (Gill and Modha, USENIX 2005) against a naive twin, and by hand. (`sequence.rs` has its prefetching.)
 
 use std::collections::BTreeSet;
 
-use bench::Bench;
 use cycle::{Cycle, key};
 use forebay_core::frames::{FIRST_POLICY_LIST, ListId, Slot, flag};
 use forebay_core::index::Hashed;
 use forebay_core::replacement::{Replacement, SarcLists};
-use forebay_core::{DeviceCost, Extent, FileId};
 use proptest::prelude::*;
 
-#[path = "learning/mod.rs"]
-mod bench;
 #[allow(dead_code)]
 mod cycle;
 
@@ -50,7 +45,7 @@ impl Naive {
         if in_seq { &mut self.seq } else { &mut self.random }
     }
 
-    fn to_mru(&mut self, block: u32) {
+    fn refresh(&mut self, block: u32) {
         self.now += 1;
         let now = self.now;
         let list = self.list_of(block);
@@ -73,7 +68,7 @@ impl Naive {
         if in_bottom && in_seq && ratio > 20 * ONE {
             self.adapt = ONE;
         }
-        self.to_mru(block);
+        self.refresh(block);
     }
 
     fn evict(&mut self, held: &BTreeSet<u32>) -> bool {
@@ -203,7 +198,7 @@ proptest! {
                 },
                 Step::Pass { block } => if let Some(slot) = cycle.resident(key(block)) {
                     cycle.policy.passed(&mut cycle.directory, slot);
-                    naive.to_mru(block);
+                    naive.refresh(block);
                 },
                 Step::Prefetch { block, len } => for block in block..block + len {
                     if cycle.resident(key(block)).is_none() {
@@ -214,7 +209,7 @@ proptest! {
                 Step::Renew { block } => if let Some(slot) = cycle.resident(key(block)) {
                     cycle.policy.renew(&mut cycle.directory, slot);
                     if naive.seq.iter().any(|&(other, _)| other == block) {
-                        naive.to_mru(block);
+                        naive.refresh(block);
                     }
                 },
                 Step::Hold(block) => if let Some(slot) = cycle.resident(key(block)) {
@@ -365,155 +360,4 @@ fn a_short_list_is_as_good_as_the_other() {
     bring(&mut cycle, 1, true);
     bring(&mut cycle, 2001, false);
     assert_eq!(sizes(&cycle), (1, 99), "and block 1 last");
-}
-
-/// SARC's prefetching by its numbers: threshold 4, m = 8, g = 3. The fourth block in a row is a sequential miss and brings eight more; when
-/// but three of a group are unread the next eight follow.
-#[test]
-fn a_miss_and_then_triggers() {
-    let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
-    let mut issued = vec![];
-    for page in 10..40 {
-        let before = bench.fetches.len();
-        bench.read(page, 1);
-        issued.extend(bench.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
-    }
-    let random = [10, 11, 12].map(|page| (page, (page as u32, 1)));
-    assert_eq!(issued[..3], random);
-    // 13 is missed with 14 … 21. 18 leaves 19, 20, 21 of it.
-    assert_eq!(issued[3..], [(13, (13, 9)), (18, (22, 8)), (26, (30, 8)), (34, (38, 8))]);
-    bench.core.check();
-}
-
-/// The threshold decides, and a request of several blocks counts each.
-#[test]
-fn the_threshold_is_in_blocks() {
-    for (threshold, at) in [(1, 0), (4, 2), (5, 4), (7, 6)] {
-        let mut bench = Bench::new(&format!("sarc:threshold={threshold},degree=8,distance=3"), 1000);
-        let first = (0..20).step_by(2).find(|&page| {
-            bench.read(page, 2);
-            bench.fetches.last().is_some_and(|fetch| fetch.len > 2)
-        });
-        assert_eq!(first, Some(at), "threshold {threshold}");
-    }
-}
-
-/// SCM §5.3: under fixed read-ahead of four above, "any application request, sequential or random alike, after passing through L1 will
-/// be perceived as sequential by L2"; past a threshold of five no longer; with labels never.
-#[test]
-fn random_requests_with_four_appended_are_sequential_without_labels() {
-    let prefetched = |threshold: u32, labelled: bool| {
-        let mut bench = Bench::new(&format!("sarc:threshold={threshold}"), 4000);
-        for request in 0..50 {
-            let page = request * 1000 % 47_777;
-            let demand = labelled.then_some((page, 1));
-            bench.read_labelled(page, 5, demand);
-        }
-        bench.core.counters().prefetched
-    };
-    for threshold in [3, 4, 5] {
-        assert_eq!(prefetched(threshold, false), 50 * 32, "threshold {threshold}");
-    }
-    for threshold in [6, 7] {
-        assert_eq!(prefetched(threshold, false), 0, "threshold {threshold}");
-    }
-    for threshold in 3..=7 {
-        // One that takes one for a sequence is still none.
-        assert_eq!(prefetched(threshold, true), 0, "threshold {threshold}, labelled");
-    }
-}
-
-/// "While a prefetched block appended to the application request may still trigger other actions at the lower level": a stream that
-/// readers have made sequential is fetched ahead because of requests that nobody waits for.
-#[test]
-fn what_nobody_wants_may_trigger() {
-    let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
-    bench.read_labelled(0, 4, Some((0, 4)));
-    assert_eq!(bench.fetches, [Extent { file: FileId(0), start: 0, len: 12 }]);
-    bench.read_labelled(4, 5, Some((4, 0)));
-    assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((12, 8)));
-}
-
-/// A working set of random blocks that fills four fifths of memory, beside streams that need little: the lists keep the set, where one
-/// LRU list has it washed out.
-#[test]
-fn streams_do_not_wash_out_a_working_set() {
-    let random_hits = |policy: &str| {
-        let mut bench = Bench::new(policy, 1000);
-        let mut seed = 7u64;
-        let (mut hits, mut page) = (0, 0);
-        for step in 0..60_000u64 {
-            if step % 2 == 0 {
-                bench.read_in(0, page, 1);
-                page += 1;
-            } else {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                // Every other page, so that none is next to another.
-                let before = bench.core.counters().misses;
-                bench.read_in(1, (seed >> 33) % 800 * 2, 1);
-                hits += u64::from(step > 20_000 && bench.core.counters().misses == before);
-            }
-        }
-        hits * 100 / 20_000
-    };
-    let (lists, lru) = (random_hits("sarc"), random_hits("sarc+lru"));
-    assert!(lists >= 95, "{lists} % of random reads hit");
-    assert!(lru <= lists - 10, "{lru} % with one list");
-}
-
-/// The other way round: random reads that never hit, beside streams. RANDOM is worth nothing, so memory goes to the streams; once it has, what
-/// was prefetched is read and not wasted. (It takes 20 · L / 2 ΔL sequential misses, a quarter of a thousand, as no hit in the bottom of RANDOM
-/// ends the interval.)
-#[test]
-fn random_reads_without_reuse_leave_memory_to_streams() {
-    let wasted = |policy: &str| {
-        let mut bench = Bench::new(policy, 1000);
-        let mut pages = [0u64; 8];
-        let mut early = 0;
-        for step in 0..60_000u64 {
-            if step == 40_000 {
-                early = bench.core.counters().wasted;
-            }
-            let stream = (step % 8) as usize;
-            bench.read_in(10 + stream as u32, pages[stream], 1);
-            pages[stream] += 1;
-            // Three of them for each page of a stream.
-            for other in 0..3 {
-                bench.read_in(1, (step * 3 + other) * 7, 1);
-            }
-        }
-        let late = bench.core.counters().wasted - early;
-        (early * 100 / 40_000, late * 100 / 20_000)
-    };
-    let (lists, lru) = (wasted("sarc"), wasted("sarc+lru"));
-    println!("for 100 pages of streams {lists:?} wasted at first and then, with one list {lru:?}");
-    assert_eq!(lists.1, 0, "per 100 pages that streams have read");
-    assert!(lru.1 >= 20);
-}
-
-/// Blocks of other sizes, two devices that share memory, and readers that keep what they read: all is read, and nothing leaks.
-#[test]
-fn sarc_goes_with_everything() {
-    for policy in ["sarc", "sarc+lazy", "sarc+static", "sarc+eager+arc", "competitive+sarc-lists", "fixed+sarc-lists"] {
-        for block_bytes in [512, 4096, 65536, 1 << 20] {
-            for handed_on in [false, true] {
-                let mut bench = Bench::of(
-                    policy,
-                    64,
-                    block_bytes,
-                    handed_on,
-                    &[DeviceCost::flat(1_000_000, 50_000_000, 1), DeviceCost::flat(9_000_000, 10_000_000, 2)],
-                );
-                for page in 0..300 {
-                    bench.read_in(0, page, 1);
-                    bench.read_in(1, page * 7 % 400, 2);
-                }
-                bench.core.check();
-                let counters = bench.core.counters();
-                let ended = counters.used + counters.late + counters.wasted + counters.called_off;
-                let some = counters.prefetched > 0 || policy.starts_with("competitive");
-                assert!(ended <= counters.prefetched && some, "{policy}, {block_bytes}: {counters:?}");
-            }
-        }
-    }
 }

@@ -30,22 +30,20 @@ impl Bench {
 
     pub(crate) fn of(policy: &str, frames: u32, block_bytes: u32, handed_on: bool, devices: &[DeviceCost]) -> Bench {
         let policy: Policy = policy.parse().unwrap();
-        let setup = Setup {
-            frames,
+        Bench::around(
+            policy.build::<Hashed>(setup(frames, block_bytes, handed_on, devices)),
             block_bytes,
-            streams: 100,
-            devices: devices.to_vec(),
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            referenced: if handed_on { Referenced::HandedOn } else { Referenced::Kept },
-        };
-        let core = policy.build::<Hashed>(setup);
+            devices.len(),
+        )
+    }
+
+    /// Around a core of so many devices.
+    pub(crate) fn around(core: Box<dyn Core>, block_bytes: u32, devices: usize) -> Bench {
         let (fetches, under_way) = (vec![], vec![]);
         let mut bench =
             Bench { core, at: 0, fetches, under_way, held: false, block_bytes: block_bytes.into(), reads: 0 };
         for file in 0..FILES {
-            let device = DeviceId((file % devices.len() as u32) as u16);
+            let device = DeviceId((file % devices as u32) as u16);
             bench.tell(EventKind::Open { file: FileId(file), device, bytes: 1_000_000 * u64::from(block_bytes) });
         }
         bench
@@ -112,5 +110,19 @@ impl Bench {
     pub(crate) fn stream(&self, file: u32) -> forebay_core::stream::Stream {
         let mut streams = self.core.streams().iter().filter(|(_, stream)| stream.file == FileId(file));
         *streams.next().expect("the file is read").1
+    }
+}
+
+/// A setup without a policy.
+pub(crate) fn setup(frames: u32, block_bytes: u32, handed_on: bool, devices: &[DeviceCost]) -> Setup {
+    Setup {
+        frames,
+        block_bytes,
+        streams: 100,
+        devices: devices.to_vec(),
+        prefetch: Default::default(),
+        reclaim: Default::default(),
+        partition: Default::default(),
+        referenced: if handed_on { Referenced::HandedOn } else { Referenced::Kept },
     }
 }
