@@ -42,9 +42,8 @@ impl Label {
     /// time, or say nonsense.
     pub fn of(self, extent: Extent, blocks: u32) -> Label {
         let within = |part: Extent, from: u32, to: u32| {
-            let (from, to) = (part.start.max(from), part.start.saturating_add(part.len).min(to));
-            let none = Extent { len: 0, ..extent };
-            if part.file == extent.file && from < to { Extent::between(part.file, from, to) } else { none }
+            let inside = part.within(from, to);
+            if part.file == extent.file && !inside.is_empty() { inside } else { Extent { len: 0, ..extent } }
         };
         Label { demand: within(self.demand, extent.start, extent.end()), hits: within(self.hits, 0, blocks) }
     }

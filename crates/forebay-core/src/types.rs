@@ -149,6 +149,11 @@ impl Extent {
         block >= self.start && block - self.start < self.len
     }
 
+    /// What of it lies in `start..end` too.
+    pub fn within(self, start: u32, end: u32) -> Extent {
+        Extent::between(self.file, self.start.max(start), self.start.saturating_add(self.len).min(end))
+    }
+
     /// The names of its blocks, in order.
     pub fn keys(self) -> impl Iterator<Item = BlockKey> {
         (self.start..self.end()).map(move |block| BlockKey::new(self.file, block))

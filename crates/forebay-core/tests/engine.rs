@@ -16,18 +16,55 @@ const BLOCK: u32 = 4096;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Read { file: u8, block: u16, len: u8, handler: u8 },
-    Sequential { stream: u8, len: u8 },
-    Ran { handler: u8 },
-    Exited { handler: u8 },
-    Handles { file: u8, handles: u8 },
-    Wait { seconds: u8 },
-    Complete { which: u8 },
-    Fail { which: u8, valid: u8 },
-    Finish { which: u8 },
-    Close { file: u8 },
-    CallOff { which: u8 },
-    Forget { file: u8 },
+    Read {
+        file: u8,
+        block: u16,
+        len: u8,
+        handler: u8,
+    },
+    Sequential {
+        stream: u8,
+        len: u8,
+    },
+    /// What the next read says of who wants it: some blocks from some place on, perhaps far beside it, and how many were read before.
+    Label {
+        skip: u8,
+        len: u8,
+        hits: u8,
+        astray: bool,
+    },
+    Ran {
+        handler: u8,
+    },
+    Exited {
+        handler: u8,
+    },
+    Handles {
+        file: u8,
+        handles: u8,
+    },
+    Wait {
+        seconds: u8,
+    },
+    Complete {
+        which: u8,
+    },
+    Fail {
+        which: u8,
+        valid: u8,
+    },
+    Finish {
+        which: u8,
+    },
+    Close {
+        file: u8,
+    },
+    CallOff {
+        which: u8,
+    },
+    Forget {
+        file: u8,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -39,6 +76,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..3u8, 0..9u8).prop_map(|(file, handles)| Step::Handles { file, handles }),
         1 => (1..150u8).prop_map(|seconds| Step::Wait { seconds }),
         5 => (0..3u8, 1..20u8).prop_map(|(stream, len)| Step::Sequential { stream, len }),
+        2 => (0..20u8, 0..20u8, 0..9u8, proptest::bool::weighted(0.1))
+            .prop_map(|(skip, len, hits, astray)| Step::Label { skip, len, hits, astray }),
         6 => any::<u8>().prop_map(|which| Step::Complete { which }),
         1 => (any::<u8>(), 0..20u8).prop_map(|(which, valid)| Step::Fail { which, valid }),
         6 => any::<u8>().prop_map(|which| Step::Finish { which }),
@@ -70,6 +109,7 @@ struct Driver {
     /// Which of the three a number names.
     homes: BTreeMap<u32, usize>,
     positions: [u32; 3],
+    label: Option<[u32; 3]>,
     frames: BTreeMap<u32, BlockKey>,
 }
 
@@ -119,6 +159,7 @@ impl Driver {
             free_files: (0..32).rev().collect(),
             homes: BTreeMap::new(),
             positions: [0; 3],
+            label: None,
             frames: BTreeMap::new(),
         };
         for file in 0..3 {
@@ -225,6 +266,11 @@ impl Driver {
             self.numbers - 1
         });
         self.waiting.insert(number, Extent { file, start: block, len });
+        if let Some([skip, len, hits]) = self.label.take() {
+            let demand = Extent { file, start: block.wrapping_add(skip), len };
+            let hits = Extent { file, start: block.wrapping_sub(hits), len: hits };
+            self.tell(EventKind::Labelled { read: ReadId(number), demand, hits });
+        }
         self.tell(EventKind::Read {
             read: ReadId(number),
             handler: HandlerId(handler.into()),
@@ -249,6 +295,10 @@ impl Driver {
                     self.positions[which] = position + u32::from(len);
                     self.read(stream, FileId(file), position, u32::from(len));
                 }
+            }
+            Step::Label { skip, len, hits, astray } => {
+                let far = if astray { u32::MAX / 3 * 2 } else { 0 };
+                self.label = Some([skip, len, hits].map(|blocks| u32::from(blocks) + far));
             }
             Step::Ran { handler } => self.tell(EventKind::Ran { handler: HandlerId(handler.into()) }),
             Step::Exited { handler } => self.tell(EventKind::Exited { handler: HandlerId(handler.into()) }),
@@ -343,6 +393,9 @@ fn policies() -> impl Strategy<Value = String> {
         "competitive:lengths=on,shares=off",
         "competitive-em:whole=on,streams=active,epoch=1,unit=adaptive",
         "competitive-em:start=90,epoch=0,opportunity=1",
+        "sarc:threshold=1,degree=3,distance=9",
+        "sarc:degree=4294967295,distance=4294967295",
+        "gill:degree=5",
     ];
     let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
     let prefetch = proptest::sample::select(names.collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_core::frames::{FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::{Dense, Hashed, Index};
 use forebay_core::replacement::{
-    Arc, Car, Clock, Fifo, Landlord, Lirs, Lru, Mru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu,
+    Arc, Car, Clock, Fifo, GillLru, Landlord, Lirs, Lru, Mru, Replacement, S3Fifo, SarcLists, Sieve, TwoQ, WTinyLfu,
 };
 use proptest::prelude::*;
 
@@ -24,6 +24,8 @@ mod clock;
 mod cycle;
 #[path = "model/fifo.rs"]
 mod fifo;
+#[path = "model/gill_lru.rs"]
+mod gill_lru;
 #[path = "model/lirs.rs"]
 mod lirs;
 #[path = "model/lru.rs"]
@@ -46,6 +48,8 @@ trait Twin {
     fn hit(&mut self, block: u32);
     /// A resident block that was prefetched is referenced for the first time.
     fn first_use(&mut self, block: u32);
+    /// The block that came in last was prefetched: nobody has referenced it.
+    fn prefetched(&mut self, _block: u32) {}
     /// A block that is not resident comes in, if those `held` leave a frame for it.
     fn admit(&mut self, block: u32, held: &BTreeSet<u32>) -> bool;
     /// A resident block goes without a trace.
@@ -113,6 +117,7 @@ fn agree<R: Replacement, T: Twin, I: Index>(capacity: u32, steps: &[Step]) {
                     if let Some(slot) = slot {
                         cycle.directory.frames.set(slot, flag::PREFETCHED);
                         fresh.insert(block);
+                        twin.prefetched(block);
                     }
                 }
             }
@@ -242,6 +247,9 @@ twins! {
     lirs_is_its_twin, lirs_takes_late_fetches: Lirs = lirs::Lirs, lirs_bounds;
     // Without costs it is LRU; `landlord.rs` tests it with them.
     landlord_is_lru, landlord_takes_late_fetches: Landlord = lru::Lru, |_| ();
+    // Where nothing is sequential it is LRU; `sarc.rs` tests it with sequences.
+    sarc_lists_are_lru, sarc_lists_take_late_fetches: SarcLists = lru::Lru, |_| ();
+    gill_lru_is_its_twin, gill_lru_takes_late_fetches: GillLru = gill_lru::GillLru, |_| ();
     w_tiny_lfu_is_its_twin, w_tiny_lfu_takes_late_fetches: WTinyLfu = w_tiny_lfu::WTinyLfu, |_| ();
 }
 

@@ -63,7 +63,7 @@ fn record(entry: &Entry) -> Record {
 }
 
 fn has(preset: &str, choice: &Choice) -> bool {
-    Choice::of(preset).any(|known| (known.axis, known.name) == (choice.axis, choice.name))
+    Choice::of(preset).any(|known| (known.axis, known.name, known.line) == (choice.axis, choice.name, choice.line))
 }
 
 /// The value of an option in a preset as it is named.

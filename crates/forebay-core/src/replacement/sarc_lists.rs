@@ -44,6 +44,8 @@ const ONE: i64 = 1 << 16;
 /// blocks goes); what a ratio is large (20, as there). The free queue is a batch of victims there, and one at a time here. A block
 /// stays in its list until it goes. The desired size is bounded by the cache, the paper's is not.
 ///
+/// Where nobody says what is sequential, as in a simulation without time, all is random, and it is LRU.
+///
 /// With labels (SCM §4.2) what no reader wants moves blocks, but is neither a sequential miss nor a hit in a bottom.
 #[derive(Clone, Debug)]
 pub struct SarcLists {

@@ -1,0 +1,346 @@
+//! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the whole engine, and what the paper proves
+//! of them.
+
+use bench::Bench;
+use forebay_core::prefetch::Pace;
+use forebay_core::{DeviceCost, EventKind};
+use proptest::prelude::*;
+
+#[path = "learning/mod.rs"]
+mod bench;
+
+const MOST: u32 = 256;
+
+fn of(pace: &Pace) -> (u32, u32) {
+    (pace.degree, pace.distance)
+}
+
+/// "p is incremented by the readsize"; "whenever the current p is greater than the Asynchronous Prefetch Threshold (APT) […] a page at
+/// a distance of APT/2 from the last page prefetched is chosen as the prefetch trigger page"; APT is 4.
+#[test]
+fn misses_raise_p_and_beyond_four_there_is_a_trigger() {
+    let mut pace = Pace::default();
+    let mut seen = vec![];
+    for _ in 0..6 {
+        pace.missed(1, MOST);
+        seen.push(of(&pace));
+    }
+    assert_eq!(seen, [(1, 0), (2, 0), (3, 0), (4, 0), (5, 2), (6, 2)]);
+    let mut pace = Pace::default();
+    pace.missed(16, MOST);
+    assert_eq!(of(&pace), (16, 2));
+}
+
+/// "Whenever there is a hit on the last page of a read set […] which is also not marked old."
+#[test]
+fn a_hit_on_the_last_page_of_a_set_raises_p_once() {
+    let mut pace = Pace::default();
+    pace.missed(8, MOST);
+    pace.fetched(8, 16);
+    assert!(!pace.hit(14, 8, MOST));
+    assert_eq!(of(&pace), (8, 2));
+    assert!(pace.hit(15, 8, MOST));
+    assert_eq!(of(&pace), (16, 2));
+    assert!(!pace.hit(15, 8, MOST), "that page was hit already");
+    // The next set's last page had its second chance.
+    pace.fetched(16, 32);
+    pace.unread(31);
+    assert_eq!(of(&pace), (15, 1));
+    assert!(!pace.hit(31, 8, MOST), "it is old");
+    assert_eq!(of(&pace), (15, 1));
+}
+
+/// g grows by one if a reader waits for the first page of a set, and p stays beyond it.
+#[test]
+fn who_waits_raises_g() {
+    let mut pace = Pace::default();
+    pace.missed(5, MOST);
+    pace.fetched(5, 10);
+    pace.waited(6, MOST);
+    assert_eq!(of(&pace), (5, 2), "that is no set's first page");
+    (0..2).for_each(|_| pace.waited(5, MOST));
+    assert_eq!(of(&pace), (5, 4));
+    pace.waited(5, MOST);
+    assert_eq!(of(&pace), (6, 5));
+    pace.lost(7);
+    pace.waited(5, MOST);
+    assert_eq!(of(&pace), (6, 5), "what did not come was not waited for");
+}
+
+/// p − 1, and g the lesser of p − 1 and g − 1; not below one and none.
+#[test]
+fn what_goes_unread_lowers_both() {
+    let mut pace = Pace::default();
+    pace.missed(6, MOST);
+    let mut seen = vec![];
+    for block in 0..7 {
+        pace.unread(block);
+        seen.push(of(&pace));
+    }
+    assert_eq!(seen, [(5, 1), (4, 0), (3, 0), (2, 0), (1, 0), (1, 0), (1, 0)]);
+    let mut never = Pace::default();
+    never.unread(3);
+    assert_eq!(of(&never), (0, 0), "a stream that never missed has nothing to learn");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Missed(u32),
+    Fetched(u32),
+    Hit(u32, u32),
+    Waited(u32),
+    Unread(u32),
+    Lost(u32),
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever happens, 1 ≤ p ≤ most once there is a p, and g < p.
+    #[test]
+    fn a_set_is_larger_than_the_distance_behind_it(
+        most in 1..300u32,
+        told in proptest::collection::vec(prop_oneof![
+            prop_oneof![0..5u32, any::<u32>()].prop_map(Told::Missed),
+            (1..64u32).prop_map(Told::Fetched),
+            (0..500u32, 1..20u32).prop_map(|(block, size)| Told::Hit(block, size)),
+            (0..500u32).prop_map(Told::Waited),
+            (0..500u32).prop_map(Told::Unread),
+            (0..500u32).prop_map(Told::Lost),
+        ], 0..200),
+    ) {
+        let (mut pace, mut ahead) = (Pace::default(), 0u32);
+        for told in told {
+            let before = of(&pace);
+            match told {
+                Told::Missed(size) => pace.missed(size, most),
+                Told::Fetched(size) => {
+                    pace.fetched(ahead, ahead + size);
+                    ahead = (ahead + size) % 500;
+                }
+                Told::Hit(block, size) => _ = pace.hit(block, size, most),
+                Told::Waited(block) => pace.waited(block, most),
+                Told::Unread(block) => pace.unread(block),
+                Told::Lost(block) => pace.lost(block),
+            }
+            let (p, g) = of(&pace);
+            prop_assert!(p <= most && (p == 0 || g < p), "{told:?} made {before:?} {:?}", (p, g));
+            prop_assert!(before.0 == 0 || p >= 1);
+        }
+    }
+}
+
+/// The beginning of a stream, traced by hand: a page at a time.
+///
+/// ```text
+///  read 0 missed, p was 0: fetches 0           p = 1
+///       1 missed: 1 and one more               p = 2
+///       2 the last of that                     p = 3
+///       3 missed: 3 and three more             p = 4, no trigger yet
+///       6 the last of that                     p = 5
+///       7 missed: 7 and five more, to 12       p = 6, g = 2
+///      10 two are left: six more, to 18; then 12 is hit: p = 7
+///      16 two are left: seven more, to 25; …
+/// ```
+#[test]
+fn a_stream_begins() {
+    let mut bench = Bench::new("gill", 10_000);
+    let mut issued = vec![];
+    for page in 0..36 {
+        let before = bench.fetches.len();
+        bench.read(page, 1);
+        issued.extend(bench.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
+    }
+    let expected = [
+        (0, (0, 1)),
+        (1, (1, 2)),
+        (3, (3, 4)),
+        (7, (7, 6)),
+        (10, (13, 6)),
+        (16, (19, 7)),
+        (23, (26, 8)),
+        (31, (34, 9)),
+    ];
+    assert_eq!(issued, expected);
+    // 33 was the last of the set before.
+    assert_eq!(of(&bench.stream(0).pace), (10, 2));
+}
+
+/// Up to page 10 as above, when 13 … 18 are asked for; they come late.
+fn late() -> Bench {
+    let mut bench = Bench::new("gill", 10_000);
+    (0..10).for_each(|page| bench.read(page, 1));
+    bench.held = true;
+    bench.read(10, 1);
+    assert_eq!(bench.under_way.len(), 1);
+    bench
+}
+
+/// "We increment g […] on the completion of a prefetch [if] a read is already waiting for the first page within the prefetch set."
+#[test]
+fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
+    let mut bench = late();
+    (11..=13).for_each(|page| bench.read(page, 1));
+    assert_eq!(of(&bench.stream(0).pace), (7, 2), "not before it has arrived");
+    bench.arrive();
+    assert_eq!(of(&bench.stream(0).pace), (7, 3));
+    // Three are left at 15, not at 16.
+    bench.read(14, 1);
+    assert_eq!(bench.under_way, []);
+    bench.read(15, 1);
+    assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((19, 7)));
+    bench.core.check();
+}
+
+#[test]
+fn who_comes_when_it_is_there_has_not_waited() {
+    let mut bench = late();
+    (11..=12).for_each(|page| bench.read(page, 1));
+    bench.arrive();
+    bench.read(13, 1);
+    assert_eq!(of(&bench.stream(0).pace), (7, 2));
+}
+
+/// Waiting for a later page of a set is not waiting for the set.
+#[test]
+fn the_first_page_counts() {
+    let mut bench = late();
+    bench.read(14, 1);
+    bench.arrive();
+    assert_eq!(bench.stream(0).pace.distance, 2);
+}
+
+/// A prefetch that fails, or is called off, teaches nothing; the reader goes on.
+#[test]
+fn what_fails_teaches_nothing() {
+    let mut bench = late();
+    let before = of(&bench.stream(0).pace);
+    let io = bench.under_way.remove(0);
+    bench.tell(EventKind::Failed { io, valid: 0, error: 5 });
+    assert_eq!(of(&bench.stream(0).pace), before);
+    assert_eq!(bench.core.counters().wasted, 6);
+    bench.held = false;
+    (11..40).for_each(|page| bench.read(page, 1));
+    let pace = bench.stream(0).pace;
+    assert!(pace.degree > before.0 && pace.distance >= 2, "{pace:?}");
+    bench.core.check();
+}
+
+/// A level above that prefetches, and says so, changes neither p nor g here, whether it misses, hits the last page of a set, or waits; but it
+/// triggers.
+#[test]
+fn labelled_prefetches_do_not_teach() {
+    let mut bench = late();
+    let before = of(&bench.stream(0).pace);
+    let fetches = bench.fetches.len();
+    for page in 11..=16 {
+        bench.read_labelled(page, 1, Some((page, 0)));
+    }
+    bench.arrive();
+    assert_eq!(of(&bench.stream(0).pace), before);
+    bench.read_labelled(17, 1, Some((17, 0)));
+    bench.arrive();
+    assert!(bench.fetches.len() > fetches, "the trigger");
+    // It misses where nobody prefetches for it: at the beginning.
+    let mut bench = Bench::new("gill", 1000);
+    for page in (0..100).step_by(5) {
+        bench.read_labelled(page, 5, Some((page, 0)));
+    }
+    assert_eq!(of(&bench.stream(0).pace), (0, 0));
+    // Of a request of five that has one wanted page, one counts.
+    let mut bench = Bench::new("gill", 1000);
+    bench.read_labelled(0, 5, Some((0, 1)));
+    assert_eq!(of(&bench.stream(0).pace), (1, 0));
+}
+
+/// A steady reader with memory enough: p grows to its bound and stays, and there is no miss.
+#[test]
+fn a_steady_reader_converges() {
+    for (policy, bound) in [("gill:degree=64", 64), ("gill", 256)] {
+        let mut bench = Bench::new(policy, 4000);
+        (0..40_000).for_each(|page| bench.read(page, 1));
+        let misses = bench.core.counters().misses;
+        let pace = bench.stream(0).pace;
+        (40_000..60_000).for_each(|page| bench.read(page, 1));
+        assert_eq!(of(&bench.stream(0).pace), (bound, pace.distance), "{policy}");
+        assert_eq!((bench.core.counters().misses, bench.core.counters().wasted), (misses, 0), "{policy}");
+    }
+}
+
+/// Theorem III.1: streams that share a cache do best with p = r · L, where L is how long a page lasts in it. So all degrees together are about
+/// the cache, and each is as its rate. Two streams, one read three times as often.
+#[test]
+fn degrees_are_as_rates_and_together_the_cache() {
+    let frames = 240;
+    let mut bench = Bench::new("gill", frames);
+    let mut pages = [0u64; 2];
+    let (mut slow, mut fast, mut samples) = (0, 0, 0);
+    for step in 0..200_000u64 {
+        let file = usize::from(step % 4 != 0);
+        bench.read_in(file as u32, pages[file], 1);
+        pages[file] += 1;
+        if step > 100_000 && step % 97 == 0 {
+            slow += bench.stream(0).pace.degree;
+            fast += bench.stream(1).pace.degree;
+            samples += 1;
+        }
+    }
+    let (slow, fast) = (slow / samples, fast / samples);
+    println!("degrees {slow} and {fast} in {frames} frames");
+    assert!((frames * 3 / 4..=frames * 5 / 4).contains(&(slow + fast)), "{slow} + {fast} in {frames}");
+    assert!((2 * slow..=4 * slow).contains(&fast), "{slow} : {fast}");
+}
+
+/// More streams than memory is good for: each has its degree worn down to next to nothing, where a fixed one wastes most.
+#[test]
+fn degrees_fall_under_thrash() {
+    let streams = 36;
+    let mut bench = Bench::new("gill", 72);
+    let before_thrash = {
+        (0..200).for_each(|page| bench.read(page, 1));
+        bench.stream(0).pace.degree
+    };
+    assert!(before_thrash > 20, "{before_thrash}");
+    for page in 200..800 {
+        (0..streams).for_each(|file| bench.read_in(file, page, 1));
+    }
+    let degrees: Vec<u32> = (0..streams).map(|file| bench.stream(file).pace.degree).collect();
+    println!("{degrees:?}");
+    assert!(degrees.iter().all(|&degree| (1..=6).contains(&degree)), "{degrees:?}");
+}
+
+/// Over LRU, which spares nothing, degrees fall when pages are evicted unread, and that is soon enough to do well.
+#[test]
+fn without_second_chances_it_learns_from_evictions() {
+    let mut bench = Bench::new("gill+lru", 72);
+    (0..200).for_each(|page| bench.read(page, 1));
+    let before = bench.stream(0).pace.degree;
+    for page in 200..800 {
+        (0..36).for_each(|file| bench.read_in(file, page, 1));
+    }
+    let after = bench.stream(0).pace.degree;
+    assert!(after < before / 2, "{before} to {after}");
+}
+
+/// Blocks of other sizes, two devices that share memory, and readers that keep what they read.
+#[test]
+fn gill_goes_with_everything() {
+    let devices = [DeviceCost::flat(1_000_000, 50_000_000, 1), DeviceCost::flat(9_000_000, 10_000_000, 2)];
+    for policy in ["gill", "gill+lazy", "gill+static", "gill+eager+arc", "competitive+gill-lru", "gill+sarc-lists"] {
+        for block_bytes in [512, 4096, 65536, 1 << 20, 16 << 20] {
+            for handed_on in [false, true] {
+                let mut bench = Bench::of(policy, 64, block_bytes, handed_on, &devices);
+                for page in 0..300 {
+                    bench.read_in(0, page, 1);
+                    bench.read_in(1, page * 7 % 400, 2);
+                }
+                bench.core.check();
+                let counters = bench.core.counters();
+                let ended = counters.used + counters.late + counters.wasted + counters.called_off;
+                assert!(ended <= counters.prefetched, "{policy}, {block_bytes}: {counters:?}");
+                let bound = (8 << 20) / block_bytes;
+                assert!(bench.stream(0).pace.degree <= bound.max(1), "{policy}, {block_bytes}");
+            }
+        }
+    }
+}
