@@ -18,6 +18,7 @@ mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
+mod serve;
 mod storage_aware;
 mod timed;
 mod trace_read;
@@ -69,7 +70,7 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 16] = [
+const BENCHES: [(&str, Bench); 17] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("partitions", partitions::run),
@@ -82,6 +83,7 @@ const BENCHES: [(&str, Bench); 16] = [
     ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
+    ("serve", serve::run),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),

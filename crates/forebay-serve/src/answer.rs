@@ -20,7 +20,7 @@ use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
 use crate::files::{Files, Opened, Shown};
 use crate::labels::{self, Labels};
-use crate::listing::{Walk, blocking};
+use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
 use crate::ranges::Wanted;
 use crate::refusal::{METHODS, Refusal};
@@ -203,7 +203,8 @@ impl Service {
         insert(answer.headers_mut(), CONTENT_TYPE, "text/html; charset=utf-8");
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         if !head_only {
-            let walk = Walk::begin(self.site.clone(), folder, String::new(), false).await?;
+            let walk =
+                Walk::begin(self.site.clone(), folder, String::new(), How { deep: false, shows: |_| true }).await?;
             *answer.body_mut() = text(index::head(&target.names), walk, |items| index::lines(&items), index::FOOT);
         }
         Ok(answer)
@@ -232,7 +233,8 @@ impl Service {
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         *answer.body_mut() = match folder {
             Some(folder) if depth != Depth::Itself => {
-                let walk = Walk::begin(self.site.clone(), folder, href, depth == Depth::All).await?;
+                let how = How { deep: depth == Depth::All, shows: propfind::can_be_listed };
+                let walk = Walk::begin(self.site.clone(), folder, href, how).await?;
                 let started = self.started;
                 text(head, walk, move |items| propfind::responses(&items, started), propfind::FOOT)
             }

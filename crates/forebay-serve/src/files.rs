@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Result, Version};
+use forebay_live::source::{Error, Result, Version};
 use parking_lot::Mutex;
 
 use crate::conditions::Validators;
@@ -89,6 +89,7 @@ impl Files {
         let at = Instant::now();
         let (place, attributes) = match self.site.find(target)? {
             Found::Folder(folder) => return Ok(Opened::Folder(folder)),
+            Found::File(..) if target.slash => return Err(Error::NotFound(path.to_owned())),
             Found::File(place, attributes) => (place, attributes),
         };
         let same = self.known(path).filter(|known| known.shown.version == attributes.version);

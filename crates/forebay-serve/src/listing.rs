@@ -1,7 +1,7 @@
 //! Names and what they stand for, of a folder or of all below it, as far as somebody takes them.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use forebay_live::source::{Entry, Error, Result};
@@ -34,21 +34,31 @@ pub(crate) struct Walk {
     /// Names of the present folder that were not looked at.
     names: VecDeque<Entry>,
     present: Arc<(String, Folder)>,
-    deep: bool,
+    how: How,
+}
+
+/// How names are walked over.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    /// With all that lies below.
+    pub(crate) deep: bool,
+    /// Which names there are for whoever asks.
+    pub(crate) shows: fn(&OsStr) -> bool,
 }
 
 impl Walk {
-    /// Lists a folder, at the address `href`; if `deep` with all that lies below.
-    pub(crate) async fn begin(site: Site, folder: Folder, href: String, deep: bool) -> Result<Walk> {
+    /// Lists a folder, at the address `href`.
+    pub(crate) async fn begin(site: Site, folder: Folder, href: String, how: How) -> Result<Walk> {
         let mut walk =
-            Walk { site, folders: Vec::new(), names: VecDeque::new(), present: Arc::new((href, folder)), deep };
+            Walk { site, folders: Vec::new(), names: VecDeque::new(), present: Arc::new((href, folder)), how };
         walk.list().await?;
         Ok(walk)
     }
 
     async fn list(&mut self) -> Result<()> {
         let (site, present) = (self.site.clone(), Arc::clone(&self.present));
-        self.names = blocking(move || site.list(&present.1)).await?.into();
+        let names = blocking(move || site.list(&present.1)).await?;
+        self.names = names.into_iter().filter(|entry| (self.how.shows)(&entry.name)).collect();
         Ok(())
     }
 
@@ -65,7 +75,7 @@ impl Walk {
                 }
             }
             let items = self.look().await?;
-            if self.deep {
+            if self.how.deep {
                 // Turned round, so that the first comes first.
                 for item in items.iter().rev() {
                     if let Found::Folder(folder) = &item.found {

@@ -49,13 +49,14 @@ pub(crate) const FOOT: &str = "</D:multistatus>\n";
 /// What is said of each of these names.
 pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
     let mut text = String::new();
-    for item in items.iter().filter(|item| can_be_listed(&item.name)) {
+    for item in items {
         response(&mut text, &item.href, &item.name, &item.found, started);
     }
     text
 }
 
-fn can_be_listed(name: &OsStr) -> bool {
+/// Whether clients can have a name.
+pub(crate) fn can_be_listed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| !name.chars().any(char::is_control))
 }
 

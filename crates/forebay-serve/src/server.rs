@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forebay_live::tree::Tree;
@@ -77,6 +77,8 @@ struct Shared {
     /// A place for each connection.
     places: Arc<Semaphore>,
     stop: watch::Sender<bool>,
+    /// Connections that are open.
+    open: AtomicUsize,
     /// Numbers of connections, by which readers are told apart. Zero is nobody's.
     next: AtomicU32,
 }
@@ -101,6 +103,7 @@ impl Server {
             service: Arc::new(service),
             places: Arc::new(Semaphore::new(places)),
             stop: watch::Sender::new(false),
+            open: AtomicUsize::new(0),
             next: AtomicU32::new(1),
             options,
         });
@@ -116,7 +119,7 @@ impl Server {
 
     /// Connections that are open.
     pub fn connections(&self) -> usize {
-        self.shared.options.limits.connections.saturating_sub(self.shared.places.available_permits())
+        self.shared.open.load(Ordering::SeqCst)
     }
 
     /// Accepts nothing more, lets answers that are under way come to their end, within the limit, and ends. Whether all of
@@ -139,6 +142,25 @@ impl Drop for Server {
             // A source that hangs must not keep us.
             runtime.shutdown_background();
         }
+    }
+}
+
+/// An open connection, counted, in its place.
+struct Open<'a> {
+    count: &'a AtomicUsize,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Open<'_> {
+    fn new(count: &AtomicUsize, place: OwnedSemaphorePermit) -> Open<'_> {
+        count.fetch_add(1, Ordering::SeqCst);
+        Open { count, _place: place }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -180,7 +202,8 @@ impl Shared {
         }
     }
 
-    async fn connection(self: Arc<Self>, stream: TcpStream, handler: u32, _place: OwnedSemaphorePermit) {
+    async fn connection(self: Arc<Self>, stream: TcpStream, handler: u32, place: OwnedSemaphorePermit) {
+        let _open = Open::new(&self.open, place);
         let (limits, stop) = (&self.options.limits, self.stop.subscribe());
         let service = Arc::clone(&self.service);
         // Only answers that would wait for more bytes are hurt if it cannot be set.

@@ -2,16 +2,29 @@
 
 use std::fs;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use forebay_testkit::answers::well_formed;
 use proptest::prelude::*;
 
 use crate::{ask, forgetful, raw, serve};
 use forebay_serve::Server;
 
+/// Panics on threads of servers.
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
 /// One server for all cases, over a folder of a few names.
 fn server() -> &'static (Server, tempfile::TempDir) {
     static SERVER: OnceLock<(Server, tempfile::TempDir)> = OnceLock::new();
     SERVER.get_or_init(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // A connection whose task panics is closed, which by itself nobody would notice.
+            if std::thread::current().name().is_some_and(|name| name.starts_with("forebay-serve")) {
+                PANICS.fetch_add(1, Ordering::SeqCst);
+            }
+            before(panic);
+        }));
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("a")).unwrap();
         fs::write(folder.path().join("a/b"), vec![7; 10_000]).unwrap();
@@ -68,38 +81,6 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Takes answers off one after the other; whether that is all there is. What was asked by whom we do not know, so a body may be as long
-/// as it says or, to a HEAD, absent.
-fn well_formed(mut bytes: &[u8]) -> bool {
-    while !bytes.is_empty() {
-        let mut headers = [httparse::EMPTY_HEADER; 64];
-        let mut answer = httparse::Response::new(&mut headers);
-        let Ok(httparse::Status::Complete(head)) = answer.parse(bytes) else { return false };
-        let status = answer.code.unwrap_or_default();
-        let value = |name: &str| {
-            let header = answer.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-            std::str::from_utf8(header.value).ok()
-        };
-        if status == 206
-            && value("content-range").is_none()
-            && !value("content-type").is_some_and(|kind| kind.starts_with("multipart/"))
-        {
-            return false;
-        }
-        bytes = &bytes[head..];
-        let length = value("content-length").and_then(|length| length.parse::<usize>().ok());
-        if let Some(length) = length.filter(|_| !bytes.starts_with(b"HTTP/1.")) {
-            bytes = &bytes[length.min(bytes.len())..];
-        } else if value("transfer-encoding") == Some("chunked") && !bytes.starts_with(b"HTTP/1.") && !bytes.is_empty() {
-            let Some(end) = bytes.windows(5).position(|window| window == b"0\r\n\r\n") else { return false };
-            bytes = &bytes[end + 5..];
-        } else if length.is_none() && value("connection") == Some("close") {
-            return true;
-        }
-    }
-    true
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
@@ -110,6 +91,7 @@ proptest! {
         }
         // An end of what is sent, so that nobody waits for more.
         let answer = half_closed(&request);
+        prop_assert_eq!(PANICS.load(Ordering::SeqCst), 0);
         prop_assert!(well_formed(&answer), "{:?}\n{}", String::from_utf8_lossy(&request), String::from_utf8_lossy(&answer));
     }
 }
