@@ -19,6 +19,7 @@ mod programs;
 mod replay;
 mod report;
 mod storage_aware;
+mod supply_chain;
 mod timed;
 mod trace_read;
 mod zipf;
@@ -44,7 +45,10 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `kernel` and `storage-aware`, measure only points or parts whose name begins so; may be given several times
+    /// Of `supply-chain`, only a glance: minutes instead of an hour, and one run of each
+    #[arg(long)]
+    quick: bool,
+    /// Of `kernel`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
     /// A workload, as JSON, whose memory is bounded from outside
@@ -69,7 +73,7 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 16] = [
+const BENCHES: [(&str, Bench); 17] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("partitions", partitions::run),
@@ -79,6 +83,10 @@ const BENCHES: [(&str, Bench); 16] = [
     ("handlers", handlers::run),
     ("bridge", bridge::run),
     ("storage-aware", |smoke| storage_aware::run(smoke, &Options::parse().only)),
+    ("supply-chain", |smoke| {
+        let Options { quick, only, .. } = Options::parse();
+        supply_chain::run(smoke, quick, &only)
+    }),
     ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
