@@ -19,6 +19,7 @@ mod report;
 mod repro;
 mod serve;
 pub(crate) mod sim;
+mod stores;
 mod stripe;
 mod trace;
 
@@ -30,6 +31,7 @@ pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
+pub(crate) use stores::Stores;
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
@@ -141,13 +143,8 @@ pub(crate) struct Profile {
     #[arg(env = "FOREBAY_PROFILE_SECONDS")]
     pub(crate) seconds: u16,
 
-    /// Where the object store answers, if not at its provider's usual address
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint: Option<String>,
-
-    /// The region of the object store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
 
     /// Print JSON
     #[arg(long)]

@@ -29,8 +29,7 @@ pub(crate) fn open(
     let given = options.memory.bytes();
     let (connections, reserved) = storage::connections(sources, given);
     let reserved = reserved + apart;
-    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
-    let stores = StoreOptions { connections, ..stores };
+    let stores = StoreOptions { connections, ..options.stores.options().map_err(Failure::input)? };
     let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
     for arg in sources {
         let (name, place) = uri::parse(arg)?;

@@ -11,11 +11,19 @@ use crate::size::count;
 use crate::table::{Side, Table};
 
 /// Fields that describe a run rather than a row: what is the same in all rows stands below the table, once.
-const SETTINGS: [&str; 8] = ["trace", "folder", "device", "scheduler", "block_bytes", "handlers", "requests", "seed"];
+const SETTINGS: [&str; 9] =
+    ["trace", "folder", "device", "scheduler", "labels", "block_bytes", "handlers", "requests", "seed"];
 
 /// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a single record.
 const DETAILS: [&str; 8] =
     ["p50_ms", "p90_ms", "bytes", "device_requests", "mean_request_kb", "called_off", "unread", "writes"];
+
+/// Whether a table of several rows has no room for a field; of the figures of each level it has but these.
+fn is_detail(name: &str) -> bool {
+    let of_level =
+        name.strip_prefix('l').and_then(|name| name.split_once('_')).filter(|(n, _)| n.parse::<u32>().is_ok());
+    DETAILS.contains(&name) || of_level.is_some_and(|(_, figure)| !matches!(figure, "hit_ratio" | "wasted"))
+}
 
 /// A record: fields and their values, in order.
 type Fields = Map<String, Value>;
@@ -108,7 +116,7 @@ fn list(record: &Fields) -> String {
 
 fn table(records: &[Fields]) -> String {
     let shared = |name: &str| SETTINGS.contains(&name) && records.iter().all(|r| r.get(name) == records[0].get(name));
-    let shown = columns(records).into_iter().filter(|name| !DETAILS.contains(name));
+    let shown = columns(records).into_iter().filter(|name| !is_detail(name));
     let (settings, columns): (Vec<&str>, Vec<&str>) = shown.partition(|name| shared(name));
     let headings: Vec<(String, Side)> = columns.iter().map(|name| (heading(name), side(records, name))).collect();
     let mut table = Table::new(headings.iter().map(|(heading, side)| (heading.as_str(), *side)));

@@ -1,4 +1,4 @@
-//! What commands must know of storage before they use it: how to reach it, and what reading from it costs.
+//! What commands must know of storage before they use it: what connections and reading from it cost.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,11 +12,6 @@ use forebay_live::source::uri::{self, Place};
 /// What the buffers of a connection grow to while it carries large ranges: the HTTP library's own bound (hyper's
 /// `DEFAULT_MAX_BUFFER_SIZE`), which its callers don't let us lower.
 const CONNECTION: u64 = 408 << 10;
-
-/// How to reach an object store.
-pub(crate) fn options(endpoint: Option<&String>, region: Option<&String>) -> StoreOptions {
-    StoreOptions { endpoint: endpoint.cloned(), region: region.cloned(), ..StoreOptions::default() }
-}
 
 /// How many connections each object store among `sources` gets within a budget, and the bytes that all of them take: an
 /// eighth of the budget, between 8 connections and the usual number each.

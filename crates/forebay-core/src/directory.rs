@@ -2,6 +2,8 @@
 //!
 //! A block is in the index exactly while a slot holds it (resident or being fetched) or remembers it (ghost).
 
+use alloc::vec::Vec;
+
 use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
 use crate::types::{BlockKey, FileId, StreamId};
@@ -26,6 +28,16 @@ pub struct Directory<I> {
     pub frames: Frames,
     index: I,
     released: Released,
+    spared: Vec<Spared>,
+}
+
+/// A frame that was prefetched, came to its turn to go unreferenced, and got a second chance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spared {
+    /// The block.
+    pub key: BlockKey,
+    /// The stream that had brought it.
+    pub owner: StreamId,
 }
 
 impl<I: Index> Directory<I> {
@@ -35,6 +47,7 @@ impl<I: Index> Directory<I> {
             frames: Frames::new(lists, buffers, ghosts),
             index: I::with_slots(buffers + ghosts),
             released: NOTHING,
+            spared: Vec::new(),
         }
     }
 
@@ -78,9 +91,19 @@ impl<I: Index> Directory<I> {
         self.released
     }
 
+    /// A policy gives a frame a second chance.
+    pub fn spare(&mut self, slot: Slot) {
+        self.spared.push(Spared { key: self.frames.key(slot), owner: self.frames.owner(slot) });
+    }
+
+    /// A frame that got a second chance since this was asked last, if any is left, the latest first.
+    pub fn take_spared(&mut self) -> Option<Spared> {
+        self.spared.pop()
+    }
+
     /// The bytes of bookkeeping.
     pub fn footprint(&self) -> usize {
-        self.frames.footprint() + self.index.footprint()
+        self.frames.footprint() + self.index.footprint() + self.spared.capacity() * size_of::<Spared>()
     }
 
     fn blank(&mut self, slot: Slot) {

@@ -19,10 +19,12 @@
 mod admit;
 mod check;
 mod fetch;
+mod pace;
 mod partition;
 mod prefetch;
 mod referenced;
 mod room;
+mod sequence;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -272,7 +274,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 if let Some(cache) = &mut self.prefetch_cache {
                     cache.marks.ran(handler, at);
                 }
-                let label = self.label.take().filter(|&(labelled, _)| labelled == read).map(|(_, label)| label);
+                let blocks = self.files.get(file).map_or(0, |file| file.blocks);
+                let label = self.label.take().filter(|&(labelled, _)| labelled == read);
+                let label = label.map(|(_, label)| label.of(extent, blocks));
                 let stream = StreamId::NONE;
                 let begun = Read { extent, handler, context, stream, label, pending: 0, admitted: false, error: None };
                 self.inflight.begin(read, begun);

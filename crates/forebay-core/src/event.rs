@@ -154,9 +154,10 @@ pub enum Action {
         extent: Extent,
         /// Why.
         cause: Cause,
-        /// The part that readers wait for; empty for a pure prefetch. This is the label of SCM §4.2.
+        /// The part that readers wait for, from its beginning; empty for a pure prefetch. Of a read that came with a label it is what is
+        /// wanted above, so that labels go through all levels. This is the label of SCM §4.2.
         demand: Extent,
-        /// What of its stream was read, out of what was there, since the stream's last fetch: for a level below.
+        /// What of its stream was read, here and above, and the level below was not told yet.
         hits: Extent,
         /// On which device; all of it.
         device: DeviceId,

@@ -39,6 +39,9 @@ pub mod flag {
     pub const EXPECTED: u8 = 2;
     /// It does not hold its block (yet): a fetch is filling it, or it is a ghost.
     pub const ABSENT: u8 = 4;
+    /// Part of a sequential stream: fetched for one, or missed by one. Set only where the replacement policy sorts by it, before
+    /// the frame is inserted, and until it is released.
+    pub const SEQUENTIAL: u8 = 8;
 }
 
 /// One slot: a frame, a ghost or a list head. 24 bytes.

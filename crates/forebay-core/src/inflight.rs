@@ -24,6 +24,8 @@ pub struct Fetch {
     pub wanted: Option<Instant>,
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
+    /// Whether it was issued for no reader, and one waits for its first block by now.
+    pub awaited: bool,
     waiters: u32,
 }
 
@@ -36,7 +38,8 @@ impl Fetch {
         (stream, handler): (StreamId, HandlerId),
         device: DeviceId,
     ) -> Fetch {
-        Fetch { extent, demand, stream, handler, device, issued: at, wanted: None, called_off: false, waiters: END }
+        let (wanted, called_off, awaited) = (None, false, false);
+        Fetch { extent, demand, stream, handler, device, issued: at, wanted, called_off, awaited, waiters: END }
     }
 }
 
@@ -163,6 +166,13 @@ impl InFlight {
         }
         if let Some(read) = self.read_mut(read) {
             read.pending += 1;
+        }
+    }
+
+    /// A prefetched block that a fetch is bringing is referenced by a read of which readers want `wanted`.
+    pub fn awaits(&mut self, io: IoId, block: u32, wanted: Extent) {
+        if let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) {
+            fetch.awaited |= fetch.demand.is_empty() && block == fetch.extent.start && wanted.has(block);
         }
     }
 

@@ -32,6 +32,29 @@ impl Label {
     pub fn all(extent: Extent) -> Label {
         Label { demand: extent, hits: Extent::default() }
     }
+
+    /// Whether readers want anything of the request, or have meanwhile.
+    pub fn adapts(&self) -> bool {
+        !(self.demand.is_empty() && self.hits.is_empty())
+    }
+
+    /// As far as it is about a read of `extent`, of a file of so many blocks: the level above may have asked for more than is read at a
+    /// time, or say nonsense.
+    pub fn of(self, extent: Extent, blocks: u32) -> Label {
+        let within = |part: Extent, from: u32, to: u32| {
+            let (from, to) = (part.start.max(from), part.start.saturating_add(part.len).min(to));
+            let none = Extent { len: 0, ..extent };
+            if part.file == extent.file && from < to { Extent::between(part.file, from, to) } else { none }
+        };
+        Label { demand: within(self.demand, extent.start, extent.end()), hits: within(self.hits, 0, blocks) }
+    }
+
+    /// The part of `run`, blocks of the request that are fetched together, that readers wait for: up to the last that they want, since
+    /// what lies before is brought with it. So labels go through any number of levels.
+    pub fn demanded(&self, run: Extent) -> Extent {
+        let none = self.demand.is_empty() || self.demand.start >= run.end();
+        Extent::between(run.file, run.start, if none { run.start } else { self.demand.end().min(run.end()) })
+    }
 }
 
 /// How much of a stream readers were seen to want, here and above.
@@ -68,10 +91,10 @@ impl Wanted {
     }
 }
 
-/// The note of hits that goes with a fetch of `extent`, of which readers want `demand`, for a stream: what of it was read and not told
-/// yet. It is told now.
+/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what they read of it, here and above, and
+/// the level below was not told yet. It is told now.
 pub fn note(stream: &mut Stream, demand: Extent) -> Extent {
-    let read_to = if demand.is_empty() { stream.next } else { demand.start.min(stream.next) };
+    let read_to = stream.wanted.end.min(if demand.is_empty() { u32::MAX } else { demand.start });
     let hits = Extent::between(stream.file, stream.told.min(read_to), read_to);
     stream.told = stream.told.max(read_to).max(if demand.is_empty() { 0 } else { demand.end() });
     hits

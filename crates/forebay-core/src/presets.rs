@@ -1,7 +1,7 @@
 //! Policies by name: the registry of replacement algorithms, the presets of prefetching and of partitions, a line each.
 //!
 //! A policy is written `PREFETCH+PARTITION+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
-//! `lazy+arc`. What is left out is LRU, one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
+//! `lazy+arc`. What is left out is LRU (or what a preset goes with: `sarc` is `sarc+sarc-lists`), one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
 //! their name, as in `competitive-em:unit=adaptive,streams=active+arc` and `lazy-clock:window=500`.
 
 use alloc::boxed::Box;
@@ -19,7 +19,7 @@ use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
 use crate::partition::{Partition, Scheme, Segments};
-use crate::prefetch::{Degree, Prefetch, Total};
+use crate::prefetch::{Degree, Prefetch, THRESHOLD, Total};
 use crate::reclaim::{Reclaim, Settings};
 use crate::replacement;
 use crate::trigger::Trigger;
@@ -102,16 +102,29 @@ registry! {
     "car"     Car    "Bansal and Modha, FAST 2004" "ARC with two clocks: a hit moves nothing"
     "2q"      TwoQ   "Johnson and Shasha, VLDB 1994" "a FIFO for what came, an LRU list for what came back"
     "lirs"    Lirs   "Jiang and Zhang, SIGMETRICS 2002" "keeps the blocks whose last two uses were closest together"
+    "sarc-lists" SarcLists "Gill and Modha, USENIX 2005" "a list for what is sequential, one for the rest, sized by what a frame more is worth"
+    "gill-lru" GillLru "Gill and Bathen, FAST 2007" "LRU; what was prefetched moves at its second use, and is not thrown out unread at once"
     "w-tinylfu" WTinyLfu "Einziger et al., TOS 2017" "admits from a small window what is more popular than the victim"
     "landlord" Landlord "Young, SODA 1998" "evicts by what fetching a block cost and by recency; all costs alike are LRU"
 }
 
+/// The replacement algorithm that a preset of prefetching goes with, if no other is named.
+macro_rules! or_lru {
+    () => {
+        Replacement::Lru
+    };
+    ($replacement:ident) => {
+        Replacement::$replacement
+    };
+}
+
 macro_rules! prefetchers {
-    ($($name:literal $prefetch:expr, $reclaim:expr, $paper:literal $line:literal;)+) => {
+    ($($name:literal $prefetch:expr, $reclaim:expr $(, over $replacement:ident)?, $paper:literal $line:literal;)+) => {
         /// The presets of prefetching.
         pub const PREFETCHERS: &[Entry] = &[$(Entry { name: $name, axis: "prefetch", paper: $paper, line: $line }),+];
 
-        const PRESETS: &[(&str, Prefetch, Reclaim)] = &[$(($name, $prefetch, $reclaim)),+];
+        const PRESETS: &[(&str, Prefetch, Reclaim, Replacement)] =
+            &[$(($name, $prefetch, $reclaim, or_lru!($($replacement)?))),+];
     };
 }
 
@@ -135,6 +148,8 @@ const ETS_COMPETITIVE: Prefetch = Prefetch::Supply {
     slot_ms: 100,
 };
 
+const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distance: 16 };
+
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
 prefetchers! {
@@ -148,6 +163,8 @@ prefetchers! {
     "even"        supply(Trigger::Even), Reclaim::WithTheRest, "SCM §4.1.4 (24-48)" "pieces of 48 pages, each once no more than 24 are unread";
     "ets"         supply(Trigger::EqualTime), Reclaim::WithTheRest, "SCM §4.1.2" "the same, the distances divided by how fast each stream is read";
     "esf"         supply(Trigger::EqualSafety), Reclaim::WithTheRest, "SCM §4.1.3" "the same, by what is read during a fetch and how unevenly";
+    "sarc"        SARC, Reclaim::WithTheRest, over SarcLists, "Gill and Modha, USENIX 2005" "32 blocks at a time for streams of at least 4, over two lists (sarc-lists)";
+    "gill"        Prefetch::Gill { most: 256 }, Reclaim::WithTheRest, over GillLru, "Gill and Bathen, FAST 2007" "degree and trigger distance learnt by stream: up when readers wait, down when pages go unread";
     "ets-competitive" ETS_COMPETITIVE, Reclaim::WithTheRest, "SCM §4.1.2, CP §2" "pieces of the competitive depth, distances by demand out of what memory allows";
 }
 
@@ -251,7 +268,7 @@ impl Policy {
         let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
             prefetch.is_like(&self.prefetch) && discriminant(reclaim) == discriminant(&self.reclaim)
         };
-        let &(name, prefetch, reclaim) = PRESETS.iter().find(|(_, prefetch, reclaim)| same(prefetch, reclaim))?;
+        let &(name, prefetch, reclaim, _) = PRESETS.iter().find(|(_, prefetch, reclaim, _)| same(prefetch, reclaim))?;
         Some((name, Policy { prefetch, reclaim, ..*self }))
     }
 }
@@ -304,10 +321,10 @@ impl fmt::Display for UnknownPolicy {
 impl core::error::Error for UnknownPolicy {}
 
 impl Policy {
-    /// A preset of prefetching, over LRU.
+    /// A preset of prefetching, over the replacement algorithm that it goes with.
     fn of_preset(name: &str) -> Option<Policy> {
-        let &(_, prefetch, reclaim) = PRESETS.iter().find(|(known, ..)| *known == name)?;
-        Some(Policy { prefetch, reclaim, ..Policy::replacing(Replacement::Lru) })
+        let &(_, prefetch, reclaim, replacement) = PRESETS.iter().find(|(known, ..)| *known == name)?;
+        Some(Policy { prefetch, reclaim, ..Policy::replacing(replacement) })
     }
 
     /// A preset of partitions, over LRU if it names no replacement algorithm; and whether it does.
@@ -345,8 +362,8 @@ impl FromStr for Policy {
                 return Err(unknown());
             }
         }
-        let replacement = replacement.unwrap_or(Replacement::Lru);
-        let policy = prefetch.unwrap_or(Policy::replacing(replacement));
+        let policy = prefetch.unwrap_or(Policy::replacing(Replacement::Lru));
+        let replacement = replacement.unwrap_or(policy.replacement);
         Ok(Policy { partition: partition.unwrap_or_default(), replacement, ..policy })
     }
 }

@@ -22,6 +22,7 @@ use alloc::vec::Vec;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
+use crate::prefetch::Pace;
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
@@ -77,6 +78,8 @@ pub struct Stream {
     pub began: Instant,
     /// When it was last read.
     pub last: Instant,
+    /// The degree and trigger distance that it has learnt, if the policy learns them.
+    pub pace: Pace,
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
     /// The block up to which its readers are known to want it, if anybody knows.
@@ -115,6 +118,7 @@ impl Stream {
             steps: 0,
             began: at,
             last: at,
+            pace: Pace::default(),
             feedback: Feedback::default(),
             wanted_end: None,
             in_use: true,

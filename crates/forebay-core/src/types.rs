@@ -144,6 +144,11 @@ impl Extent {
         self.len == 0
     }
 
+    /// Whether a block of its file is in it.
+    pub fn has(self, block: u32) -> bool {
+        block >= self.start && block - self.start < self.len
+    }
+
     /// The names of its blocks, in order.
     pub fn keys(self) -> impl Iterator<Item = BlockKey> {
         (self.start..self.end()).map(move |block| BlockKey::new(self.file, block))

@@ -5,10 +5,12 @@ use forebay_core::presets::{CHOICES, Choice, PARTITIONS, PREFETCHERS, REPLACEMEN
 use proptest::prelude::*;
 
 /// Some values that an option takes.
-fn values(name: &str) -> &'static [&'static str] {
-    match name {
+fn values(choice: &Choice) -> &'static [&'static str] {
+    match choice.name {
+        "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
+        "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
         "channels" | "whole" | "lengths" | "shares" | "reuse" => &["on", "off"],
-        "degree" => &["1", "48", "4294967295"],
+        "degree" => &["1", "32", "48", "256", "4294967295"],
         "distance" => &["0", "24", "memory"],
         "demand" => &["window", "weighted"],
         "slot" => &["1", "100", "4294967295"],
@@ -43,8 +45,12 @@ fn which_presets_have_which_options() {
     let all_of =
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
     let supply = ["degree", "distance", "demand", "slot"];
-    let other: Vec<_> = all_of("prefetch").into_iter().filter(|name| !supply.contains(name)).collect();
+    let sarc = ["threshold", "degree", "distance"];
+    let other: Vec<_> =
+        all_of("prefetch").into_iter().filter(|name| !supply.contains(name) && !sarc.contains(name)).collect();
     assert_eq!(of("competitive-em"), other);
+    assert_eq!(of("sarc"), sarc);
+    assert_eq!(of("gill"), ["degree"]);
     for preset in ["even", "ets", "esf"] {
         assert_eq!(of(preset), supply);
     }
@@ -57,6 +63,15 @@ fn which_presets_have_which_options() {
     }
 }
 
+/// The replacement algorithm of a preset that names none.
+fn goes_with(preset: &str) -> &'static str {
+    match preset {
+        "sarc" => "sarc-lists",
+        "gill" => "gill-lru",
+        _ => "lru",
+    }
+}
+
 #[test]
 fn every_name_is_printed_as_it_is_written() {
     for prefetcher in PREFETCHERS {
@@ -64,7 +79,10 @@ fn every_name_is_printed_as_it_is_written() {
             let text = format!("{}+{}", prefetcher.name, replacement.name());
             assert_eq!(parse(&text).unwrap().to_string(), text);
         }
-        assert_eq!(parse(prefetcher.name).unwrap().to_string(), format!("{}+lru", prefetcher.name));
+        assert_eq!(
+            parse(prefetcher.name).unwrap().to_string(),
+            format!("{}+{}", prefetcher.name, goes_with(prefetcher.name))
+        );
     }
     for replacement in REPLACEMENTS {
         assert_eq!(parse(replacement.name).unwrap().to_string(), format!("none+{}", replacement.name));
@@ -78,6 +96,16 @@ fn every_name_is_printed_as_it_is_written() {
         assert_eq!(parse(short), parse(long));
         assert_eq!(parse(&format!("{short}:window=7")), parse(&long.replace('+', ":window=7+")));
     }
+    for (short, long) in [
+        ("sarc+lazy", "sarc+lazy+sarc-lists"),
+        ("lazy+sarc", "sarc+lazy+sarc-lists"),
+        ("gill+lazy-clock", "gill+lazy+clock"),
+        ("lazy-clock+gill", "gill+lazy+clock"),
+        ("arc+sarc:threshold=6", "sarc:threshold=6+arc"),
+        ("sarc-lists", "none+sarc-lists"),
+    ] {
+        assert_eq!(parse(short).unwrap().to_string(), long);
+    }
     let both = parse("competitive-em:seed=3+lazy-clock:seed=4").unwrap().to_string();
     assert_eq!(both, "competitive-em:seed=3+lazy:seed=4+clock");
 }
@@ -85,16 +113,18 @@ fn every_name_is_printed_as_it_is_written() {
 /// Every value of every option: what is chosen is what is printed, unless it is the default, which is not.
 #[test]
 fn every_option_goes_round() {
-    for preset in ["competitive", "competitive-em", "even", "ets", "ets-competitive", "static", "eager", "lazy"] {
+    let presets =
+        ["competitive", "competitive-em", "even", "ets", "ets-competitive", "sarc", "gill", "static", "eager", "lazy"];
+    for preset in presets {
         let before = if ["static", "eager", "lazy"].contains(&preset) { "none+" } else { "" };
         let plain = parse(preset).unwrap();
         for choice in CHOICES.iter().filter(|choice| (choice.get)(&plain).is_some()) {
-            for &value in values(choice.name) {
+            for &value in values(choice) {
                 let policy = parse(&format!("{preset}:{}={value}", choice.name)).unwrap();
                 assert_eq!((choice.get)(&policy).as_deref(), Some(value));
                 let default = (choice.get)(&plain).as_deref() == Some(value);
                 let option = if default { String::new() } else { format!(":{}={value}", choice.name) };
-                assert_eq!(policy.to_string(), format!("{before}{preset}{option}+lru"));
+                assert_eq!(policy.to_string(), format!("{before}{preset}{option}+{}", goes_with(preset)));
                 assert_eq!(policy == plain, default);
             }
         }
@@ -124,14 +154,20 @@ fn what_makes_no_sense_is_told_with_what_does() {
         ("static:weights=1/x", "weights=1/x"),
         ("eager-lru:start=25", "start=25"),
         ("competitive:window=10", "window=10"),
+        ("sarc:threshold=0", "threshold=0"),
+        ("sarc:degree=0", "degree=0"),
+        ("sarc:distance=memory", "distance=memory"),
+        ("gill:degree=0", "degree=0"),
+        ("gill:threshold=4", "threshold=4"),
     ];
     for (text, option) in wrong {
         let told = parse(text).unwrap_err();
         assert!(told.starts_with(&format!("policy '{text}': no option is '{option}'; there are ")), "{told}");
         let (preset, _) = text.split_once(':').unwrap();
         for choice in CHOICES {
-            let listed = told.contains(&format!(" {}={}", choice.name, choice.values));
-            assert_eq!(listed, of(preset).contains(&choice.name), "{} in {told}", choice.name);
+            let known = Choice::of(preset).any(|other| (other.name, other.values) == (choice.name, choice.values));
+            let listed = told.split([' ', ',']).any(|word| word == format!("{}={}", choice.name, choice.values));
+            assert_eq!(listed, known, "{} in {told}", choice.name);
         }
         assert_eq!(told.lines().count(), 1);
     }
@@ -177,7 +213,7 @@ proptest! {
             .iter()
             .filter(|&&(choice, _)| known.contains(&CHOICES[choice].name))
             .map(|&(choice, value)| {
-                let values = values(CHOICES[choice].name);
+                let values = values(&CHOICES[choice]);
                 format!("{}={}", CHOICES[choice].name, values[value % values.len()])
             })
             .collect();

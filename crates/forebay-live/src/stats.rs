@@ -1,5 +1,6 @@
 //! The counters of a running engine, as `forebay stats` shows them.
 
+use forebay_core::demand::SCALE;
 use forebay_core::partition::{Division, Share};
 use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub struct DeviceStats {
     pub channels: u32,
     /// Fetches under way.
     pub in_flight: u32,
+    /// How long a fetch takes that looks ahead, as measured, microseconds; zero before the first (SCM §3.2: the lead time).
+    #[serde(default)]
+    pub lead_time_us: f64,
     /// Its partition, if the policy has one for each device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<PartitionStats>,
@@ -149,6 +153,12 @@ pub struct StreamStats {
     pub ahead_blocks: u32,
     /// Bytes a second.
     pub rate_bytes: u64,
+    /// By how much that deviates from slot to slot, where the policy measures it (SCM §4.1.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation_bytes: Option<u64>,
+    /// The trigger distance at which its latest piece was fetched, in blocks, where the policy has one (SCM §2.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance_blocks: Option<u32>,
     /// Prefetched blocks used, late, wasted and thrashed.
     pub feedback: [u32; 4],
     /// Milliseconds since it was read.
@@ -235,7 +245,12 @@ impl Engine {
                         position: u64::from(stream.next) * BLOCK as u64,
                         depth_blocks: stream.piece,
                         ahead_blocks: stream.remaining(),
-                        rate_bytes: core.streams().rate(id, now).saturating_mul(BLOCK as u64),
+                        rate_bytes: match core.streams().demands() {
+                            Some(demands) => bytes(demands.of(id).rate),
+                            None => core.streams().rate(id, now).saturating_mul(BLOCK as u64),
+                        },
+                        deviation_bytes: core.streams().demands().map(|demands| bytes(demands.of(id).deviation)),
+                        distance_blocks: (stream.distance > 0).then_some(stream.distance),
                         feedback: {
                             let seen = stream.feedback;
                             [seen.used, seen.late, seen.wasted, seen.thrashed]
@@ -246,6 +261,11 @@ impl Engine {
             }
         })
     }
+}
+
+/// Bytes a second, of an estimate in blocks.
+fn bytes(level: u64) -> u64 {
+    level.saturating_mul(BLOCK as u64) / SCALE
 }
 
 fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
@@ -261,6 +281,7 @@ fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
             depth_bytes: device.cost.competitive_depth(device.seek_distance, 0),
             channels: device.cost.channels,
             in_flight: device.under_way,
+            lead_time_us: device.lead_time as f64 / 1e3,
             partition: shares.get(number).map(|share| PartitionStats::of(share, device.frames)),
         })
         .collect()

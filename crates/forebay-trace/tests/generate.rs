@@ -52,7 +52,7 @@ fn every_kind_is_made_of_its_defaults_and_the_same_for_the_same_seed() {
         let origin = source.origin().unwrap();
         assert!(origin.starts_with(kind.name) && origin.ends_with("seed=1"), "{origin}");
         // A task's number is its own: it never comes again.
-        if requests.iter().all(|request| request.handler > 0) && !kind.name.starts_with("sac") {
+        if requests.iter().all(|request| request.handler > 0) && !["sac", "mul"].contains(&&kind.name[..3]) {
             let handlers: Vec<u32> = tasks(&requests).iter().map(|task| task[0].handler).collect();
             assert_eq!(handlers, (1..=7).collect::<Vec<_>>(), "{}", kind.name);
         }
@@ -366,4 +366,54 @@ fn video() {
         }
     }
     assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [16 << 10, 32 << 10, 64 << 10, 128 << 10]);
+}
+
+/// The blocks that a request touches.
+fn blocks(request: &Request) -> u64 {
+    (request.offset + u64::from(request.len) - 1) / 4096 - request.offset / 4096 + 1
+}
+
+#[test]
+fn applications_run_at_the_same_time_in_the_proportions_of_how_they_compute() {
+    let share = |requests: &[Request], handler: u32| {
+        requests.iter().filter(|request| request.handler == handler).count() as f64 / requests.len() as f64
+    };
+    let three = all("multi-3", &[("requests", "50000")], 1);
+    assert!((share(&three, 1) - 0.2).abs() < 0.01 && (share(&three, 2) - 0.8).abs() < 0.01);
+    let two = all("multi-2", &[("requests", "50000")], 1);
+    // 100 µs, 1 ms and 400 µs: 10 : 1 : 2.5.
+    assert!((share(&two, 1) - 0.74).abs() < 0.01 && (share(&two, 2) - 0.074).abs() < 0.005);
+    assert_eq!(share(&all("multi-1", &[("requests", "5000")], 1), 3), 0.0);
+    // They take turns: no tenth of the trace lacks one of them.
+    assert!(two.chunks(5000).all(|part| (1..=3).all(|handler| share(part, handler) > 0.05)));
+}
+
+#[test]
+fn a_database_is_mostly_random_and_some_records_cross_a_border() {
+    let requests = all("multi-3", &[("requests", "100000")], 3);
+    let database: Vec<&Request> = requests.iter().filter(|request| request.handler == 2).collect();
+    let goes_on =
+        |pair: &&[&Request]| pair[0].file == pair[1].file && pair[0].offset + u64::from(pair[0].len) == pair[1].offset;
+    let sequential = database.windows(2).filter(goes_on).count() as f64 / database.len() as f64;
+    assert!((0.05..0.2).contains(&sequential), "{sequential}");
+    let records: Vec<u64> =
+        database.iter().filter(|request| request.len < 4096).map(|request| blocks(request)).collect();
+    let two = records.iter().filter(|&&blocks| blocks == 2).count() as f64 / records.len() as f64;
+    // 512 · (1 to 8) bytes at any sector: (n − 1) / 8 of those of n sectors, of which all but n = 8 are counted here.
+    assert!((two - 3.0 / 8.0).abs() < 0.02 && records.iter().all(|&blocks| blocks <= 2), "{two}");
+}
+
+#[test]
+fn cscope_reads_its_index_again_and_again_and_gcc_favours_some_headers() {
+    let requests = all("multi-1", &[("requests", "20000"), ("scale", "0.02")], 1);
+    let begins = requests.iter().filter(|request| request.file == 0 && request.offset == 0).count();
+    assert!(begins > 10, "{begins}");
+    let mut often: BTreeMap<u64, u32> = BTreeMap::new();
+    requests
+        .iter()
+        .filter(|request| request.handler == 2)
+        .for_each(|request| *often.entry(request.file).or_default() += 1);
+    let most = often.values().max().copied().unwrap_or(0);
+    let all: u32 = often.values().sum();
+    assert!(most * 10 > all && often.len() > 20, "{most} of {all} for {} files", often.len());
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::size::about;
 use crate::table::{Side, Table};
-use crate::{options, output, progress, storage};
+use crate::{options, output, progress};
 
 /// How wide the picture is, in characters.
 const WIDTH: usize = 72;
@@ -35,7 +35,7 @@ struct Record<'a> {
 /// Measures, keeps and shows: of a set, one device after the other.
 pub(crate) fn run(options: &options::Profile) -> Result<(), Failure> {
     let (_, place) = parse(&options.target)?;
-    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let stores = options.stores.options().map_err(Failure::input)?;
     let profiles = place.devices().iter().map(|device| measured(device, &stores, options.seconds));
     let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
     match (&*profiles, options.json) {

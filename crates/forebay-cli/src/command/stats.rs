@@ -121,6 +121,7 @@ struct Device {
     switch_cost_us: f64,
     transfer_mb_s: f64,
     in_flight: u64,
+    lead_time_us: f64,
     partition: Option<Partition>,
 }
 
@@ -144,6 +145,8 @@ struct Stream {
     depth_blocks: u64,
     ahead_blocks: u64,
     rate_bytes: u64,
+    deviation_bytes: Option<u64>,
+    distance_blocks: Option<u64>,
     idle_ms: u64,
 }
 
@@ -184,6 +187,7 @@ impl Counters {
             ("switch", right),
             ("transfer", right),
             ("in flight", right),
+            ("lead time", right),
         ]);
         for device in &self.devices {
             let counts = &device.counts;
@@ -198,6 +202,8 @@ impl Counters {
                 format!("{:.2} ms", device.switch_cost_us / 1e3),
                 format!("{:.1} MB/s", device.transfer_mb_s),
                 count(device.in_flight),
+                // Nothing was fetched ahead so far.
+                if device.lead_time_us > 0.0 { format!("{:.2} ms", device.lead_time_us / 1e3) } else { "–".into() },
             ]);
         }
         match self.device_count.saturating_sub(self.devices.len() as u64) {
@@ -240,25 +246,35 @@ impl Counters {
 
     fn stream_table(&self) -> String {
         let right = Side::Right;
-        let mut table = Table::new([
-            ("file", right),
-            ("reader", right),
-            ("position", right),
-            ("rate", right),
-            ("depth", right),
-            ("ahead", right),
-            ("idle", right),
-        ]);
+        // Not every policy measures deviations or has trigger distances.
+        let deviates = self.streams.iter().any(|stream| stream.deviation_bytes.is_some());
+        let triggers = self.streams.iter().any(|stream| stream.distance_blocks.is_some());
+        let columns = [
+            ("file", true),
+            ("reader", true),
+            ("position", true),
+            ("rate", true),
+            ("deviation", deviates),
+            ("depth", true),
+            ("distance", triggers),
+            ("ahead", true),
+            ("idle", true),
+        ];
+        let mut table = Table::new(columns.into_iter().filter(|column| column.1).map(|(name, _)| (name, right)));
         for stream in &self.streams {
-            table.row([
+            let known = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+            let cells = [
                 stream.file.to_string(),
                 stream.handler.to_string(),
                 about(stream.position),
                 format!("{}/s", about(stream.rate_bytes)),
+                known(stream.deviation_bytes.map(|bytes| format!("{}/s", about(bytes)))),
                 plural(stream.depth_blocks, "block"),
+                known(stream.distance_blocks.map(|blocks| plural(blocks, "block"))),
                 plural(stream.ahead_blocks, "block"),
                 format!("{:.1} s", stream.idle_ms as f64 / 1e3),
-            ]);
+            ];
+            table.row(columns.iter().zip(cells).filter(|(column, _)| column.1).map(|(_, cell)| cell));
         }
         if table.is_empty() { String::new() } else { table.to_string() }
     }
@@ -376,6 +392,28 @@ mod tests {
         let text = counters(0, 99);
         assert!(text.contains("97 devices that are too many to be listed"), "{text}");
         assert!(!text.contains("warming") && text.contains('–'), "before the first epoch nothing is known: {text}");
+    }
+
+    #[test]
+    fn trigger_distances_as_text() {
+        let text = show(
+            r#"{"devices": [{"name": "a", "lead_time_us": 12340}, {"name": "b"}], "streams": [
+                {"file": 1, "rate_bytes": 4194304, "deviation_bytes": 524288, "depth_blocks": 48, "distance_blocks": 36},
+                {"file": 2, "rate_bytes": 1048576, "deviation_bytes": 0}]}"#,
+            false,
+        )
+        .unwrap();
+        for expected in [
+            "file  reader  position       rate    deviation      depth   distance     ahead   idle",
+            "   1       0       0 B  4.0 MiB/s  512.0 KiB/s  48 blocks  36 blocks  0 blocks  0.0 s",
+            "   2       0       0 B  1.0 MiB/s        0 B/s   0 blocks          –  0 blocks  0.0 s",
+            "12.34 ms\n",
+            "–\n",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+        let plain = show(SAMPLE, false).unwrap();
+        assert!(!plain.contains("distance") && !plain.contains("deviation"), "{plain}");
     }
 
     #[test]

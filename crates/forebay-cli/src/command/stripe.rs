@@ -8,9 +8,9 @@ use forebay_sim::Watch;
 
 use crate::failure::Failure;
 use crate::options::Stripe;
+use crate::output;
 use crate::progress::Progress;
 use crate::size::{about, count};
-use crate::{output, storage};
 
 /// Copies, and says what was copied.
 pub(crate) fn run(options: &Stripe) -> Result<(), Failure> {
@@ -19,7 +19,7 @@ pub(crate) fn run(options: &Stripe) -> Result<(), Failure> {
     if let Some(name) = name {
         return Err(Failure::input(format!("{name}=: a name is given to a set when it is mounted; leave it out here")));
     }
-    let stores = storage::options(options.endpoint.as_ref(), options.region.as_ref());
+    let stores = options.stores.options().map_err(Failure::input)?;
     let (_, source) = open_source(&options.source, &stores)?;
     let progress = Progress::new("striping", 1);
     let run = progress.run();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use forebay_core::Policy;
 
+use super::Stores;
 use crate::period::Period;
 use crate::size::Size;
 
@@ -19,13 +20,8 @@ pub(crate) struct Reading {
     #[arg(long, short, value_name = "NAME", default_value = "competitive")]
     pub(crate) policy: Policy,
 
-    /// Where the object store answers, if not at its provider's usual address
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint: Option<String>,
-
-    /// The region of the object store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
 
     /// For how long names and attributes are taken as unchanged
     #[arg(long, value_name = "TIME", default_value = "1s")]

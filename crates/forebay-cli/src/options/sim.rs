@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum, value_parser};
 use forebay_core::Policy;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Slowdown, network};
+use forebay_sim::timed::Labels;
 use forebay_sim::untimed::{Algorithm, Capacity};
 
 use super::Report;
@@ -169,6 +170,11 @@ pub(crate) struct Time {
     /// Another cache below, as in lru:256MiB; may be given several times, downwards
     #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
     pub(crate) level: Vec<Below>,
+
+    /// What each cache below is told of the requests of the one above: off, nothing; demand, which part readers wait for; hits, that
+    /// and what they read above meanwhile
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "level")]
+    pub(crate) labels: Vec<Labels>,
 
     /// A network (LogGP) between each cache and what is below it, as in latency_us=50,gbit_s=1; overhead_us and gap_us can be
     /// said, too

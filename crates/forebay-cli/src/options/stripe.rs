@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use super::Stores;
+
 /// `forebay stripe`
 #[derive(Debug, Args)]
 pub(crate) struct Stripe {
@@ -15,11 +17,6 @@ pub(crate) struct Stripe {
     #[arg(value_name = "SET")]
     pub(crate) set: OsString,
 
-    /// Where the object store answers, if not at its provider's usual address
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint: Option<String>,
-
-    /// The region of the object store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
 }

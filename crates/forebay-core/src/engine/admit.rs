@@ -78,6 +78,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn refer(&mut self, id: ReadId, read: &Read, out: &mut Actions) -> Met {
         let mut met = Met::default();
         let Some(home) = self.files.get(read.extent.file).map(|file| file.home()) else { return met };
+        let wanted = read.label().demand;
         for key in read.extent.keys() {
             let device = home.device_of(key.block()).index();
             self.hears_of(device, key);
@@ -89,6 +90,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         self.directory.frames.clear(slot, flag::PREFETCHED);
                         self.devices[device].counters.late += 1;
                         met.stream = self.inflight.fetch(io).map(|fetch| fetch.stream);
+                        self.inflight.awaits(io, key.block(), wanted);
                         self.feed_back(met.stream, |feedback| feedback.late += 1);
                     } else {
                         self.devices[device].counters.joined += 1;
@@ -97,7 +99,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
                 Some(slot) => {
                     self.devices[device].counters.hits += 1;
-                    if let Some(stream) = self.refer_resident(slot, device) {
+                    if let Some(stream) = self.refer_resident(slot, device, wanted.has(key.block())) {
                         met.stream = Some(stream);
                     }
                 }
@@ -113,7 +115,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Refers to a resident frame. Says which stream had brought or expected it, if this is the first reference since.
-    fn refer_resident(&mut self, slot: Slot, device: usize) -> Option<StreamId> {
+    fn refer_resident(&mut self, slot: Slot, device: usize, wanted: bool) -> Option<StreamId> {
         let frames = &mut self.directory.frames;
         let stream = frames.has(slot, flag::PREFETCHED | flag::EXPECTED).then(|| frames.owner(slot));
         if frames.has(slot, flag::PREFETCHED) {
@@ -123,12 +125,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.feed_back(stream, |feedback| feedback.used += 1);
             if unread {
                 self.admit_to_segment(slot);
+            } else if R::SORTS && !wanted {
+                self.segments.passed(&mut self.directory, slot);
             } else {
                 self.segments.first_use(&mut self.directory, slot);
             }
         } else {
             frames.clear(slot, flag::EXPECTED);
-            self.segments.hit(&mut self.directory, slot);
+            if R::SORTS && !wanted {
+                self.segments.passed(&mut self.directory, slot);
+            } else {
+                self.segments.hit(&mut self.directory, slot);
+            }
         }
         stream
     }

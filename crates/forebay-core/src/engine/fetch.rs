@@ -13,15 +13,16 @@ use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent, FileId, Instant, IoId, ReadId, StreamId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Issues a fetch for each of `runs`; the read waits for those that have a part of its demand.
+    /// Issues a fetch for each of `runs`; the read waits for those that have a part of it.
     pub(super) fn issue(&mut self, at: Instant, read: ReadId, stream: StreamId, out: &mut Actions) {
         let runs = mem::take(&mut self.runs);
+        let label = self.inflight.read(read).map(|read| read.label()).unwrap_or_default();
         for &extent in &runs {
-            // A run of demand may have been lengthened by prefetch: what readers wait for is what they have pinned.
-            let wanted = extent.keys().take_while(|&key| self.is_pinned(key)).count() as u32;
-            let demand = Extent { len: wanted, ..extent };
+            // A run of demand may have been lengthened by prefetch: what the read waits for is what it has pinned.
+            let pinned = extent.keys().take_while(|&key| self.is_pinned(key)).count() as u32;
+            let demand = label.demanded(Extent { len: pinned, ..extent });
             let Some(io) = self.start(at, extent, demand, stream, out) else { continue };
-            if wanted > 0 {
+            if pinned > 0 {
                 self.inflight.wait(at, read, io);
             }
         }
@@ -79,6 +80,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
+            self.pace_by_arrival(&fetch);
             self.waited_for(&fetch, out);
             self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
@@ -116,6 +118,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.fetch_anew(at, &fetch, rest, &waiters, out);
         if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|stream| stream.file == file) {
+            stream.pace.lost(bad);
             if called_off {
                 // Should it go on after all, it misses here, and has lost nothing.
                 stream.ahead = stream.ahead.min(bad).max(stream.next);

@@ -136,7 +136,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 .is_some_and(|division| self.devices[partition].frames > division.shares()[partition].size)
             {
                 let Some(victim) = self.segments.victim(&mut self.directory, partition, 0) else { break };
-                self.book_release(victim, out);
+                self.book_eviction(victim, out);
             }
         }
     }
@@ -149,7 +149,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.shrink_prefetch_cache();
         if own && let Some(victim) = self.segments.victim(&mut self.directory, partition, class) {
-            self.book_release(victim, out);
+            self.book_eviction(victim, out);
             return Some(());
         }
         if free {
@@ -159,7 +159,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Some(victim) => victim,
             None => self.evict_unread()?,
         };
-        self.book_release(victim, out);
+        self.book_eviction(victim, out);
         Some(())
     }
 }

@@ -35,17 +35,24 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return StreamId::NONE;
         }
         let (id, turn) = self.follow(at, read, met);
-        let Some(plan) = self.plan(id, read, met.missed, turn) else { return id };
+        self.sort(id, read);
+        let plan = self.plan(id, read, met.missed, turn);
+        self.pace_by_read(id, read, met.missed.filter(|_| turn != Turn::Lags));
+        let Some(plan) = plan else { return id };
         let from = match met.missed {
             Some(missed) => missed,
             None => self.streams.get(id).map_or(0, |stream| stream.ahead),
         };
+        if met.missed.is_none() {
+            self.renew(id);
+        }
         let end = self.fetch_ahead(id, read.extent.file, from, plan, out);
+        self.pace_by_set(id, from, end);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
             if turn == Turn::Begins {
                 stream.piece = stream.ahead.saturating_sub(read.extent.start);
-            } else if plan.pieces > 0 {
+            } else if plan.pieces > 0 && (read.label().adapts() || stream.piece == 0) {
                 stream.piece = plan.piece;
                 stream.distance = plan.distance;
             }
@@ -57,15 +64,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, Turn) {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
-        let known =
-            met.stream.filter(|&id| self.streams.is_at(id, file, start)).or_else(|| self.streams.locate(file, start));
+        let label = read.label();
+        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start));
+        let known = known.or_else(|| self.streams.locate(file, start)).or_else(|| {
+            // What readers found above begins where the stream ended.
+            let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
+            self.streams.locate(file, told).filter(|_| told < start)
+        });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
-            return (self.streams.begin(at, read.extent, &read.label(), device, who), Turn::Begins);
+            return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
-        if !self.streams.advance(id, at, read.extent, &read.label(), who) {
-            let again = self.streams.restart(id, at, read.extent, &read.label(), who);
+        if !self.streams.advance(id, at, read.extent, &label, who) {
+            let again = self.streams.restart(id, at, read.extent, &label, who);
             return (id, if again { Turn::Begins } else { Turn::Lags });
         }
         self.went_on(id, read.extent);
@@ -145,7 +157,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let sight = Sight {
             stream,
             request: read.extent.len,
-            adapts: read.label.is_none_or(|label| !(label.demand.is_empty() && label.hits.is_empty())),
+            adapts: read.label().adapts(),
             missed,
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),
@@ -211,7 +223,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 } else {
                     let class = self.class_of_prefetched(key);
                     let Some(slot) = self.assign(key, class, out) else { return at };
-                    self.directory.frames.set(slot, flag::PREFETCHED);
+                    let flags = if R::SORTS { flag::PREFETCHED | flag::SEQUENTIAL } else { flag::PREFETCHED };
+                    self.directory.frames.set(slot, flags);
                     if let Some(cache) = &mut self.prefetch_cache {
                         cache.awaits();
                     }

@@ -82,6 +82,29 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
+    /// [`Replacement::passed`]
+    pub fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        let at = self.of(directory, slot);
+        if let Some(segment) = self.segments.get_mut(at) {
+            segment.passed(directory, slot);
+        }
+    }
+
+    /// [`Replacement::renew`]. What no segment has is nobody's to renew.
+    pub fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        let at = self.of(directory, slot);
+        if let Some(segment) = self.segments.get_mut(at) {
+            segment.renew(directory, slot);
+        }
+    }
+
+    /// [`Replacement::sequential_miss`], in `partition`.
+    pub fn sequential_miss(&mut self, partition: usize) {
+        if let Some(segment) = self.segments.get_mut(partition) {
+            segment.sequential_miss();
+        }
+    }
+
     /// [`Replacement::costs`], in `partition`.
     pub fn costs<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, nanoseconds: u64) {
         if let Some(segment) = self.segments.get_mut(partition) {

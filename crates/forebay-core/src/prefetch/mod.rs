@@ -9,8 +9,10 @@
 mod aggressive;
 mod competitive;
 mod fixed;
+mod gill;
 mod linux;
 mod one_block;
+mod sarc;
 pub(crate) mod supply;
 
 use core::mem::discriminant;
@@ -19,6 +21,8 @@ use crate::demand::Estimator;
 use crate::stream::Stream;
 use crate::trigger::{Supply, Trigger};
 
+pub use gill::Pace;
+pub use sarc::THRESHOLD;
 pub use supply::{Degree, Total};
 
 /// A stream at the moment of an access, and what surrounds it. Everything in blocks.
@@ -141,6 +145,20 @@ pub enum Prefetch {
         /// The slots in which it is counted, milliseconds.
         slot_ms: u32,
     },
+    /// SARC: pieces of one degree at one trigger distance, for streams of some length.
+    Sarc {
+        /// How many blocks must have been wanted one after another.
+        threshold: u32,
+        /// m: how many are prefetched at a time.
+        degree: u32,
+        /// g: how many are unread of a group when the next one is prefetched.
+        distance: u32,
+    },
+    /// Gill and Bathen's: degree and trigger distance learnt by stream.
+    Gill {
+        /// No degree is larger.
+        most: u32,
+    },
 }
 
 impl Prefetch {
@@ -173,12 +191,30 @@ impl Prefetch {
             Prefetch::Aggressive => aggressive::plan(sight),
             Prefetch::Competitive { channels, shares, .. } => competitive::plan(sight, channels, shares),
             Prefetch::Supply { trigger, degree, total, .. } => supply::plan(sight, trigger, degree, total),
+            Prefetch::Sarc { threshold, degree, distance } => sarc::plan(sight, threshold, degree, distance),
+            Prefetch::Gill { .. } => gill::plan(sight),
         }
     }
 
     /// Whether the policy must see every reference, not only misses and first references.
     pub fn every_reference(self) -> bool {
-        matches!(self, Prefetch::Fixed { .. })
+        matches!(self, Prefetch::Fixed { .. } | Prefetch::Sarc { .. })
+    }
+
+    /// From how many blocks on that were wanted one after another a stream is sequential.
+    pub(crate) fn threshold(self) -> u32 {
+        match self {
+            Prefetch::Sarc { threshold, .. } => threshold,
+            _ => sarc::THRESHOLD,
+        }
+    }
+
+    /// The largest degree, if streams learn theirs.
+    pub(crate) fn learns(self) -> Option<u32> {
+        match self {
+            Prefetch::Gill { most } => Some(most),
+            _ => None,
+        }
     }
 
     /// Whether the policy wants [`Sight::wanted_end`] or [`Sight::mean_length`].

@@ -54,6 +54,28 @@ macro_rules! of_competitive {
     };
 }
 
+/// A number of blocks of SARC's, at least so many.
+macro_rules! of_sarc {
+    ($name:literal, $field:ident, $least:literal, $line:literal) => {
+        Choice {
+            name: $name,
+            axis: "prefetch",
+            values: "BLOCKS",
+            line: $line,
+            get: |policy| match policy.prefetch {
+                Prefetch::Sarc { $field, .. } => Some($field.to_string()),
+                _ => None,
+            },
+            set: |policy, value| match &mut policy.prefetch {
+                Prefetch::Sarc { $field, .. } => {
+                    put($field, value.parse().ok().filter(|blocks| ($least..).contains(blocks)))
+                }
+                _ => None,
+            },
+        }
+    };
+}
+
 /// All options.
 pub const CHOICES: &[Choice] = &[
     of_competitive!(channels, "fetch over all connections of a store or disks of an array (CP §4: larger depths)"),
@@ -174,6 +196,28 @@ pub const CHOICES: &[Choice] = &[
         },
         set: |policy, value| match &mut policy.prefetch {
             Prefetch::Supply { slot_ms, .. } => put(slot_ms, value.parse().ok().filter(|&slot| slot > 0)),
+            _ => None,
+        },
+    },
+    of_sarc!(
+        "threshold",
+        threshold,
+        1,
+        "from how many blocks on that were wanted one after another a stream is sequential (SCM §5.3)"
+    ),
+    of_sarc!("degree", degree, 1, "m: what is prefetched at a time"),
+    of_sarc!("distance", distance, 0, "g: how many blocks are unread of a group when the next one is prefetched"),
+    Choice {
+        name: "degree",
+        axis: "prefetch",
+        values: "BLOCKS",
+        line: "the most that is prefetched at a time, however much a stream has learnt",
+        get: |policy| match policy.prefetch {
+            Prefetch::Gill { most } => Some(most.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Gill { most } => put(most, value.parse().ok().filter(|&most| most > 0)),
             _ => None,
         },
     },

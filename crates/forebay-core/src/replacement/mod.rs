@@ -71,11 +71,13 @@ mod car;
 mod clock;
 mod fifo;
 mod ghosts;
+mod gill_lru;
 mod landlord;
 mod lirs;
 mod lru;
 mod mru;
 mod s3_fifo;
+mod sarc_lists;
 mod sieve;
 mod two_q;
 mod w_tiny_lfu;
@@ -84,11 +86,13 @@ pub use arc::Arc;
 pub use car::Car;
 pub use clock::Clock;
 pub use fifo::Fifo;
+pub use gill_lru::GillLru;
 pub use landlord::Landlord;
 pub use lirs::Lirs;
 pub use lru::Lru;
 pub use mru::Mru;
 pub use s3_fifo::S3Fifo;
+pub use sarc_lists::SarcLists;
 pub use sieve::Sieve;
 pub use two_q::TwoQ;
 pub use w_tiny_lfu::WTinyLfu;
@@ -106,6 +110,14 @@ pub trait Replacement {
 
     /// The most bytes that it takes for each frame and each ghost beside the slab, in a budget that is divided beforehand.
     const BYTES_BESIDE: u32 = 0;
+
+    /// Whether it keeps sequential blocks apart: then the engine flags them ([`SEQUENTIAL`](crate::frames::flag::SEQUENTIAL)), and calls
+    /// [`sequential_miss`](Self::sequential_miss), [`passed`](Self::passed) and [`renew`](Self::renew).
+    const SORTS: bool = false;
+
+    /// Whether a prefetched frame that nobody has referenced gets a second chance before it goes. The policy says so by
+    /// [`Directory::spare`], from within [`victim`](Self::victim).
+    const SPARES: bool = false;
 
     /// How many ghosts it remembers beside `frames` frames.
     fn ghosts(frames: u32) -> u32 {
@@ -137,6 +149,19 @@ pub trait Replacement {
 
     /// A fetched frame becomes resident: the policy links it into one of its lists.
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
+
+    /// A resident frame is referenced, but by a level above that no reader has asked for it (SCM §4.2).
+    fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        self.hit(directory, slot);
+    }
+
+    /// A stream has missed a block that lies on its way: one miss a read, and only of what readers want.
+    fn sequential_miss(&mut self) {}
+
+    /// More is being prefetched behind a frame of the same stream that nobody has referenced yet.
+    fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+        let _ = (directory, slot);
+    }
 
     /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said where nothing takes time.
     fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {

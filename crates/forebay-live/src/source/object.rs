@@ -14,6 +14,7 @@ mod listing;
 mod open;
 mod refusal;
 mod runtime;
+mod web;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -31,6 +32,7 @@ use listing::Listing;
 use runtime::Shared;
 
 pub use open::{SCHEMES, StoreOptions};
+pub use web::{DEMAND, HITS, Labels, Token, TokenError};
 
 /// How long [`StoreSource::check`] waits for an answer.
 const CHECK: Duration = Duration::from_secs(4);
@@ -48,6 +50,8 @@ pub struct StoreSource {
     opened: SystemTime,
     /// What to say about the server when it cannot be reached.
     about: String,
+    /// What to do when it refuses us.
+    hint: &'static str,
 }
 
 impl StoreSource {
@@ -72,6 +76,7 @@ impl StoreSource {
             runtime,
             opened: SystemTime::now(),
             about: String::new(),
+            hint: "check the credentials",
         })
     }
 
@@ -82,8 +87,8 @@ impl StoreSource {
 
     /// Whether the store answers, accepts our credentials and has the prefix. Within five seconds.
     pub fn check(&self) -> Result<()> {
-        let (listing, prefix, name, about) =
-            (self.listing.clone(), self.prefix.clone(), self.name.clone(), self.about.clone());
+        let (listing, prefix, name, about, hint) =
+            (self.listing.clone(), self.prefix.clone(), self.name.clone(), self.about.clone(), self.hint);
         self.runtime.wait(&self.name, async move {
             let silent = || Error::Storage {
                 name: format!("{name}{about}"),
@@ -98,7 +103,7 @@ impl StoreSource {
                     log::warn!("{name} cannot list names; files can be opened by name only");
                     Ok(())
                 }
-                Err(error) => Err(refusal::at_opening(&name, &about, &error)),
+                Err(error) => Err(refusal::at_opening(&name, &about, hint, &error)),
             }
         })
     }

@@ -2,6 +2,7 @@
 
 mod faulty;
 mod keys;
+mod labels;
 mod local;
 mod store;
 mod striped;

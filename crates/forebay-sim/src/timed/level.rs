@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::engine::Device;
 use forebay_core::index::Hashed;
+use forebay_core::level::Label;
 use forebay_core::partition::{Division, Share};
 use forebay_core::{
     Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
@@ -31,6 +32,8 @@ pub(super) struct Want {
     pub(super) offset: u64,
     /// The byte after the last.
     pub(super) end: u64,
+    /// What the level above said of it; nothing of a reader's request.
+    pub(super) label: Option<Label>,
 }
 
 /// One level.
@@ -64,6 +67,17 @@ pub(super) struct Level {
     tick: Option<Instant>,
     /// The ceiling of the prefetch cache, as whoever records knows it.
     ceiling: Option<u32>,
+    /// What it told the level below.
+    told: Told,
+}
+
+/// What a level told the one below, over all its fetches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Told {
+    /// Fetches of which readers wanted a part.
+    pub(super) demand_fetches: u64,
+    /// Bytes of labels.
+    pub(super) label_bytes: u64,
 }
 
 impl Level {
@@ -107,6 +121,7 @@ impl Level {
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
             ceiling: None,
+            told: Told::default(),
             core,
         }
     }
@@ -133,9 +148,12 @@ impl Level {
     }
 
     fn go_on(&mut self, at: Instant, read: ReadId) {
-        let Want { handler, context, file, offset, end, .. } = self.wants[read.index()];
+        let Want { handler, context, file, offset, end, label, .. } = self.wants[read.index()];
         if let Some(io) = self.by_unit.then(|| self.filling(file, (offset >> self.block_shift) as u32)).flatten() {
             return self.sleeping.entry(io).or_default().push(read);
+        }
+        if let Some(Label { demand, hits }) = label {
+            self.tell(at, EventKind::Labelled { read, demand, hits });
         }
         let len = self.part(offset, end) as u32;
         self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
@@ -180,15 +198,17 @@ impl Level {
     /// A part is ready. Returns whoever asked, once all are.
     pub(super) fn ready(&mut self, at: Instant, read: ReadId) -> Option<Want> {
         self.tell(at, EventKind::Done { read });
-        let Want { offset, end, .. } = self.wants[read.index()];
-        let next = offset + self.part(offset, end);
-        if next < end {
-            self.wants[read.index()].offset = next;
+        let want = self.wants[read.index()];
+        let next = want.offset + self.part(want.offset, want.end);
+        if next < want.end {
+            // The core takes of the label what is about this part; the note of hits it has by now.
+            let label = want.label.map(|label| Label { hits: Default::default(), ..label });
+            self.wants[read.index()] = Want { offset: next, label, ..want };
             self.go_on(at, read);
             return None;
         }
         self.free.push(read);
-        Some(self.wants[read.index()])
+        Some(want)
     }
 
     /// A read that is not to be had is over.
@@ -197,8 +217,10 @@ impl Level {
         self.wants[read.index()]
     }
 
-    /// A fetch is under way.
-    pub(super) fn begin_fetch(&mut self, io: IoId, want: Want) {
+    /// A fetch is under way, whether or not readers wait for a part of it; its label has so many bytes.
+    pub(super) fn begin_fetch(&mut self, io: IoId, want: Want, demanded: bool, label_bytes: u64) {
+        self.told.demand_fetches += u64::from(demanded);
+        self.told.label_bytes += label_bytes;
         if io.index() >= self.fetches.len() {
             self.fetches.resize(io.index() + 1, want);
         }
@@ -274,6 +296,10 @@ impl Level {
 
     pub(super) fn counters(&self) -> Counters {
         self.core.counters()
+    }
+
+    pub(super) fn told(&self) -> Told {
+        self.told
     }
 
     /// How often the sizes of partitions were looked at; 0 if there are none.

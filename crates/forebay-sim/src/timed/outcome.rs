@@ -94,6 +94,17 @@ pub struct LevelFigures {
     pub capacity_blocks: u64,
     /// What became of blocks, over all devices.
     pub counters: Counters,
+    /// Fetches of which readers wanted a part.
+    pub demand_fetches: u64,
+    /// Bytes of the labels that it sent to the level below.
+    pub label_bytes: u64,
+}
+
+impl LevelFigures {
+    /// References to blocks that it held, of all references.
+    pub fn hit_ratio(&self) -> f64 {
+        self.counters.hits as f64 / (self.counters.references() as f64).max(1.0)
+    }
 }
 
 /// One device; an array is one.

@@ -7,6 +7,7 @@ use forebay_device::{Description, network};
 use forebay_trace::Span;
 
 use super::error::Error;
+use super::labels::Labels;
 use super::placement::Placement;
 use super::samples::Samples;
 use super::striping::{Stripes, Striping};
@@ -181,12 +182,14 @@ pub struct Level {
     /// The network between it and the level, or the devices, below: one endpoint above, and below one for the level, or one
     /// for each device (SAC §4.1). It has as many endpoints as that, whatever the description says.
     pub link: Option<network::Description>,
+    /// What it is told of the requests of the level above. Readers' own requests have no labels, so at level 0 it says nothing.
+    pub labels: Labels,
 }
 
 impl Level {
-    /// A cache right before what is below.
+    /// A cache right before what is below, told nothing.
     pub fn new(policy: Policy, memory_bytes: u64) -> Level {
-        Level { policy, memory_bytes, link: None }
+        Level { policy, memory_bytes, link: None, labels: Labels::Off }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod below;
 
+use forebay_core::level::Label;
 use forebay_core::{Action, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
 use forebay_device::{Network, Request};
 use forebay_trace::{Span, Workload};
@@ -257,6 +258,7 @@ impl<'a> Simulation<'a> {
             device: DeviceId(file.place.device),
             offset: entry.offset,
             end: entry.end(),
+            label: None,
         };
         self.want(0, want);
     }
@@ -425,9 +427,9 @@ impl<'a> Simulation<'a> {
     fn carry_out(&mut self, level: usize, number: usize, action: Action) {
         let now = self.agenda.now();
         match action {
-            Action::Fetch { io, extent, device, .. } => {
+            Action::Fetch { io, extent, device, demand, hits, .. } => {
                 let asker = self.levels[level].asker(number);
-                self.fetch(level, io, extent, device, asker);
+                self.fetch(level, io, (extent, Label { demand, hits }), device, asker);
             }
             Action::CallOff { io } => self.call_off(level, io),
             Action::Ready { read } => {

@@ -2,7 +2,8 @@
 //! so that its length costs no memory, and gives the same requests for the same seed.
 //!
 //! **Tasks.** In a server's workload a *task* is what one request to the server does. Each task has a `handler` number of its
-//! own, counted from one, its requests follow each other, and the tasks stand in the trace one after the other. A closed
+//! own, counted from one, its requests follow each other, and the tasks stand in the trace one after the other (but for `multi-…`, whose
+//! tasks are applications that run all the time). A closed
 //! loop of N handlers runs N of them at a time, in order of first appearance. Times within a task differ by what the task
 //! does between its requests (think time, processor); a task begins at the moment at which the one before it ended, as if
 //! storage took no time. Workloads without tasks have handler 0 and no times.
@@ -10,6 +11,7 @@
 mod applications;
 mod basic;
 mod micro;
+mod multi;
 mod parameters;
 mod random;
 mod sac;
@@ -44,7 +46,7 @@ trait Workload: Send {
 
 /// Every workload there is.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [basic::KINDS, micro::KINDS, applications::KINDS, sac::KINDS, web::KINDS].into_iter().flatten()
+    [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS].into_iter().flatten()
 }
 
 /// The workload of this name with these parameters; what is not given has its default.

@@ -22,6 +22,7 @@ pub(super) fn timed(records: &[timed::Record], trace: &str) -> Chart {
     let several = |of: &dyn Fn(&timed::Record) -> String| records.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
     let blocks = |record: &timed::Record| record.outcome.capacity_blocks.to_string();
     let scheduler = |record: &timed::Record| record.scheduler.clone();
+    let labels = |record: &timed::Record| record.labels.unwrap_or_default().to_string();
     let sizes = several(&blocks);
     let over_sizes = sizes && !several(&|record| record.outcome.handlers.to_string());
     let named: Vec<(String, (f64, f64))> = records
@@ -31,6 +32,7 @@ pub(super) fn timed(records: &[timed::Record], trace: &str) -> Chart {
             let mut name = vec![outcome.policy.clone()];
             name.extend((sizes && !over_sizes).then(|| format!("{} blocks", outcome.capacity_blocks)));
             name.extend(several(&scheduler).then(|| record.scheduler.clone()));
+            name.extend(several(&labels).then(|| format!("labels {}", labels(record))));
             let x = if over_sizes { outcome.capacity_blocks as f64 } else { f64::from(outcome.handlers.max(1)) };
             (name.join(", "), (x, outcome.throughput_mb_s))
         })

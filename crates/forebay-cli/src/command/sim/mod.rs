@@ -2,6 +2,7 @@
 
 mod chart;
 mod curve;
+mod levels;
 mod replay;
 mod timed;
 

@@ -4,11 +4,12 @@ use forebay_core::Policy;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Striping, Workload};
+use forebay_sim::timed::{self, DeviceSetup, Labels, Level, Load, Outcome, Placement, Setup, Striping, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{chart, memory, open};
 use crate::failure::Failure;
@@ -26,6 +27,11 @@ pub(super) struct Record {
     #[serde(flatten)]
     pub(super) outcome: Outcome,
     pub(super) scheduler: String,
+    /// What levels are told, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) labels: Option<Labels>,
+    #[serde(flatten)]
+    levels: Map<String, Value>,
     block_bytes: u32,
     trace: String,
 }
@@ -59,7 +65,9 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
 
 fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     let scheduler = setup.devices.first().map(|device| device.scheduler.to_string()).unwrap_or_default();
-    Record { outcome, scheduler, block_bytes: setup.block_bytes, trace: super::name(sim) }
+    let (block_bytes, trace) = (setup.block_bytes, super::name(sim));
+    let labels = setup.levels.get(1).map(|level| level.labels);
+    Record { levels: super::levels::fields(&outcome, block_bytes), outcome, scheduler, labels, block_bytes, trace }
 }
 
 /// The devices, with their slowdowns, behind the default scheduler.
@@ -85,8 +93,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
-    let level = |policy, size| Level { link: sim.time.link, ..Level::new(policy, bytes(size)) };
-    let below: Vec<Level> = sim.time.level.iter().map(|below| level(below.policy, below.memory)).collect();
+    let level = |policy, size, labels| Level { link: sim.time.link, labels, ..Level::new(policy, bytes(size)) };
+    let labels = if sim.time.labels.is_empty() { &[Labels::Off][..] } else { &sim.time.labels };
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
     let unsaid = [SchedulerKind::default()];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
@@ -95,24 +103,26 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
         for &size in &sizes {
             for &scheduler in schedulers {
                 for &handlers in &handlers {
-                    let of = |device: &DeviceSetup| DeviceSetup { scheduler, ..device.clone() };
-                    let levels = std::iter::once(level(policy, size)).chain(below.iter().cloned());
-                    setups.push(Setup {
-                        levels: levels.collect(),
-                        block_bytes,
-                        unit_bytes,
-                        streams: sim.time.streams,
-                        call_off: !sim.time.no_call_off,
-                        devices: devices.iter().map(of).collect(),
-                        striping: striping(sim),
-                        placement: placement(sim),
-                        load: load(sim, handlers),
-                        writes: writes(sim),
-                        warm_up: sim.time.warm_up.map(Span::of_run),
-                        limit: sim.time.limit.map(Span::of_run),
-                        samples: None,
-                        seed: sim.seed,
-                    });
+                    for &labels in labels {
+                        let of = |device: &DeviceSetup| DeviceSetup { scheduler, ..device.clone() };
+                        let below = sim.time.level.iter().map(|below| level(below.policy, below.memory, labels));
+                        setups.push(Setup {
+                            levels: std::iter::once(level(policy, size, Labels::Off)).chain(below).collect(),
+                            block_bytes,
+                            unit_bytes,
+                            streams: sim.time.streams,
+                            call_off: !sim.time.no_call_off,
+                            devices: devices.iter().map(of).collect(),
+                            striping: striping(sim),
+                            placement: placement(sim),
+                            load: load(sim, handlers),
+                            writes: writes(sim),
+                            warm_up: sim.time.warm_up.map(Span::of_run),
+                            limit: sim.time.limit.map(Span::of_run),
+                            samples: None,
+                            seed: sim.seed,
+                        });
+                    }
                 }
             }
         }

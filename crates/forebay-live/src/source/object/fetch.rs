@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectStore};
+use object_store::{Extensions, GetOptions, GetRange, ObjectStore};
 
 use super::gate::Gate;
 use super::runtime::Shared;
 use super::{refusal, version};
 use crate::arena::Segments;
+use crate::label::Label;
 use crate::source::{Error, Fetch, FetchId, Object, Result, Version};
 
 /// One version of an object.
@@ -74,19 +75,23 @@ impl Object for StoreObject {
 impl Request {
     async fn answer(&self, mut pending: Pending) {
         let Some(fetch) = &mut pending.fetch else { return };
-        let outcome = self.read(fetch.offset, fetch.len, &mut fetch.buffer).await;
+        let outcome = self.read(fetch.offset, fetch.len, fetch.label.clone(), &mut fetch.buffer).await;
         pending.finish(outcome);
     }
 
-    async fn read(&self, offset: u64, len: usize, buffer: &mut Segments) -> Result<()> {
+    async fn read(&self, offset: u64, len: usize, label: Label, buffer: &mut Segments) -> Result<()> {
         if len == 0 {
             return Ok(());
         }
         let range = offset..offset + len as u64;
+        // Only web servers are told.
+        let mut extensions = Extensions::new();
+        extensions.insert(label);
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared below.
             if_match: self.version.tag.clone().filter(|tag| tag.starts_with('"')),
+            extensions,
             ..GetOptions::default()
         };
         let answer = self.store.get_opts(&self.key, options).await;

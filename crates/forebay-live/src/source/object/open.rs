@@ -5,6 +5,7 @@
 //! otherwise.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,10 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, Certificate, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
 use super::StoreSource;
+use super::web::{Labels, Token, WebConnector};
 use crate::source::{Error, Result};
 
 /// The schemes that are object stores.
@@ -44,6 +46,12 @@ pub struct StoreOptions {
     pub retries: usize,
     /// How long a connection may stay silent, and how long a request is repeated.
     pub timeout: Duration,
+    /// What web servers are shown; other stores have credentials of their own.
+    pub token: Option<Token>,
+    /// A file of certificates in PEM that vouch for the server's, beside those that the system trusts.
+    pub authority: Option<PathBuf>,
+    /// How much web servers are told of what readers do. Servers that are no level of ours ignore it.
+    pub labels: Labels,
 }
 
 /// Without the values of the settings, which may be secrets.
@@ -55,6 +63,9 @@ impl fmt::Debug for StoreOptions {
             .field("region", &self.region)
             .field("anonymous", &self.anonymous)
             .field("settings", &settings)
+            .field("token", &self.token)
+            .field("authority", &self.authority)
+            .field("labels", &self.labels)
             .finish_non_exhaustive()
     }
 }
@@ -71,6 +82,9 @@ impl Default for StoreOptions {
             connections: 64,
             retries: 2,
             timeout: Duration::from_secs(10),
+            token: None,
+            authority: None,
+            labels: Labels::default(),
         }
     }
 }
@@ -86,11 +100,12 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
         return Err(refuse("names no bucket or host"));
     }
     let base = format!("{scheme}://{authority}");
+    let client = client(options, uri)?;
     let stores = match scheme {
-        "s3" => s3(&base, options),
-        "gs" => gs(&base, options),
-        "az" => az(&base, options),
-        "http" | "https" => http(&base, options),
+        "s3" => s3(&base, options, client),
+        "gs" => gs(&base, options, client),
+        "az" => az(&base, options, client),
+        "http" | "https" => http(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
     let (store, pages, about) = stores.map_err(|error| refuse(&error.to_string()))?;
@@ -101,7 +116,12 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     let shown = authority.rsplit_once('@').filter(|_| scheme.starts_with("http")).map_or(authority, |(_, host)| host);
     let name = format!("{scheme}://{shown}/{}", rest[authority.len()..].trim_matches('/'));
     let source = StoreSource::new(name.trim_end_matches('/'), store, pages, prefix, options.connections)?;
-    Ok(StoreSource { about, ..source })
+    let hint = match (scheme, &options.token) {
+        ("http" | "https", None) => "it may want a token",
+        ("http" | "https", Some(_)) => "it does not take this token",
+        _ => source.hint,
+    };
+    Ok(StoreSource { about, hint, ..source })
 }
 
 fn both<S: ObjectStore + PaginatedListStore>(store: S, options: &StoreOptions) -> Stores {
@@ -110,15 +130,12 @@ fn both<S: ObjectStore + PaginatedListStore>(store: S, options: &StoreOptions) -
     (Arc::clone(&store) as Arc<dyn ObjectStore>, Some(store), about)
 }
 
-fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
     let builder = AmazonS3Builder::from_env();
     let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     let options = &StoreOptions { endpoint, ..options.clone() };
-    let mut builder = builder
-        .with_url(base)
-        .with_client_options(client(options))
-        .with_retry(retry(options))
-        .with_allow_http(options.plain());
+    let mut builder =
+        builder.with_url(base).with_client_options(client).with_retry(retry(options)).with_allow_http(options.plain());
     // Spoken to over a custom endpoint, most servers know no bucket in the host.
     if let Some(virtual_hosted) = options.virtual_hosted {
         builder = builder.with_virtual_hosted_style_request(virtual_hosted);
@@ -142,11 +159,9 @@ fn s3(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     Ok((store, pages, about))
 }
 
-fn gs(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
-    let mut builder = GoogleCloudStorageBuilder::from_env()
-        .with_url(base)
-        .with_client_options(client(options))
-        .with_retry(retry(options));
+fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+    let mut builder =
+        GoogleCloudStorageBuilder::from_env().with_url(base).with_client_options(client).with_retry(retry(options));
     if let Some(endpoint) = &options.endpoint {
         builder = builder.with_base_url(endpoint.trim_end_matches('/'));
     }
@@ -159,10 +174,10 @@ fn gs(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     builder.build().map(|store| both(store, options))
 }
 
-fn az(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
+fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_url(base)
-        .with_client_options(client(options))
+        .with_client_options(client)
         .with_retry(retry(options))
         .with_allow_http(options.plain())
         .with_skip_signature(options.anonymous);
@@ -175,9 +190,12 @@ fn az(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
     builder.build().map(|store| both(store, options))
 }
 
-fn http(base: &str, options: &StoreOptions) -> object_store::Result<Stores> {
-    let client = client(options).with_allow_http(base.starts_with("http://") || options.plain());
-    let mut builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry(options));
+fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+    let plain = base.starts_with("http://");
+    let client = client.with_allow_http(plain || options.plain());
+    let connector = WebConnector { labels: options.labels, token: options.token.clone() };
+    let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry(options));
+    let mut builder = builder.with_http_connector(connector);
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
     }
@@ -191,13 +209,21 @@ impl StoreOptions {
 }
 
 /// No bound on a whole request, which may be a large range over a slow line: only on silence.
-fn client(options: &StoreOptions) -> ClientOptions {
-    ClientOptions::new()
+fn client(options: &StoreOptions, uri: &str) -> Result<ClientOptions> {
+    let client = ClientOptions::new()
         .with_allow_http(options.plain())
         .with_timeout_disabled()
         .with_read_timeout(options.timeout)
         .with_connect_timeout(options.timeout.min(Duration::from_secs(3)))
-        .with_pool_max_idle_per_host(options.connections)
+        .with_pool_max_idle_per_host(options.connections);
+    let Some(file) = &options.authority else { return Ok(client) };
+    let refuse = |reason: String| Error::Storage { name: uri.to_owned(), reason };
+    let pem = std::fs::read(file).map_err(|error| refuse(format!("{}: {error}", file.display())))?;
+    let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    if certificates.is_empty() {
+        return Err(refuse(format!("{} holds no certificate in PEM", file.display())));
+    }
+    Ok(certificates.into_iter().fold(client, ClientOptions::with_root_certificate))
 }
 
 fn retry(options: &StoreOptions) -> RetryConfig {

@@ -37,15 +37,15 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// Why a store cannot be used at all; `name` is its URI, `about` says where its server is.
-pub(super) fn at_opening(name: &str, about: &str, error: &StoreError) -> Error {
+/// Why a store cannot be used at all; `name` is its URI, `about` says where its server is, `hint` what to do if it refuses us.
+pub(super) fn at_opening(name: &str, about: &str, hint: &str, error: &StoreError) -> Error {
     let told = code(&error.to_string());
     let with = |hint: &str| match &told {
         Some(code) => format!("{name} ({hint}; the server says {code})"),
         None => format!("{name} ({hint})"),
     };
     match of(name, error) {
-        Error::Denied(_) => Error::Denied(with("check the credentials")),
+        Error::Denied(_) => Error::Denied(with(hint)),
         Error::NotFound(_) => Error::NotFound(with("check the bucket's name")),
         Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{about}"), reason },
         other => other,
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn messages_are_one_line_with_the_servers_code() {
         let error = generic("status code: 403 Forbidden: <?xml?>\n<Error><Code>InvalidAccessKeyId</Code>\n</Error>");
-        let line = at_opening("s3://bucket", "", &error).to_string();
+        let line = at_opening("s3://bucket", "", "check the credentials", &error).to_string();
         assert_eq!(line, "s3://bucket (check the credentials; the server says InvalidAccessKeyId): permission denied");
         let error = generic("status code: 503 Slow\nDown: <Code>SlowDown</Code>");
         assert_eq!(of("a", &error).to_string(), "a: the server answered 503 (SlowDown)");

@@ -1,5 +1,6 @@
 //! What the levels fetch: from the level below, or from devices.
 
+use forebay_core::level::Label;
 use forebay_core::{ContextId, DeviceId, Extent, HandlerId, IoId};
 use forebay_device::Request;
 use forebay_device::attached::COMMAND;
@@ -7,15 +8,16 @@ use forebay_device::attached::COMMAND;
 use super::{Simulation, WRITE};
 use crate::timed::agenda::What;
 use crate::timed::files::File;
+use crate::timed::labels::Labels;
 use crate::timed::level::Want;
 
 impl Simulation<'_> {
-    /// A level fetches.
+    /// A level fetches an extent, of which is known what the label says.
     pub(super) fn fetch(
         &mut self,
         level: usize,
         io: IoId,
-        extent: Extent,
+        (extent, label): (Extent, Label),
         device: DeviceId,
         asker: Option<(HandlerId, ContextId)>,
     ) {
@@ -23,11 +25,17 @@ impl Simulation<'_> {
         let File { handler, context, bytes, .. } = self.files[extent.file.index()];
         let (handler, context) = asker.unwrap_or((handler, context));
         let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
-        let want = Want { asker: io.0, handler, context, file: extent.file, device, offset, end };
-        self.levels[level].begin_fetch(io, want);
+        let labels = self.setup.levels.get(level + 1).map_or(Labels::Off, |below| below.labels);
+        let label_bytes = labels.bytes(&label);
+        let file = extent.file;
+        let want = Want { asker: io.0, handler, context, file, device, offset, end, label: labels.of(label) };
+        self.levels[level].begin_fetch(io, want, !label.demand.is_empty(), label_bytes);
         let now = self.agenda.now();
         match self.links.get_mut(level) {
-            Some(Some(link)) => self.agenda.put(link.send(now, 0, 1, COMMAND), What::Below(level as u8, io.0)),
+            Some(Some(link)) => {
+                let at = link.send(now, 0, 1, COMMAND + label_bytes);
+                self.agenda.put(at, What::Below(level as u8, io.0));
+            }
             _ => self.below(level, io),
         }
     }

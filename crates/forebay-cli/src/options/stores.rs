@@ -1,0 +1,60 @@
+//! How to reach what is not a folder: options of every command that reads from object stores and web servers.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use forebay_live::source::object::{self, StoreOptions, Token, TokenError};
+
+/// Of commands that read from object stores and web servers.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Stores {
+    /// Where the object store answers, if not at its provider's usual address
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+
+    /// The region of the object store
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+
+    /// A file with the token that a web server wants to see (`forebay serve`, anything that takes bearer tokens); shown to the
+    /// web servers among the sources, and to nobody else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) source_token_file: Option<PathBuf>,
+
+    /// A file of certificates in PEM that vouch for servers, beside those that the system trusts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) source_ca: Option<PathBuf>,
+
+    /// What web servers are told of readers, for `forebay serve` to look ahead by; others ignore it
+    #[arg(long, value_enum, default_value = "hits")]
+    pub(crate) source_labels: Labels,
+}
+
+/// How much web servers are told.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Labels {
+    /// Nothing
+    Off,
+    /// Which part of a request they wait for
+    Demand,
+    /// That, and what they have read meanwhile
+    Hits,
+}
+
+impl Stores {
+    /// The same for the library. Fails if the token cannot be read.
+    pub(crate) fn options(&self) -> Result<StoreOptions, TokenError> {
+        Ok(StoreOptions {
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
+            authority: self.source_ca.clone(),
+            labels: match self.source_labels {
+                Labels::Off => object::Labels::Off,
+                Labels::Demand => object::Labels::Demand,
+                Labels::Hits => object::Labels::Hits,
+            },
+            ..StoreOptions::default()
+        })
+    }
+}

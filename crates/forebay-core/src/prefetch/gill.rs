@@ -1,0 +1,134 @@
+//! Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007): a degree p and a trigger distance g for each
+//! stream, both learnt. (The other AMP is a replacement policy; this one is called `gill`.)
+//!
+//! In a cache shared by steady streams all do best if what each has prefetched is read just before it would be evicted, p = r · L,
+//! and if the next set is asked for just early enough to be there in time. So
+//!
+//! - p grows by the size of a read when a read hits the last page of a set (what one I/O brought) and that had no second chance,
+//!   and with every read that misses;
+//! - p falls by one, not below one, when a page comes to the end of the LRU list unread, and g with it: g = min { p − 1, g − 1 };
+//! - g grows when a prefetch arrives and a reader waits for the first page of it already.
+//!
+//! ```text
+//!   |────────── set, p pages ──────────|────────── next set ──────────|
+//!                       ▲ trigger: g pages behind it          ▲ last page hit: p grows
+//!   ▲ waited for: g grows
+//! ```
+//!
+//! A miss fetches p pages more (synchronously): p of the page before, so none at the first read of a stream. Once p is greater than the
+//! threshold APT = 4 a set has a trigger, at first APT / 2 from its end, and hitting it fetches the next p pages. A set is larger than the
+//! trigger distance behind it: p ≥ g + 1. What becomes of pages in the LRU list is [`GillLru`](crate::replacement::GillLru)'s.
+//!
+//! The paper keeps p and g in the last page of a set, "which removes any restriction on the number of streams"; here streams are known, and
+//! keep them. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
+//! too. How much g grows by the text leaves open: one, as it falls. A bound of p is not in it either: `degree` is one.
+//!
+//! With another replacement than the paper's an unread page has no second chance, and p falls when it is evicted.
+//! With labels (SCM §4.2) only reads that readers want make p and g grow.
+
+use super::{Plan, Sight};
+
+/// The asynchronous prefetch threshold: "APT is set to an empirically reasonable value of 4".
+const APT: u32 = 4;
+
+/// What one I/O brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Set {
+    /// Its first page.
+    first: u32,
+    /// The page behind its last one; zero if there is no set.
+    end: u32,
+    /// Whether its last page was hit already, or came to the LRU end unread: hitting it counts no more.
+    spent: bool,
+}
+
+/// What a stream's degree and trigger distance have come to, in blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pace {
+    /// p; zero before the first read that missed.
+    pub degree: u32,
+    /// g, less than p.
+    pub distance: u32,
+    /// The latest set, and the one before, which is read until the reader comes to the latest.
+    sets: [Set; 2],
+}
+
+impl Pace {
+    /// A read of `size` wanted blocks missed, and brought what p was then.
+    pub fn missed(&mut self, size: u32, most: u32) {
+        self.grow(size, most);
+        if self.degree > APT {
+            self.distance = self.distance.max(APT / 2);
+        }
+    }
+
+    /// A set `first .. end` was asked for.
+    pub fn fetched(&mut self, first: u32, end: u32) {
+        self.sets = [Set { first, end, spent: false }, self.sets[0]];
+    }
+
+    /// A read of `size` wanted blocks hits block `last`, if that is the last page of a set, for the first time. Says whether it is.
+    pub fn hit(&mut self, last: u32, size: u32, most: u32) -> bool {
+        let ends = self.ends_with(last);
+        if ends {
+            self.grow(size, most);
+        }
+        ends
+    }
+
+    /// A reader waits for a prefetch that begins with block `first`, and it has arrived.
+    pub fn waited(&mut self, first: u32, most: u32) {
+        if self.sets.iter().any(|set| set.first == first && set.end > first) && self.distance + 1 < most {
+            self.distance += 1;
+            self.degree = self.degree.max(self.distance + 1);
+        }
+    }
+
+    /// Block `block` came to the LRU end unread.
+    pub fn unread(&mut self, block: u32) {
+        if self.ends_with(block) || self.degree > 0 {
+            self.degree = self.degree.saturating_sub(1).max(1);
+            self.distance = self.distance.saturating_sub(1).min(self.degree - 1);
+        }
+    }
+
+    /// What was asked for from `block` on does not come.
+    pub fn lost(&mut self, block: u32) {
+        for set in &mut self.sets {
+            if set.end > block {
+                *set = Set::default();
+            }
+        }
+    }
+
+    /// The last pages that are worth a hit.
+    pub(crate) fn lasts(&self) -> impl Iterator<Item = u32> + use<> {
+        self.sets.into_iter().filter(|set| set.end > 0 && !set.spent).map(|set| set.end - 1)
+    }
+
+    fn grow(&mut self, size: u32, most: u32) {
+        self.degree = self.degree.saturating_add(size).min(most.max(self.degree));
+    }
+
+    /// Whether a set ends with this block. It does so once.
+    fn ends_with(&mut self, block: u32) -> bool {
+        let ends = |set: &&mut Set| !set.spent && set.end.checked_sub(1) == Some(block);
+        let Some(set) = self.sets.iter_mut().find(ends) else { return false };
+        set.spent = true;
+        true
+    }
+}
+
+pub(super) fn plan(sight: &Sight<'_>) -> Plan {
+    let Pace { degree, distance, .. } = sight.stream.pace;
+    if degree == 0 {
+        return Plan::NOTHING;
+    }
+    let asked = sight.stream.next.saturating_sub(sight.from());
+    let piece = match sight.missed {
+        Some(_) => asked.saturating_add(degree),
+        None if degree > APT && sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
+        None => 0,
+    };
+    Plan { distance, ..Plan::one(piece) }
+}
