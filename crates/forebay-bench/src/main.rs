@@ -19,7 +19,9 @@ mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
+mod serve;
 mod storage_aware;
+mod supply_chain;
 mod timed;
 mod trace_read;
 mod zipf;
@@ -45,7 +47,10 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `kernel` and `storage-aware`, measure only points or parts whose name begins so; may be given several times
+    /// Of `supply-chain`, only a glance: minutes instead of an hour, and one run of each
+    #[arg(long)]
+    quick: bool,
+    /// Of `kernel`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
     /// A workload, as JSON, whose memory is bounded from outside
@@ -81,9 +86,14 @@ const BENCHES: &[(&str, Bench)] = &[
     ("handlers", handlers::run),
     ("bridge", bridge::run),
     ("storage-aware", |smoke| storage_aware::run(smoke, &Options::parse().only)),
+    ("supply-chain", |smoke| {
+        let Options { quick, only, .. } = Options::parse();
+        supply_chain::run(smoke, quick, &only)
+    }),
     ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
+    ("serve", serve::run),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),

@@ -50,6 +50,12 @@ fn instructions() {
 }
 
 #[test]
+fn over_http() {
+    let (_nginx, _wrk) = (need!("nginx"), need!("wrk"));
+    assert!(smoke(&["serve"]).contains("nginx without sendfile"));
+}
+
+#[test]
 fn through_a_mount() {
     if mounts::possible() {
         assert!(smoke(&["mount-hits"]).contains("null FUSE server"));

@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod period;
 mod progress;
+mod reading;
 mod reference;
 mod report;
 mod size;

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
-use forebay_core::Policy;
 
 mod device;
 mod disk;
 mod kernel_cache;
+mod reading;
 mod report;
 mod repro;
+mod serve;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
@@ -25,8 +26,10 @@ mod trace;
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use kernel_cache::KernelCache;
+pub(crate) use reading::Reading;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
+pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
 pub(crate) use stores::Stores;
 pub(crate) use stripe::Stripe;
@@ -35,8 +38,6 @@ pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceIn
 use crate::config;
 use crate::failure::Failure;
 use crate::journal;
-use crate::period::Period;
-use crate::size::Size;
 
 /// The heading of the options that every command has.
 const EVERY: &str = "Options of every command";
@@ -68,6 +69,8 @@ pub(crate) struct Forebay {
 pub(crate) enum Command {
     /// Make sources readable under a folder, through the cache, until interrupted or unmounted
     Mount(Mount),
+    /// Serve sources over HTTP, through the cache, to mounts of other machines, browsers and whoever reads ranges, until interrupted
+    Serve(Box<Serve>),
     /// Measure what a switch to another place and a transfer cost on a disk, a folder or an object store
     Profile(Profile),
     /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
@@ -103,20 +106,13 @@ pub(crate) struct Mount {
     #[arg(required = true, num_args = 1.., value_name = "PLACE")]
     pub(crate) places: Vec<OsString>,
 
-    /// Memory for everything: data, what is being fetched, and bookkeeping
-    #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
-    pub(crate) memory: Size,
-
-    /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
-    #[arg(long, short, value_name = "NAME", default_value = "competitive")]
-    pub(crate) policy: Policy,
+    /// How they are read.
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Who keeps what was read
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
-
-    #[command(flatten)]
-    pub(crate) stores: Stores,
 
     /// Let other users read too, as far as owners and modes let them
     #[arg(long)]
@@ -129,18 +125,6 @@ pub(crate) struct Mount {
     /// Threads that answer the kernel; one for each processor unless said
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
-
-    /// For how long names and attributes are taken as unchanged
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) ttl: Period,
-
-    /// Write every event that the policies are given to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-
-    /// Slow the sources down to the pace of this modelled device
-    #[arg(long, value_name = "DEVICE")]
-    pub(crate) pace: Option<String>,
 
     /// Set for the process that goes on in the background
     #[arg(long, hide = true)]
@@ -287,7 +271,7 @@ mod tests {
         ] {
             let mount = mount(&args);
             assert_eq!(mount.places, ["a", "b", "c"], "{args:?}");
-            assert_eq!(mount.memory.bytes(), 1 << 30, "{args:?}");
+            assert_eq!(mount.reading.memory.bytes(), 1 << 30, "{args:?}");
         }
     }
 

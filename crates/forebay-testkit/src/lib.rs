@@ -2,6 +2,7 @@
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
+pub mod answers;
 pub mod delay;
 pub mod loop_disk;
 pub mod memory_group;

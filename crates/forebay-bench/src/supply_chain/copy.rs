@@ -48,7 +48,8 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
             all.push(once(policy, plan, seed)?);
         }
     }
-    let figures = |policy: usize, of: &dyn Fn(&[Seen]) -> f64| seen[policy].iter().map(|one| of(one)).collect::<Vec<_>>();
+    let figures =
+        |policy: usize, of: &dyn Fn(&[Seen]) -> f64| seen[policy].iter().map(|one| of(one)).collect::<Vec<_>>();
     let gain = |policy: usize, of: &dyn Fn(&[Seen]) -> f64| ratio(&figures(policy, of), &figures(0, of));
     let mb_s = |policy: usize, of: &dyn Fn(&[Seen]) -> f64| median(figures(policy, of)) / 1e6;
     let mut rows = Vec::new();

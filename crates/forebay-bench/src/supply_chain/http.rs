@@ -61,7 +61,8 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
             all.push(once((&nginx, &curl), policy, plan, seed)?);
         }
     }
-    let times = |policy: usize, site: usize| seen[policy].iter().map(|sites: &Vec<f64>| sites[site]).collect::<Vec<f64>>();
+    let times =
+        |policy: usize, site: usize| seen[policy].iter().map(|sites: &Vec<f64>| sites[site]).collect::<Vec<f64>>();
     let mut rows = Vec::new();
     for policy in [2, 3, 1] {
         let name = POLICIES[policy];

@@ -63,8 +63,10 @@ pub(super) fn run<T: Send>(
                 })
             })
             .collect();
-        let seen: io::Result<Vec<Seen>> =
-            reading.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked")))).collect();
+        let seen: io::Result<Vec<Seen>> = reading
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))))
+            .collect();
         over.store(true, std::sync::atomic::Ordering::Relaxed);
         let watched = watching.join().map_err(|_| anyhow::anyhow!("who watched the readers panicked"))?;
         Ok((seen?, watched))

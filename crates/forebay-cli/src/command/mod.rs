@@ -7,6 +7,7 @@ mod mount;
 mod policies;
 mod profile;
 mod repro;
+mod serve;
 mod sim;
 mod stats;
 mod stripe;
@@ -20,6 +21,7 @@ use crate::reference;
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Mount(mount) => self::mount::run(&mount),
+        Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
         Command::Stripe(stripe) => self::stripe::run(&stripe),

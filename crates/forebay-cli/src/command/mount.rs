@@ -4,23 +4,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_core::{DeviceCost, DeviceId};
-use forebay_device::scheduler::SchedulerKind;
+use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
-use forebay_live::budget::TooLittleMemory;
-use forebay_live::engine::{Config, Engine, StartError};
-use forebay_live::source::Source;
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::paced::PacedSource;
-use forebay_live::source::uri::{self, Place, open_place};
-use forebay_live::tree::{Branch, Tree};
+use forebay_live::source::uri::Place;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::options::Mount;
-use crate::storage::Costs;
-use crate::{daemon, output, storage};
+use crate::{daemon, output, reading};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -67,50 +59,17 @@ pub(super) struct Served {
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
-    let (connections, reserved) = storage::connections(sources, options.memory.bytes());
-    let stores = StoreOptions { connections, ..options.stores.options().map_err(Failure::input)? };
-    let referenced = options.kernel_cache.referenced(options.policy).map_err(Failure::input)?;
-    let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
-    for arg in sources {
-        let (name, place) = uri::parse(arg)?;
-        // More than there are numbers the engine refuses.
-        let device = DeviceId(u16::try_from(costs.len()).unwrap_or(u16::MAX));
-        let source = open_place(&place, &stores, |place, source| {
-            let source = match &options.pace {
-                Some(device) => paced(source, device)?,
-                None => source,
-            };
-            costs.push(known.of(place, &source));
-            Ok::<_, Failure>(source)
-        })?;
-        outside(&place, point)?;
-        branches.push(Branch { name: name.map(Into::into), source, device });
-    }
-    // The engine gets what connections leave.
-    let memory = options.memory.bytes().saturating_sub(reserved);
-    let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
-    let read_ahead = read_ahead(&costs);
-    let engine = Engine::start(config, costs).map_err(|error| refusal(error, options.memory.bytes(), reserved))?;
-    let tree = Tree::new(engine, branches).map_err(Failure::input)?;
+    let referenced = options.kernel_cache.referenced(options.reading.policy).map_err(Failure::input)?;
+    let (tree, costs) = reading::open(&options.reading, sources, referenced, 0, |place| outside(place, point))?;
     let what = tree.describe();
-    let mounted =
-        forebay_fuse::mount(Arc::new(tree), point, how(options, &what, read_ahead)).map_err(Failure::input)?;
+    let how = how(options, &what, read_ahead(&costs));
+    let mounted = forebay_fuse::mount(Arc::new(tree), point, how).map_err(Failure::input)?;
     let unmounter = mounted.unmounter();
     Ok(Served {
         what,
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || mounted.wait().map_err(Failure::run)),
     })
-}
-
-/// Why the engine did not start, in terms of the whole budget `given`, of which it got all but `reserved` bytes.
-fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
-    match error {
-        StartError::TooLittleMemory(TooLittleMemory { needed, .. }) => {
-            Failure::input(TooLittleMemory { given, needed: needed + reserved })
-        }
-        error => Failure::input(error),
-    }
 }
 
 /// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.
@@ -133,14 +92,6 @@ fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A source at the pace of a modelled device, in real time.
-fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failure> {
-    let queue = forebay_device::device(device).and_then(|device| device.queue(1, &SchedulerKind::Elevator));
-    let paced = PacedSource::behind(source, queue.map_err(Failure::input)?, 1.0);
-    let paced = paced.map_err(|error| Failure::run(format!("cannot start the pace of {device}: {error}")))?;
-    Ok(Arc::new(paced))
-}
-
 /// How far the kernel may read ahead by itself, bytes: what the slowest source transfers in a millisecond, between the kernel's
 /// usual 128 KiB and one request of the largest size.
 ///
@@ -157,7 +108,7 @@ fn read_ahead(costs: &[DeviceCost]) -> u32 {
 
 fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let ttl = options.ttl.duration();
+    let ttl = options.reading.ttl.duration();
     MountOptions {
         allow_other: options.allow_other,
         threads: options.threads.map_or_else(processors, usize::from),

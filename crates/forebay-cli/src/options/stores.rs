@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use forebay_live::source::object::{self, StoreOptions, Token, TokenError};
 
 /// Of commands that read from object stores and web servers.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Stores {
     /// Where the object store answers, if not at its provider's usual address
     #[arg(long, value_name = "URL")]
@@ -19,15 +19,15 @@ pub(crate) struct Stores {
     /// A file with the token that a web server wants to see (`forebay serve`, anything that takes bearer tokens); shown to the
     /// web servers among the sources, and to nobody else
     #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
+    pub(crate) source_token_file: Option<PathBuf>,
 
     /// A file of certificates in PEM that vouch for servers, beside those that the system trusts
     #[arg(long, value_name = "FILE")]
-    pub(crate) ca: Option<PathBuf>,
+    pub(crate) source_ca: Option<PathBuf>,
 
     /// What web servers are told of readers, for `forebay serve` to look ahead by; others ignore it
     #[arg(long, value_enum, default_value = "hits")]
-    pub(crate) labels: Labels,
+    pub(crate) source_labels: Labels,
 }
 
 /// How much web servers are told.
@@ -47,9 +47,9 @@ impl Stores {
         Ok(StoreOptions {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
-            token: self.token_file.as_deref().map(Token::of_file).transpose()?,
-            authority: self.ca.clone(),
-            labels: match self.labels {
+            token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
+            authority: self.source_ca.clone(),
+            labels: match self.source_labels {
                 Labels::Off => object::Labels::Off,
                 Labels::Demand => object::Labels::Demand,
                 Labels::Hits => object::Labels::Hits,

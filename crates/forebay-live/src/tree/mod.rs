@@ -121,6 +121,16 @@ impl Tree {
         self.branches.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
+    /// The sources, for who speaks in paths rather than in nodes.
+    pub fn branches(&self) -> &[Branch] {
+        &self.branches
+    }
+
+    /// What its files are read through.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
     /// [`forget`](Tree::forget).
     pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {

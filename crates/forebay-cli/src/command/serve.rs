@@ -1,0 +1,93 @@
+//! `forebay serve`: opens the sources, starts an engine over them, and serves them over HTTP until it is told to stop.
+
+use std::sync::Arc;
+
+use forebay_live::engine::Referenced;
+use forebay_serve::{Limits, Options, Server, Tls, Token};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
+use crate::options::Serve;
+use crate::{output, reading};
+
+/// The variable that may hold the token. Not an option: what stands on a command line everybody can see.
+const TOKEN: &str = "FOREBAY_TOKEN";
+
+/// Serves, says when it is ready, and returns once it was told to stop and has finished what was under way.
+pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
+    // Before any thread is started, so that no signal finds us unprepared.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+    let mut signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
+    let (server, what) = start(options)?;
+    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}/", server.address());
+    if options.json {
+        output::json(&json!({ "url": url, "source": what }))?;
+    } else {
+        output::print(&format!("ready: {what} at {url}\n"))?;
+    }
+    if let Some(signal) = signals.forever().next() {
+        log::info!("signal {signal}: ending");
+    }
+    if !server.stop() {
+        log::warn!("answers that took longer than {} were broken off", options.grace);
+    }
+    Ok(())
+}
+
+/// Opens the sources and listens. Whatever is wrong here was asked for: exit code 2, nothing served.
+fn start(options: &Serve) -> Result<(Server, String), Failure> {
+    let limits = limits(options);
+    let how = Options {
+        labels: options.labels,
+        token: token(options)?,
+        tls: tls(options)?,
+        ttl: options.reading.ttl.duration(),
+        limits,
+    };
+    if how.token.is_some() && how.tls.is_none() && !options.listen.ip().is_loopback() {
+        log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
+    }
+    // Nobody behind us keeps what was read.
+    let (tree, _) = reading::open(&options.reading, &options.sources, Referenced::Kept, limits.bytes(), |_| Ok(()))?;
+    let what = tree.describe();
+    let server = Server::start(Arc::new(tree), options.listen, how).map_err(Failure::input)?;
+    Ok((server, what))
+}
+
+fn limits(options: &Serve) -> Limits {
+    let usual = (options.reading.memory.bytes() / 8 / Limits::CONNECTION).clamp(8, 1024) as usize;
+    Limits {
+        connections: options.connections.map_or(usual, usize::from),
+        idle: options.idle.duration(),
+        stall: options.stall.duration(),
+        grace: options.grace.duration(),
+        ..Limits::default()
+    }
+}
+
+fn token(options: &Serve) -> Result<Option<Token>, Failure> {
+    let (place, text) = match &options.token_file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file);
+            let text =
+                text.map_err(|error| Failure::input(format!("cannot read the token {}: {error}", file.display())))?;
+            (file.display().to_string(), text)
+        }
+        None => match std::env::var(TOKEN) {
+            Ok(text) => (TOKEN.to_owned(), text),
+            Err(std::env::VarError::NotPresent) => return Ok(None),
+            Err(error) => return Err(Failure::input(format!("{TOKEN}: {error}"))),
+        },
+    };
+    Token::new(&text).map(Some).map_err(|error| Failure::input(format!("{place}: {error}")))
+}
+
+fn tls(options: &Serve) -> Result<Option<Tls>, Failure> {
+    match (&options.tls_cert, &options.tls_key) {
+        (Some(certificate), Some(key)) => Tls::read(certificate, key).map(Some).map_err(Failure::input),
+        _ => Ok(None),
+    }
+}

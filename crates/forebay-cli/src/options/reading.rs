@@ -1,0 +1,37 @@
+//! How sources are read: the options that all who show them share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use forebay_core::Policy;
+
+use super::Stores;
+use crate::period::Period;
+use crate::size::Size;
+
+/// How sources are read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Reading {
+    /// Memory for everything: data, what is being fetched, and bookkeeping
+    #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
+    pub(crate) memory: Size,
+
+    /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
+    #[arg(long, short, value_name = "NAME", default_value = "competitive")]
+    pub(crate) policy: Policy,
+
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+
+    /// For how long names and attributes are taken as unchanged
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) ttl: Period,
+
+    /// Write every event that the policies are given to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Slow the sources down to the pace of this modelled device
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) pace: Option<String>,
+}

@@ -1,0 +1,72 @@
+//! From sources and how to read them to a tree of names over an engine: what `mount` and `serve` show, each in its way.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_device::scheduler::SchedulerKind;
+use forebay_live::budget::TooLittleMemory;
+use forebay_live::engine::{Config, Engine, Referenced, StartError};
+use forebay_live::source::Source;
+use forebay_live::source::object::StoreOptions;
+use forebay_live::source::paced::PacedSource;
+use forebay_live::source::uri::{self, Place, open_place};
+use forebay_live::tree::{Branch, Tree};
+
+use crate::failure::Failure;
+use crate::options::Reading;
+use crate::storage::{self, Costs};
+
+/// Opens the sources and starts an engine over them, which gets what is left of the memory without `apart` bytes and the buffers of
+/// connections to stores. `check` may refuse a place that was opened. Returns what reading from each device costs, too.
+pub(crate) fn open(
+    options: &Reading,
+    sources: &[OsString],
+    referenced: Referenced,
+    apart: u64,
+    check: impl Fn(&Place<'_>) -> Result<(), Failure>,
+) -> Result<(Tree, Vec<DeviceCost>), Failure> {
+    let given = options.memory.bytes();
+    let (connections, reserved) = storage::connections(sources, given);
+    let reserved = reserved + apart;
+    let stores = StoreOptions { connections, ..options.stores.options().map_err(Failure::input)? };
+    let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
+    for arg in sources {
+        let (name, place) = uri::parse(arg)?;
+        // More than there are numbers the engine refuses.
+        let device = DeviceId(u16::try_from(costs.len()).unwrap_or(u16::MAX));
+        let source = open_place(&place, &stores, |place, source| {
+            let source = match &options.pace {
+                Some(device) => paced(source, device)?,
+                None => source,
+            };
+            costs.push(known.of(place, &source));
+            Ok::<_, Failure>(source)
+        })?;
+        check(&place)?;
+        branches.push(Branch { name: name.map(Into::into), source, device });
+    }
+    let memory = given.saturating_sub(reserved);
+    let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
+    let engine = Engine::start(config, costs.clone()).map_err(|error| refusal(error, given, reserved))?;
+    let tree = Tree::new(engine, branches).map_err(Failure::input)?;
+    Ok((tree, costs))
+}
+
+/// Why the engine did not start, in terms of the whole budget `given`, of which it got all but `reserved` bytes.
+fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
+    match error {
+        StartError::TooLittleMemory(TooLittleMemory { needed, .. }) => {
+            Failure::input(TooLittleMemory { given, needed: needed + reserved })
+        }
+        error => Failure::input(error),
+    }
+}
+
+/// A source at the pace of a modelled device, in real time.
+fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failure> {
+    let queue = forebay_device::device(device).and_then(|device| device.queue(1, &SchedulerKind::Elevator));
+    let paced = PacedSource::behind(source, queue.map_err(Failure::input)?, 1.0);
+    let paced = paced.map_err(|error| Failure::run(format!("cannot start the pace of {device}: {error}")))?;
+    Ok(Arc::new(paced))
+}

@@ -1,0 +1,137 @@
+//! The files that are open.
+//!
+//! A level above asks for a file piece by piece. If each request opened and closed it, whatever is fetched ahead between two of them
+//! would be called off with the file's closing. So a file stays open for a while after its last request, and while the time to
+//! live of names lasts, a request for it asks the source nothing.
+//!
+//! The table has two halves. Whatever is asked for is put into the young one; from time to time, and when that is full, the young
+//! becomes the old and what was old is let go. So a file is closed between one and two such spans after its last request, and
+//! there are never more than twice as many as a half holds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forebay_live::engine::OpenFile;
+use forebay_live::source::{Error, Result, Version};
+use parking_lot::Mutex;
+
+use crate::conditions::Validators;
+use crate::site::{Found, Site};
+use crate::tag;
+use crate::target::Target;
+
+/// A file that is served: one version of it.
+pub(crate) struct Shown {
+    /// Its bytes.
+    pub(crate) file: OpenFile,
+    /// What it shows of its version.
+    pub(crate) validators: Validators,
+    /// The last modification as HTTP writes it.
+    pub(crate) modified: String,
+    version: Version,
+}
+
+/// The files that are open, by the path of their address.
+pub(crate) struct Files {
+    site: Site,
+    ttl: Duration,
+    halves: Mutex<Halves>,
+}
+
+#[derive(Default)]
+struct Halves {
+    young: HashMap<Box<str>, Known>,
+    old: HashMap<Box<str>, Known>,
+}
+
+#[derive(Clone)]
+struct Known {
+    shown: Arc<Shown>,
+    /// When the source was asked last.
+    at: Instant,
+}
+
+/// What an address leads to.
+pub(crate) enum Opened {
+    File(Arc<Shown>),
+    Folder(crate::site::Folder),
+}
+
+/// Files in a half of the table, at most.
+const HALF: usize = 1024;
+
+impl Files {
+    pub(crate) fn new(site: Site, ttl: Duration) -> Files {
+        Files { site, ttl, halves: Mutex::default() }
+    }
+
+    /// A file that is known to be what it was a moment ago.
+    pub(crate) fn fresh(&self, path: &str) -> Option<Arc<Shown>> {
+        let known = self.known(path)?;
+        (known.at.elapsed() < self.ttl).then_some(known.shown)
+    }
+
+    fn known(&self, path: &str) -> Option<Known> {
+        let mut halves = self.halves.lock();
+        if let Some(known) = halves.young.get(path) {
+            return Some(known.clone());
+        }
+        let (path, known) = halves.old.remove_entry(path)?;
+        let passed = halves.keep(path, known.clone());
+        drop(halves);
+        drop(passed);
+        Some(known)
+    }
+
+    /// Asks the source what a path stands for, and opens it if it is a file. Blocks.
+    pub(crate) fn open(&self, path: &str, target: &Target) -> Result<Opened> {
+        let at = Instant::now();
+        let (place, attributes) = match self.site.find(target)? {
+            Found::Folder(folder) => return Ok(Opened::Folder(folder)),
+            Found::File(..) if target.slash => return Err(Error::NotFound(path.to_owned())),
+            Found::File(place, attributes) => (place, attributes),
+        };
+        let same = self.known(path).filter(|known| known.shown.version == attributes.version);
+        let shown = match same {
+            Some(known) => known.shown,
+            None => {
+                let (file, attributes) = self.site.open(&place, *attributes)?;
+                let validators = Validators { tag: tag::of(&attributes.version), modified: attributes.modified };
+                let modified = crate::conditions::date(validators.modified);
+                Arc::new(Shown { file, validators, modified, version: attributes.version })
+            }
+        };
+        let passed = self.halves.lock().keep(path.into(), Known { shown: Arc::clone(&shown), at });
+        // Closing files asks the engine, without our lock.
+        drop(passed);
+        Ok(Opened::File(shown))
+    }
+
+    /// A file turned out to have changed: whoever asks next asks the source.
+    pub(crate) fn forget(&self, path: &str) {
+        let mut halves = self.halves.lock();
+        let known = (halves.young.remove(path), halves.old.remove(path));
+        drop(halves);
+        drop(known);
+    }
+
+    /// A span of time has passed: closes what was not asked for in the one before it.
+    pub(crate) fn grow_old(&self) {
+        let passed = self.halves.lock().turn();
+        drop(passed);
+    }
+}
+
+impl Halves {
+    /// Puts a file among the young ones; returns what is to be let go.
+    fn keep(&mut self, path: Box<str>, known: Known) -> Vec<HashMap<Box<str>, Known>> {
+        let turned = if self.young.len() >= HALF { self.turn() } else { HashMap::new() };
+        let replaced = self.young.insert(path.clone(), known).map(|known| (path, known));
+        vec![turned, replaced.into_iter().collect()]
+    }
+
+    fn turn(&mut self) -> HashMap<Box<str>, Known> {
+        std::mem::replace(&mut self.old, std::mem::take(&mut self.young))
+    }
+}

@@ -1,0 +1,162 @@
+//! What a request says of its readers: `Forebay-Demand` and `Forebay-Hits` (SCM §4.2).
+//!
+//! `Forebay-Demand: bytes=A-B` (the last byte included, as in `Range`) is what readers of the level above want of what it asks for;
+//! the rest it fetches ahead. `none` says that nobody wants any of it yet. `Forebay-Hits: bytes=A-B` is what they have read
+//! meanwhile without asking here. Who sends neither wants all that it asks for.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use forebay_live::Label;
+use hyper::HeaderMap;
+
+use crate::refusal::Refusal;
+
+/// What part of a request its readers want.
+pub const DEMAND: &str = "forebay-demand";
+
+/// What its readers have read meanwhile.
+pub const HITS: &str = "forebay-hits";
+
+/// Which labels are taken from requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Labels {
+    /// None: all that is asked for is taken for wanted.
+    Off,
+    /// What readers want.
+    Demand,
+    /// What readers want and what they have read meanwhile.
+    #[default]
+    Hits,
+}
+
+impl Labels {
+    /// Every choice, with its name.
+    pub const ALL: [(&'static str, Labels); 3] =
+        [("off", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Labels::ALL.iter().find(|(_, labels)| labels == self).map(|(name, _)| *name);
+        f.write_str(name.unwrap_or_default())
+    }
+}
+
+/// What is wrong with a choice of labels.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is none of off, demand and hits")]
+pub struct UnknownLabels(String);
+
+impl FromStr for Labels {
+    type Err = UnknownLabels;
+
+    fn from_str(text: &str) -> Result<Labels, UnknownLabels> {
+        let found = Labels::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, labels)| *labels).ok_or_else(|| UnknownLabels(text.to_owned()))
+    }
+}
+
+/// The label of a request for `asked`, if it has one that we take; a malformed one is refused even then when it is of no use, so
+/// that mistakes are found.
+pub(crate) fn of(headers: &HeaderMap, labels: Labels, asked: &Range<u64>) -> Result<Option<Label>, Refusal> {
+    let demand = header(headers, DEMAND, true)?;
+    let hits = header(headers, HITS, false)?.unwrap_or(0..0);
+    let hits = if labels == Labels::Hits { hits } else { 0..0 };
+    // Hits without a demand are hits of somebody who wants all of it.
+    let demand = match (labels, demand) {
+        (Labels::Off, _) => return Ok(None),
+        (_, None) if hits.is_empty() => return Ok(None),
+        (_, None) => asked.clone(),
+        (_, Some(demand)) => demand,
+    };
+    Ok(Some(Label { demand: within(&demand, asked), hits }))
+}
+
+/// What of a range lies within another; empty at its start if nothing does.
+pub(crate) fn within(range: &Range<u64>, other: &Range<u64>) -> Range<u64> {
+    let (start, end) = (range.start.max(other.start), range.end.min(other.end));
+    if start < end { start..end } else { other.start..other.start }
+}
+
+fn header(headers: &HeaderMap, name: &'static str, or_none: bool) -> Result<Option<Range<u64>>, Refusal> {
+    let mut lines = headers.get_all(name).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let bad = || {
+        let none = if or_none { " or none" } else { "" };
+        Refusal::bad_request(format!("{name} is not understood: it is bytes=FIRST-LAST{none}, once"))
+    };
+    if lines.next().is_some() {
+        return Err(bad());
+    }
+    match line.to_str().map_err(|_| bad())?.trim() {
+        "none" if or_none => Ok(Some(0..0)),
+        text => parse(text).map(Some).ok_or_else(bad),
+    }
+}
+
+/// `bytes=FIRST-LAST`
+fn parse(text: &str) -> Option<Range<u64>> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let digits =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+    let (first, last) = (digits(first)?, digits(last)?);
+    (first <= last).then_some(first..last.checked_add(1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(labels: Labels, lines: &[(&'static str, &str)]) -> Result<Option<Label>, Refusal> {
+        let mut headers = HeaderMap::new();
+        for &(name, value) in lines {
+            headers.append(name, value.parse().unwrap());
+        }
+        of(&headers, labels, &(1000..2000))
+    }
+
+    fn some(demand: Range<u64>, hits: Range<u64>) -> Result<Option<Label>, Refusal> {
+        Ok(Some(Label { demand, hits }))
+    }
+
+    #[test]
+    fn labels_say_what_is_wanted() {
+        assert_eq!(label(Labels::Hits, &[]), Ok(None));
+        assert_eq!(label(Labels::Hits, &[(DEMAND, "bytes=1000-1099")]), some(1000..1100, 0..0));
+        assert_eq!(label(Labels::Hits, &[(DEMAND, "none")]), some(1000..1000, 0..0));
+        let both = [(DEMAND, "bytes=0-1099"), (HITS, "bytes=500-999")];
+        assert_eq!(label(Labels::Hits, &both), some(1000..1100, 500..1000), "what is not asked for is not wanted here");
+        assert_eq!(label(Labels::Demand, &both), some(1000..1100, 0..0));
+        assert_eq!(label(Labels::Off, &both), Ok(None));
+        assert_eq!(label(Labels::Hits, &both[1..]), some(1000..2000, 500..1000));
+        assert_eq!(label(Labels::Demand, &both[1..]), Ok(None));
+        assert_eq!(label(Labels::Hits, &[(DEMAND, "bytes=5000-6000")]), some(1000..1000, 0..0));
+    }
+
+    #[test]
+    fn malformed_labels_are_refused() {
+        let most = u64::MAX.to_string();
+        let beyond = format!("bytes=0-{most}");
+        for value in ["", "all", "bytes=", "bytes=1", "bytes=2-1", "bytes=1-", "bytes=-1", "bytes=+1-2", "1-2", &beyond]
+        {
+            for labels in [Labels::Off, Labels::Demand, Labels::Hits] {
+                let refusal = label(labels, &[(DEMAND, value)]).unwrap_err();
+                assert_eq!(refusal.status().as_u16(), 400, "{value}");
+                assert!(refusal.to_string().contains("forebay-demand"), "{refusal}");
+            }
+            assert!(label(Labels::Hits, &[(HITS, value)]).is_err(), "{value}");
+        }
+        assert!(label(Labels::Hits, &[(HITS, "none")]).is_err());
+        assert!(label(Labels::Hits, &[(DEMAND, "none"), (DEMAND, "none")]).is_err());
+    }
+
+    #[test]
+    fn choices_have_names() {
+        for (name, labels) in Labels::ALL {
+            assert_eq!((name.parse(), labels.to_string().as_str()), (Ok(labels), name));
+        }
+        assert!("some".parse::<Labels>().is_err());
+    }
+}

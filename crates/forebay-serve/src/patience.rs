@@ -1,0 +1,103 @@
+//! A connection whose other end must not let us wait for ever.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A stream that fails once nothing of what is to be written was taken for a while.
+pub(crate) struct Patient<S> {
+    stream: S,
+    stall: Duration,
+    /// Runs while something waits to be taken.
+    clock: Pin<Box<Sleep>>,
+    running: bool,
+}
+
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S, stall: Duration) -> Patient<S> {
+        Patient { stream, stall, clock: Box::pin(sleep(stall)), running: false }
+    }
+
+    /// What became of a write, if it may still take its time.
+    fn judge<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.running = false;
+            return outcome;
+        }
+        if !self.running {
+            self.running = true;
+            let until = Instant::now() + self.stall;
+            self.clock.as_mut().reset(until);
+        }
+        match self.clock.as_mut().poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing"))),
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.judge(cx, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.judge(cx, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        self.judge(cx, outcome)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.judge(cx, outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[test]
+    fn whoever_takes_nothing_is_given_up() {
+        const STALL: Duration = Duration::from_millis(50);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (ours, mut theirs) = tokio::io::duplex(10);
+            let mut ours = Patient::new(ours, STALL);
+            let (written, taken) = tokio::join!(ours.write_all(&[7; 20]), async {
+                let mut taken = [0; 10];
+                theirs.read_exact(&mut taken).await.map(|_| taken)
+            });
+            assert!(written.is_ok());
+            assert_eq!(taken.unwrap(), [7; 10]);
+            let begun = Instant::now();
+            let error = ours.write_all(&[7]).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert!(begun.elapsed() >= STALL);
+        });
+    }
+}

@@ -1,0 +1,230 @@
+//! The server: listens, and has each connection served, until it is told to stop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use forebay_live::tree::Tree;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::answer::Service;
+use crate::buffers::Buffers;
+use crate::connection;
+use crate::labels::Labels;
+use crate::limits::Limits;
+use crate::site::Site;
+use crate::tls::Tls;
+use crate::token::Token;
+
+/// Threads that ask sources for names and files, which may take them their time.
+const ASKING: usize = 32;
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which labels are taken from requests.
+    pub labels: Labels,
+    /// What clients must show, if anything.
+    pub token: Option<Token>,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<Tls>,
+    /// For how long names and attributes are taken as unchanged.
+    pub ttl: Duration,
+    /// Bounds on what clients can take up.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let (labels, limits) = (Labels::default(), Limits::default());
+        Options { labels, token: None, tls: None, ttl: Duration::from_secs(1), limits }
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Whoever can reach another address than the loopback's could read everything.
+    #[error("{0} can be reached from elsewhere: a token is needed, so that not everybody may read")]
+    Open(SocketAddr),
+    /// No threads.
+    #[error("cannot start threads to serve: {0}")]
+    Threads(io::Error),
+}
+
+/// A running server. It ends when it is dropped, at once; [`Server::stop`] ends it in peace.
+pub struct Server {
+    runtime: Option<Runtime>,
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+struct Shared {
+    service: Arc<Service>,
+    options: Options,
+    /// A place for each connection.
+    places: Arc<Semaphore>,
+    stop: watch::Sender<bool>,
+    /// Connections that are open.
+    open: AtomicUsize,
+    /// Numbers of connections, by which readers are told apart. Zero is nobody's.
+    next: AtomicU32,
+}
+
+impl Server {
+    /// Listens at an address, at any port if that is zero, and serves a tree from then on.
+    pub fn start(tree: Arc<Tree>, address: SocketAddr, options: Options) -> Result<Server, StartError> {
+        if !address.ip().to_canonical().is_loopback() && options.token.is_none() {
+            return Err(StartError::Open(address));
+        }
+        let mut runtime = Builder::new_multi_thread();
+        runtime.thread_name("forebay-serve").max_blocking_threads(ASKING).enable_all();
+        let runtime = runtime.build().map_err(StartError::Threads)?;
+        let refused = |source| StartError::Listen { address, source };
+        let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let places = options.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
+        // Most connections have one piece under way.
+        let buffers = Buffers::new(places);
+        let service = Service::new(Site::new(tree), options.ttl, options.labels, options.token.clone(), buffers);
+        let shared = Arc::new(Shared {
+            service: Arc::new(service),
+            places: Arc::new(Semaphore::new(places)),
+            stop: watch::Sender::new(false),
+            open: AtomicUsize::new(0),
+            next: AtomicU32::new(1),
+            options,
+        });
+        runtime.spawn(Arc::clone(&shared).accept(listener));
+        runtime.spawn(Arc::clone(&shared).grow_old());
+        Ok(Server { runtime: Some(runtime), shared, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.shared.open.load(Ordering::SeqCst)
+    }
+
+    /// Accepts nothing more, lets answers that are under way come to their end, within the limit, and ends. Whether all of
+    /// them did.
+    pub fn stop(mut self) -> bool {
+        self.shared.stop.send_replace(true);
+        let Some(runtime) = self.runtime.take() else { return true };
+        let all = u32::try_from(self.shared.options.limits.connections.max(1)).unwrap_or(u32::MAX);
+        let ended = self.shared.places.acquire_many(all);
+        let ended =
+            runtime.block_on(async { tokio::time::timeout(self.shared.options.limits.grace, ended).await.is_ok() });
+        runtime.shutdown_background();
+        ended
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A source that hangs must not keep us.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// An open connection, counted, in its place.
+struct Open<'a> {
+    count: &'a AtomicUsize,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Open<'_> {
+    fn new(count: &AtomicUsize, place: OwnedSemaphorePermit) -> Open<'_> {
+        count.fetch_add(1, Ordering::SeqCst);
+        Open { count, _place: place }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    async fn accept(self: Arc<Self>, listener: TcpListener) {
+        let mut stop = self.stop.subscribe();
+        loop {
+            // A place first: who finds none waits with the kernel, which holds only so many and costs us nothing.
+            let accepted = async {
+                let place = Arc::clone(&self.places).acquire_owned().await;
+                (place, listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                accepted = accepted => accepted,
+            };
+            match (place, accepted) {
+                (Ok(place), Ok((stream, peer))) => {
+                    let handler = self.number();
+                    log::debug!("connection {handler}: from {peer}");
+                    tokio::spawn(Arc::clone(&self).connection(stream, handler, place));
+                }
+                (_, Err(error)) => {
+                    // Out of descriptors, most likely; some will be given back.
+                    log::warn!("cannot accept a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                (Err(_), _) => return,
+            }
+        }
+    }
+
+    fn number(&self) -> u32 {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number != 0 {
+                return number;
+            }
+        }
+    }
+
+    async fn connection(self: Arc<Self>, stream: TcpStream, handler: u32, place: OwnedSemaphorePermit) {
+        let _open = Open::new(&self.open, place);
+        let (limits, stop) = (&self.options.limits, self.stop.subscribe());
+        let service = Arc::clone(&self.service);
+        // Only answers that would wait for more bytes are hurt if it cannot be set.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.options.tls else {
+            return connection::serve(service, stream, handler, limits, stop).await;
+        };
+        match tokio::time::timeout(limits.request, tls.0.accept(stream)).await {
+            Ok(Ok(stream)) => connection::serve(service, stream, handler, limits, stop).await,
+            Ok(Err(error)) => log::debug!("connection {handler}: {error}"),
+            Err(_) => log::debug!("connection {handler}: no handshake in time"),
+        }
+    }
+
+    async fn grow_old(self: Arc<Self>) {
+        let mut stop = self.stop.subscribe();
+        loop {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                () = tokio::time::sleep(self.options.limits.open) => self.service.grow_old(),
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The names that are served: the sources of a tree, by path, symbolic links followed.
+//!
+//! HTTP has no links, so a link is shown as what it leads to, as far as its source lets it (never out of the source). A link to a
+//! folder that holds what the path has come through is not followed: whoever walks all names, as a mount of a level does, would
+//! never come to an end. So on the way of any path no folder occurs twice, and every walk is finite.
+//!
+//! Everything here blocks for as long as the source does.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use forebay_live::engine::OpenFile;
+use forebay_live::source::{Attributes, Entry, Error, Kind, Result};
+use forebay_live::tree::{Branch, Tree};
+
+use crate::target::Target;
+
+/// Links that are followed on the way to one name, as many as Linux follows.
+const LINKS: usize = 40;
+
+/// How often a file is looked at anew that changes between two looks.
+const LOOKS: usize = 3;
+
+/// The names that are served.
+#[derive(Clone)]
+pub(crate) struct Site {
+    tree: Arc<Tree>,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A folder.
+    Folder(Folder),
+    /// A regular file.
+    File(Place, Box<Attributes>),
+}
+
+/// Where something is: the number of its source, and its path there, on which there are no links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    branch: usize,
+    path: PathBuf,
+}
+
+/// A folder, by the way that led there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Folder {
+    /// `None` is the root over several sources.
+    place: Option<Place>,
+    /// The folders that its path has come through, itself included.
+    trail: Vec<PathBuf>,
+    /// Its last modification, if its source was asked.
+    modified: Option<SystemTime>,
+}
+
+impl Folder {
+    /// Its last modification; of a root, when it was begun to be served.
+    pub(crate) fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+}
+
+impl Site {
+    pub(crate) fn new(tree: Arc<Tree>) -> Site {
+        Site { tree }
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The root.
+    fn root(&self) -> Folder {
+        match self.tree.branches() {
+            [branch] if branch.name.is_none() => self.branch(0),
+            _ => Folder { place: None, trail: Vec::new(), modified: None },
+        }
+    }
+
+    /// The root of a source.
+    fn branch(&self, branch: usize) -> Folder {
+        Folder { place: Some(Place { branch, path: PathBuf::new() }), trail: vec![PathBuf::new()], modified: None }
+    }
+
+    fn source(&self, place: &Place) -> &Branch {
+        &self.tree.branches()[place.branch]
+    }
+
+    /// What a request's target stands for.
+    pub(crate) fn find(&self, target: &Target) -> Result<Found> {
+        let mut folder = self.root();
+        let mut names = target.names.as_slice();
+        if let (None, [first, rest @ ..]) = (&folder.place, names) {
+            let Found::Folder(of_branch) = self.child(&folder, first)? else { return Err(missing(first)) };
+            (folder, names) = (of_branch, rest);
+        }
+        if names.is_empty() {
+            return Ok(Found::Folder(folder));
+        }
+        // Nearly no path has links, so the whole of it is tried first.
+        if let Some(found) = self.straight(&folder, names)? {
+            return Ok(found);
+        }
+        for (number, name) in names.iter().enumerate() {
+            match self.child(&folder, name)? {
+                Found::Folder(below) => folder = below,
+                file if number + 1 == names.len() => return Ok(file),
+                Found::File(..) => return Err(missing(name)),
+            }
+        }
+        Ok(Found::Folder(folder))
+    }
+
+    /// What a path below a source's root stands for, if there is no link on it.
+    fn straight(&self, folder: &Folder, names: &[OsString]) -> Result<Option<Found>> {
+        let Some(root) = &folder.place else { return Ok(None) };
+        let place = Place { branch: root.branch, path: names.iter().collect() };
+        let attributes = match self.source(root).source.stat(&place.path) {
+            Err(Error::Refused { errno: libc::ELOOP | libc::ENOTDIR, .. }) => return Ok(None),
+            attributes => attributes?,
+        };
+        match attributes.kind {
+            Kind::Link => Ok(None),
+            Kind::Folder => {
+                let mut trail = folder.trail.clone();
+                trail.extend((1..=names.len()).map(|count| names[..count].iter().collect()));
+                let modified = Some(attributes.modified);
+                Ok(Some(Found::Folder(Folder { place: Some(place), trail, modified })))
+            }
+            Kind::File => Ok(Some(Found::File(place, Box::new(attributes)))),
+            Kind::Special => Err(Error::Denied(place.path.display().to_string())),
+        }
+    }
+
+    /// What a name in a folder stands for.
+    pub(crate) fn child(&self, folder: &Folder, name: &OsStr) -> Result<Found> {
+        let Some(above) = &folder.place else {
+            let named = |branch: &Branch| branch.name.as_deref() == Some(name);
+            let number = self.tree.branches().iter().position(named).ok_or_else(|| missing(name))?;
+            // That it answers at all.
+            let modified = Some(self.tree.branches()[number].source.stat(Path::new(""))?.modified);
+            return Ok(Found::Folder(Folder { modified, ..self.branch(number) }));
+        };
+        let (path, attributes) = self.follow(above, name)?;
+        let place = Place { branch: above.branch, path };
+        match attributes.kind {
+            Kind::File => Ok(Found::File(place, Box::new(attributes))),
+            Kind::Link | Kind::Special => Err(Error::Denied(place.path.display().to_string())),
+            Kind::Folder => {
+                let linked = place.path.parent() != Some(&above.path) || place.path.file_name() != Some(name);
+                if linked && folder.trail.iter().any(|passed| passed.starts_with(&place.path)) {
+                    return Err(Error::Refused { name: name.display().to_string(), errno: libc::ELOOP });
+                }
+                let trail = folder.trail.iter().chain([&place.path]).cloned().collect();
+                Ok(Found::Folder(Folder { place: Some(place), trail, modified: Some(attributes.modified) }))
+            }
+        }
+    }
+
+    /// Where a name in the folder `above` leads, link after link.
+    fn follow(&self, above: &Place, name: &OsStr) -> Result<(PathBuf, Attributes)> {
+        let source = &self.source(above).source;
+        let refused = |errno| Error::Refused { name: name.display().to_string(), errno };
+        let mut at = above.path.clone();
+        let mut way = VecDeque::from([name.to_os_string()]);
+        let mut links = 0;
+        let mut attributes = None;
+        while let Some(part) = way.pop_front() {
+            if part == ".." {
+                // Out of the root only a link could lead that its source should have refused.
+                if !at.pop() {
+                    return Err(refused(libc::EACCES));
+                }
+                attributes = None;
+                continue;
+            }
+            let next = at.join(&part);
+            let found = source.stat(&next)?;
+            if found.kind != Kind::Link {
+                (at, attributes) = (next, Some(found));
+                continue;
+            }
+            links += 1;
+            if links > LINKS {
+                return Err(refused(libc::ELOOP));
+            }
+            let to = source.read_link(&next)?;
+            for component in to.components().rev() {
+                match component {
+                    Component::CurDir => {}
+                    Component::ParentDir => way.push_front("..".into()),
+                    Component::Normal(part) => way.push_front(part.to_owned()),
+                    Component::RootDir | Component::Prefix(_) => return Err(refused(libc::EACCES)),
+                }
+            }
+            attributes = None;
+        }
+        match attributes {
+            Some(attributes) => Ok((at, attributes)),
+            None => source.stat(&at).map(|attributes| (at, attributes)),
+        }
+    }
+
+    /// The names in a folder, in the order of their bytes.
+    pub(crate) fn list(&self, folder: &Folder) -> Result<Vec<Entry>> {
+        let mut entries = match &folder.place {
+            Some(place) => self.source(place).source.list(&place.path)?,
+            None => {
+                let names = self.tree.branches().iter().filter_map(|branch| branch.name.clone());
+                names.map(|name| Entry { name, kind: Kind::Folder }).collect()
+            }
+        };
+        entries.retain(|entry| entry.kind != Kind::Special);
+        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    /// Opens a file, and says what is known of just the version that was opened.
+    pub(crate) fn open(&self, place: &Place, mut attributes: Attributes) -> Result<(OpenFile, Attributes)> {
+        let branch = self.source(place);
+        for _ in 0..LOOKS {
+            let object = branch.source.open(&place.path)?;
+            if *object.version() == attributes.version {
+                return Ok((self.tree.engine().open(object, branch.device), attributes));
+            }
+            attributes = branch.source.stat(&place.path)?;
+        }
+        Err(Error::Stale(place.path.display().to_string()))
+    }
+}
+
+fn missing(name: &OsStr) -> Error {
+    Error::NotFound(name.display().to_string())
+}
+
+/// Whether what stands in the way of a name is of the name, so that a listing leaves it out, or of the storage.
+pub(crate) fn hides(error: &Error) -> bool {
+    !matches!(error, Error::Storage { .. } | Error::CalledOff)
+}

@@ -1,0 +1,113 @@
+//! Entity tags: a version's identity as HTTP writes it (RFC 9110, 8.8.3).
+
+use std::fmt::Write;
+
+use forebay_live::source::Version;
+
+/// The tag of a version. Equal strong tags of a file mean equal versions.
+///
+/// The tag of a store below is passed on as it is, so that it stays the same through all levels. Of a folder's file it says what
+/// its version is made of. What has neither a tag nor a time of its inode is known by its length and a time in whole seconds at
+/// best, and is weak.
+pub(crate) fn of(version: &Version) -> String {
+    if let Some(tag) = &version.tag {
+        return passed_on(tag);
+    }
+    let weak = if version.changed == 0 { "W/" } else { "" };
+    let Version { inode, size, modified, changed, .. } = version;
+    format!("{weak}\"{inode:x}-{size:x}-{modified:x}-{changed:x}\"")
+}
+
+/// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters, and its other bytes in digits.
+fn passed_on(tag: &str) -> String {
+    let opaque = tag.strip_prefix("W/").unwrap_or(tag);
+    let quoted = opaque.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if quoted.is_some_and(|inner| inner.bytes().all(|byte| byte == b'!' || (b'#'..=b'~').contains(&byte))) {
+        return tag.to_owned();
+    }
+    let mut made = String::from("\"");
+    for byte in tag.bytes() {
+        match byte {
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => made.push(byte.into()),
+            // Writing to a text cannot fail.
+            byte => drop(write!(made, ".{byte:02x}")),
+        }
+    }
+    made + "\""
+}
+
+/// Whether a list of tags (`If-Match`, `If-None-Match`) names this one, by strong or weak comparison.
+pub(crate) fn named(list: &str, tag: &str, strong: bool) -> bool {
+    if list.trim() == "*" {
+        return true;
+    }
+    let weakly = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+    tags(list).any(|other| if strong { other == tag && !tag.starts_with("W/") } else { weakly(other) == weakly(tag) })
+}
+
+/// The tags of a list, which may hold commas themselves. Ends where the list is no longer one.
+fn tags(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches([' ', '\t', ',']);
+        let prefix = if rest.starts_with("W/") { 2 } else { 0 };
+        let inner = rest.get(prefix..)?.strip_prefix('"')?;
+        let end = prefix + 1 + inner.find('"')? + 1;
+        let (tag, behind) = rest.split_at(end);
+        rest = behind;
+        Some(tag)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tagged(tag: &str) -> String {
+        of(&Version { tag: Some(tag.into()), size: 7, ..Version::default() })
+    }
+
+    #[test]
+    fn a_stores_tag_stays_as_it_is() {
+        assert_eq!(tagged("\"abc\""), "\"abc\"");
+        assert_eq!(tagged("W/\"abc\""), "W/\"abc\"");
+        assert_eq!(tagged("3/L4kqtJ"), "\"3.2fL4kqtJ\"", "a version");
+        assert_eq!(tagged("\"a\nb\""), "\".22a.0ab.22\"");
+        assert_ne!(tagged("a.b"), tagged("a.2eb"));
+    }
+
+    #[test]
+    fn a_files_tag_is_its_version() {
+        let version = Version { inode: 255, size: 16, modified: -1, changed: 10, tag: None };
+        assert!(of(&version).starts_with("\"ff-10-"));
+        for other in [
+            Version { inode: 254, ..version.clone() },
+            Version { size: 17, ..version.clone() },
+            Version { modified: 1, ..version.clone() },
+            Version { changed: 11, ..version.clone() },
+        ] {
+            assert_ne!(of(&other), of(&version));
+        }
+        assert!(of(&Version { changed: 0, ..version }).starts_with("W/\""));
+    }
+
+    #[test]
+    fn lists_name_tags() {
+        assert!(named("\"a\"", "\"a\"", true));
+        assert!(named("\"x\", \"a,b\" ,W/\"c\"", "\"a,b\"", true));
+        assert!(named("*", "\"a\"", true));
+        // RFC 9110, 8.8.3.2: the four examples of comparison.
+        for (one, other, strong, weak) in [
+            ("W/\"1\"", "W/\"1\"", false, true),
+            ("W/\"1\"", "W/\"2\"", false, false),
+            ("W/\"1\"", "\"1\"", false, true),
+            ("\"1\"", "\"1\"", true, true),
+        ] {
+            assert_eq!(named(one, other, true), strong, "{one} {other}");
+            assert_eq!(named(one, other, false), weak, "{one} {other}");
+        }
+        for list in ["", "a", "\"a", "W/", "W", ",", "é\"a\""] {
+            assert!(!named(list, "\"a\"", false), "{list}");
+        }
+    }
+}
