@@ -24,8 +24,8 @@ pub struct Fetch {
     pub wanted: Option<Instant>,
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
-    /// Whether it was issued for no reader, and one waits for its first block by now.
-    pub awaited: bool,
+    /// How many blocks readers want of the first read that waits for its first block, if it was issued for no reader; zero before.
+    pub awaited: u32,
     waiters: u32,
 }
 
@@ -38,7 +38,7 @@ impl Fetch {
         (stream, handler): (StreamId, HandlerId),
         device: DeviceId,
     ) -> Fetch {
-        let (wanted, called_off, awaited) = (None, false, false);
+        let (wanted, called_off, awaited) = (None, false, 0);
         Fetch { extent, demand, stream, handler, device, issued: at, wanted, called_off, awaited, waiters: END }
     }
 }
@@ -171,8 +171,9 @@ impl InFlight {
 
     /// A prefetched block that a fetch is bringing is referenced by a read of which readers want `wanted`.
     pub fn awaits(&mut self, io: IoId, block: u32, wanted: Extent) {
-        if let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) {
-            fetch.awaited |= fetch.demand.is_empty() && block == fetch.extent.start && wanted.has(block);
+        let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) else { return };
+        if fetch.demand.is_empty() && block == fetch.extent.start && wanted.has(block) {
+            fetch.awaited = wanted.len;
         }
     }
 

@@ -50,21 +50,23 @@ fn a_hit_on_the_last_page_of_a_set_raises_p_once() {
     assert_eq!(of(&pace), (15, 1));
 }
 
-/// g grows by one if a reader waits for the first page of a set, and p stays beyond it.
+/// g grows by the size of a read that waits for the first page of a set, and p stays beyond it.
 #[test]
 fn who_waits_raises_g() {
     let mut pace = Pace::default();
     pace.missed(5, MOST);
     pace.fetched(5, 10);
-    pace.waited(6, MOST);
+    pace.waited(6, 1, MOST);
     assert_eq!(of(&pace), (5, 2), "that is no set's first page");
-    (0..2).for_each(|_| pace.waited(5, MOST));
+    (0..2).for_each(|_| pace.waited(5, 1, MOST));
     assert_eq!(of(&pace), (5, 4));
-    pace.waited(5, MOST);
+    pace.waited(5, 1, MOST);
     assert_eq!(of(&pace), (6, 5));
+    pace.waited(5, 16, MOST);
+    assert_eq!(of(&pace), (22, 21));
     pace.lost(7);
-    pace.waited(5, MOST);
-    assert_eq!(of(&pace), (6, 5), "what did not come was not waited for");
+    pace.waited(5, 1, MOST);
+    assert_eq!(of(&pace), (22, 21), "what did not come was not waited for");
 }
 
 /// p − 1, and g the lesser of p − 1 and g − 1; not below one and none.
@@ -88,7 +90,7 @@ enum Told {
     Missed(u32),
     Fetched(u32),
     Hit(u32, u32),
-    Waited(u32),
+    Waited(u32, u32),
     Unread(u32),
     Lost(u32),
 }
@@ -104,7 +106,7 @@ proptest! {
             prop_oneof![0..5u32, any::<u32>()].prop_map(Told::Missed),
             (1..64u32).prop_map(Told::Fetched),
             (0..500u32, 1..20u32).prop_map(|(block, size)| Told::Hit(block, size)),
-            (0..500u32).prop_map(Told::Waited),
+            (0..500u32, prop_oneof![1..20u32, any::<u32>()]).prop_map(|(block, size)| Told::Waited(block, size)),
             (0..500u32).prop_map(Told::Unread),
             (0..500u32).prop_map(Told::Lost),
         ], 0..200),
@@ -119,7 +121,7 @@ proptest! {
                     ahead = (ahead + size) % 500;
                 }
                 Told::Hit(block, size) => _ = pace.hit(block, size, most),
-                Told::Waited(block) => pace.waited(block, most),
+                Told::Waited(block, size) => pace.waited(block, size, most),
                 Told::Unread(block) => pace.unread(block),
                 Told::Lost(block) => pace.lost(block),
             }
@@ -176,7 +178,7 @@ fn late() -> Bench {
     bench
 }
 
-/// "We increment g […] on the completion of a prefetch [if] a read is already waiting for the first page within the prefetch set."
+/// "Increment g if on the completion of a prefetch we find that a read is already waiting for the first page within the prefetch set."
 #[test]
 fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     let mut bench = late();
@@ -190,6 +192,28 @@ fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     bench.read(15, 1);
     assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((19, 7)));
     bench.core.check();
+}
+
+/// Reads of eight: the first misses, p = 8 > APT. The second misses and brings eight more, p = 16. The third has the end of those, which is the
+/// trigger, too: 16 more; then p = 24. The fourth is within, the fifth ends that set: 24 more, p = 32.
+#[test]
+fn steps_are_as_large_as_reads() {
+    let mut bench = Bench::new("gill", 10_000);
+    let mut degrees = vec![];
+    for read in 0..5 {
+        bench.read(read * 8, 8);
+        degrees.push(of(&bench.stream(0).pace));
+    }
+    assert_eq!(degrees, [(8, 2), (16, 2), (24, 2), (24, 2), (32, 2)]);
+    let sets: Vec<_> = bench.fetches.iter().map(|fetch| (fetch.start, fetch.len)).collect();
+    assert_eq!(sets, [(0, 8), (8, 16), (24, 16), (40, 24)]);
+    // 40 … 63 are late, and the next read waits for them: g = 2 + 8.
+    let mut bench = Bench::new("gill", 10_000);
+    (0..4).for_each(|read| bench.read(read * 8, 8));
+    bench.held = true;
+    (4..6).for_each(|read| bench.read(read * 8, 8));
+    bench.arrive();
+    assert_eq!(of(&bench.stream(0).pace), (32, 10));
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_miss_and_then_triggers() {
     bench.core.check();
 }
 
-/// "An anomaly akin to Belady's": of a group whose trigger was hit the unread blocks are wanted before the next group, and in one LRU list they
+/// "An anomaly akin to Belady's anomaly": of a group whose trigger was hit the unread blocks are wanted before the next group, and in one LRU list they
 /// would go before what was read already. Three random blocks, a group of which 19, 20 and 21 are unread, the next group, and 4 random blocks
 /// fill memory; the next one takes the place of 13, which was read.
 #[test]

@@ -41,9 +41,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// A fetch has arrived: perhaps a reader waited for it already.
     pub(super) fn pace_by_arrival(&mut self, fetch: &Fetch) {
         let learner =
-            self.learner(fetch.stream).filter(|(stream, _)| fetch.awaited && stream.file == fetch.extent.file);
+            self.learner(fetch.stream).filter(|(stream, _)| fetch.awaited > 0 && stream.file == fetch.extent.file);
         if let Some((stream, most)) = learner {
-            stream.pace.waited(fetch.extent.start, most);
+            stream.pace.waited(fetch.extent.start, fetch.awaited, most);
         }
     }
 

@@ -7,7 +7,7 @@
 //! - p grows by the size of a read when a read hits the last page of a set (what one I/O brought) and that had no second chance,
 //!   and with every read that misses;
 //! - p falls by one, not below one, when a page comes to the end of the LRU list unread, and g with it: g = min { p − 1, g − 1 };
-//! - g grows when a prefetch arrives and a reader waits for the first page of it already.
+//! - g grows by the size of a read when a prefetch arrives and the read waits for the first page of it already.
 //!
 //! ```text
 //!   |────────── set, p pages ──────────|────────── next set ──────────|
@@ -17,11 +17,13 @@
 //!
 //! A miss fetches p pages more (synchronously): p of the page before, so none at the first read of a stream. Once p is greater than the
 //! threshold APT = 4 a set has a trigger, at first APT / 2 from its end, and hitting it fetches the next p pages. A set is larger than the
-//! trigger distance behind it: p ≥ g + 1. What becomes of pages in the LRU list is [`GillLru`](crate::replacement::GillLru)'s.
+//! trigger distance behind it: p ≥ g + 1. (This and what p takes with it when it falls are from programs written after the paper's figures,
+//! which we have not.) What becomes of pages in the LRU list is [`GillLru`](crate::replacement::GillLru)'s.
 //!
-//! The paper keeps p and g in the last page of a set, "which removes any restriction on the number of streams"; here streams are known, and
-//! keep them. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
-//! too. How much g grows by the text leaves open: one, as it falls. A bound of p is not in it either: `degree` is one.
+//! The paper keeps p and g in the last page of a set: "This removes any restriction on the number of streams that can be tracked." Here
+//! streams are known, and keep them. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
+//! too. By how much g grows ("we increment g") the text leaves open: by as much as p, since one page for reads of many would take
+//! hundreds of sets. A bound of p is not in it either: `degree` is one, 256 pages unless chosen.
 //!
 //! With another replacement than the paper's an unread page has no second chance, and p falls when it is evicted.
 //! With labels (SCM §4.2) only reads that readers want make p and g grow.
@@ -76,10 +78,10 @@ impl Pace {
         ends
     }
 
-    /// A reader waits for a prefetch that begins with block `first`, and it has arrived.
-    pub fn waited(&mut self, first: u32, most: u32) {
-        if self.sets.iter().any(|set| set.first == first && set.end > first) && self.distance + 1 < most {
-            self.distance += 1;
+    /// A read of `size` wanted blocks waits for a prefetch that begins with block `first`, and it has arrived.
+    pub fn waited(&mut self, first: u32, size: u32, most: u32) {
+        if self.sets.iter().any(|set| set.first == first && set.end > first) {
+            self.distance = self.distance.saturating_add(size).min(most - 1).max(self.distance);
             self.degree = self.degree.max(self.distance + 1);
         }
     }

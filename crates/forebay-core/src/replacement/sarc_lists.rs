@@ -37,7 +37,7 @@ const ONE: i64 = 1 << 16;
 /// pointer into the list, and is exact where blocks come in evenly. Time is counted in blocks placed at an MRU position.
 ///
 /// A prefetched group behind an older one that is not read yet would outlive it, though that is wanted first ("an anomaly akin to
-/// Belady's"). So when a group is prefetched asynchronously what its stream has not read yet is moved to the MRU position, below it.
+/// Belady's anomaly"). So when a group is prefetched asynchronously what its stream has not read yet is moved to the MRU position, below it.
 ///
 /// The text leaves open: how large ΔL is ("a small constant fraction of the cache size"; here a fiftieth); what is done while a list
 /// is shorter than ΔL, where nothing can be measured (here, as in programs written from the paper's figures, the older one of both LRU
