@@ -13,6 +13,7 @@ mod micro;
 mod parameters;
 mod random;
 mod sac;
+mod scm;
 mod web;
 mod zipf;
 
@@ -44,7 +45,7 @@ trait Workload: Send {
 
 /// Every workload there is.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [basic::KINDS, micro::KINDS, applications::KINDS, sac::KINDS, web::KINDS].into_iter().flatten()
+    [basic::KINDS, micro::KINDS, applications::KINDS, sac::KINDS, web::KINDS, scm::KINDS].into_iter().flatten()
 }
 
 /// The workload of this name with these parameters; what is not given has its default.
