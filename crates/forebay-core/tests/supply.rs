@@ -49,7 +49,7 @@ fn equal_time_supplies_of_two_streams() {
 /// "A lower limit for trigger distances is set to 4"; "the trigger distance needs to be bounded by the prefetching degree".
 #[test]
 fn distances_have_a_floor_and_a_bound() {
-    assert_eq!(distances(Trigger::EqualTime, &[(1, 0), (100_000, 0)], 0), [FLOOR, 47]);
+    assert_eq!(distances(Trigger::EqualTime, &[(1, 0), (100_000, 0)], 0), [FLOOR, 48]);
     let eight = [(100, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0)];
     assert_eq!(distances(Trigger::EqualTime, &eight, 0), [48, 4, 4, 4, 4, 4, 4, 4]);
     assert_eq!(Trigger::EqualTime.distance(&supplies(&[(1, 0)], 0)[0], 2), 2, "a degree below the floor");
@@ -143,8 +143,8 @@ proptest! {
         let floor = distances.iter().filter(|&&distance| distance == FLOOR).count() as u32;
         let bound = distances.iter().filter(|&&distance| distance == DEGREE).count() as u32;
         if bound == 0 {
-            // Rounding takes one of each, and where cycles are rounded to the next, may give half a one.
-            prop_assert!(sum + 2 * levels.len() as u32 >= total, "{sum} of {total}: {distances:?}");
+            // Rounding takes half a one of each, or gives it: of the cycle inventory and of the safety inventory.
+            prop_assert!(sum + levels.len() as u32 >= total, "{sum} of {total}: {distances:?}");
         }
         if floor == 0 {
             prop_assert!(sum <= total + levels.len() as u32, "{sum} of {total}: {distances:?}");

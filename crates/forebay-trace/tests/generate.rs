@@ -52,7 +52,8 @@ fn every_kind_is_made_of_its_defaults_and_the_same_for_the_same_seed() {
         let origin = source.origin().unwrap();
         assert!(origin.starts_with(kind.name) && origin.ends_with("seed=1"), "{origin}");
         // A task's number is its own: it never comes again.
-        if requests.iter().all(|request| request.handler > 0) && !["sac", "mul"].contains(&&kind.name[..3]) {
+        let repeating = kind.name == "rates" || ["sac", "mul"].contains(&&kind.name[..3]);
+        if requests.iter().all(|request| request.handler > 0) && !repeating {
             let handlers: Vec<u32> = tasks(&requests).iter().map(|task| task[0].handler).collect();
             assert_eq!(handlers, (1..=7).collect::<Vec<_>>(), "{}", kind.name);
         }
@@ -352,20 +353,143 @@ fn what_makes_no_sense_for_sac_web() {
     assert!(error(("large", "1")).contains("2^16"));
 }
 
-/// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own.
+/// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own; where in its beat a stream begins is random.
 #[test]
 fn video() {
     let requests = all("vod", &[("streams", "40"), ("length", "50")], 1);
-    let mut sizes = BTreeSet::new();
+    let (mut sizes, mut phases) = (BTreeSet::new(), BTreeSet::new());
     for task in tasks(&requests) {
         assert_eq!(task.len(), 50);
         sizes.insert(task[0].len);
-        for two in task.windows(2) {
-            assert_eq!(two[1].at.0 - two[0].at.0, 33_000_000);
+        phases.insert(task[1].at.0 - task[0].at.0);
+        for (number, two) in task.windows(2).enumerate() {
+            let pause = two[1].at.0 - two[0].at.0;
+            assert!(if number == 0 { pause <= 33_000_000 } else { pause == 33_000_000 });
             assert_eq!((two[1].file, two[1].offset), (two[0].file, two[0].offset + u64::from(two[0].len)));
         }
     }
     assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [16 << 10, 32 << 10, 64 << 10, 128 << 10]);
+    assert!(phases.len() > 30, "{phases:?}");
+}
+
+/// Read page by page, as a kernel does it, a request is the same bytes at the same moment.
+#[test]
+fn video_page_by_page() {
+    let whole = all("vod", &[("streams", "5"), ("length", "9")], 4);
+    let pages = all("vod", &[("streams", "5"), ("length", "9"), ("part", "4k")], 4);
+    let mut pages = pages.into_iter();
+    for request in whole {
+        for offset in (request.offset..request.offset + u64::from(request.len)).step_by(4096) {
+            assert_eq!(pages.next(), Some(Request { offset, len: 4096, ..request }));
+        }
+    }
+    assert_eq!(pages.next(), None);
+}
+
+/// SCM §5.2.1: 1000 and 3000 requests a second of 4 KB, each from a file of 1 GB.
+#[test]
+fn regular_rates() {
+    let requests = all("rates", &[("requests", "40000")], 1);
+    let of = |handler| requests.iter().filter(move |request| request.handler == handler);
+    assert_eq!((of(1).count(), of(2).count()), (10_000, 30_000));
+    for (number, request) in of(2).enumerate() {
+        assert_eq!((request.offset, request.len), (number as u64 * 4096, 4096));
+        assert!(request.at.0.abs_diff(number as u64 * 1_000_000 / 3) <= 1, "{request:?}");
+    }
+    let sizes: Vec<_> = named("rates", &[], 1).unwrap().files().iter().map(|file| file.bytes).collect();
+    assert_eq!(sizes, [Some(1 << 30); 2]);
+    // Who comes to the end of the file begins anew.
+    let again = all("rates", &[("requests", "10"), ("streams", "1"), ("bytes", "20k"), ("request", "8k")], 1);
+    let offsets: Vec<u64> = again.iter().map(|request| request.offset / 8192).collect();
+    assert_eq!(offsets, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+/// The mean and the deviation of requests in a slot are those that were asked for, below the mean and far above it.
+#[test]
+fn irregular_rates() {
+    for (rate, deviation, slot_ms) in [("1000", "1", 1), ("1000", "7", 1), ("2000", "4.5", 10), ("2000", "60", 10)] {
+        let slot = slot_ms.to_string();
+        let others = [("others", rate), ("deviations", deviation), ("slot", &slot)];
+        let requests = all("rates", &[&[("requests", "600000"), ("rate", rate)], &others[..]].concat(), 2);
+        let irregular: Vec<u64> = requests
+            .iter()
+            .filter(|request| request.handler == 2)
+            .map(|request| request.at.0 / 1_000_000 / slot_ms)
+            .collect();
+        // The last slot is cut off.
+        let mut counts = vec![0.0; *irregular.last().unwrap() as usize];
+        irregular.iter().for_each(|&slot| {
+            if let Some(count) = counts.get_mut(slot as usize) {
+                *count += 1.0
+            }
+        });
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / counts.len() as f64;
+        let wanted = rate.parse::<f64>().unwrap() / 1000.0 * slot_ms as f64;
+        assert!((mean / wanted - 1.0).abs() < 0.05, "{rate}, {deviation}: {mean} in a slot");
+        // To be a whole number adds up to a quarter.
+        let wanted = deviation.parse::<f64>().unwrap();
+        assert!((variance.sqrt() / wanted - 1.0).abs() < 0.15, "{rate}, {deviation}: deviation {}", variance.sqrt());
+    }
+}
+
+/// SCM §5.2.2: files of 128 MB, one after the other; who waits for nothing has its bandwidth.
+#[test]
+fn copies() {
+    let parameters = [("fast", "60000000"), ("slow", "4000000"), ("slowest", "250000"), ("seconds", "4")];
+    let requests = all("copies", &parameters, 1);
+    let tasks = tasks(&requests);
+    assert_eq!(tasks.len(), 8);
+    let rate = |task: &[Request]| {
+        let bytes: u64 = task.iter().map(|request| u64::from(request.len)).sum();
+        bytes as f64 / (task.last().unwrap().at.0 - task[0].at.0) as f64 * 1e9
+    };
+    let rates: Vec<f64> = tasks.iter().map(|task| rate(task)).collect();
+    assert!((rates[0] / 6e7 - 1.0).abs() < 0.01 && (rates[1] / 4e6 - 1.0).abs() < 0.01, "{rates:?}");
+    assert!((rates[7] / 250e3 - 1.0).abs() < 0.01 && rates.is_sorted_by(|one, next| one > next), "{rates:?}");
+    let files: BTreeSet<u64> = tasks[0].iter().map(|request| request.file).collect();
+    assert_eq!(files.len(), 2, "240 MB");
+    assert!(tasks[0].windows(2).all(|two| two[1].offset == 0 || two[1].offset == two[0].offset + 4096));
+    assert!(named("copies", &parameters, 1).unwrap().files().iter().all(|file| file.bytes == Some(128 << 20)));
+}
+
+/// SCM §5.2.3: twenty downloads from five sites, four each; "faster clients download larger files, so that all download requests have
+/// close execution time".
+#[test]
+fn downloads() {
+    let requests = all("downloads", &[("seconds", "2")], 1);
+    let tasks = tasks(&requests);
+    assert_eq!(tasks.len(), 20);
+    let bytes = |task: &[Request]| task.iter().map(|request| u64::from(request.len)).sum::<u64>();
+    for (number, task) in tasks.iter().enumerate() {
+        assert!(task.iter().all(|request| request.file == number as u64));
+        let seconds = (task.last().unwrap().at.0 - task[0].at.0) as f64 / 1e9;
+        assert!((seconds - 2.0).abs() < 0.02, "{seconds}");
+        assert_eq!(bytes(task), bytes(tasks[number % 5]), "client {number}");
+    }
+    assert_eq!((bytes(tasks[0]), bytes(tasks[2]), bytes(tasks[4])), (16_000_000, 4_000_000, 1_000_000));
+}
+
+/// SCM §5.2.4: "composed of mostly random accesses".
+#[test]
+fn queries() {
+    let requests = all("tpch", &[("tasks", "3"), ("length", "4000"), ("bytes", "1G")], 1);
+    assert_eq!(tasks(&requests).iter().map(|task| task.len()).collect::<Vec<_>>(), [4000; 3]);
+    let goes_on = |two: &[Request]| two[1].file == two[0].file && two[1].offset == two[0].offset + 8192;
+    let share = requests.windows(2).filter(|two| goes_on(two)).count() as f64 / requests.len() as f64;
+    assert!((share - 0.1).abs() < 0.015, "{share}");
+}
+
+#[test]
+fn what_makes_no_sense_for_scm() {
+    let error = |name: &str, given: (&str, &str)| named(name, &[given], 1).unwrap_err().to_string();
+    assert!(error("rates", ("others", "0")).contains("requests a second"));
+    assert!(error("rates", ("slot", "0")).contains("a millisecond at least"));
+    assert!(error("rates", ("deviations", "1e9")).contains("1000 times the mean"));
+    assert!(error("rates", ("request", "2G")).contains("no more than a file"));
+    assert!(error("rates", ("streams", "9999999")).contains("at most 2^20"));
+    assert!(error("copies", ("bytes", "1")).contains("at most 2^24 files"));
+    assert!(error("tpch", ("files", "4000000000")).contains("has a page"));
 }
 
 /// The blocks that a request touches.

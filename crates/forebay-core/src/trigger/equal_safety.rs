@@ -15,7 +15,10 @@ pub(super) fn distance(supply: &Supply) -> u32 {
     let part = match supply.deviations {
         // All are regular: what is safe is nobody's more than another's.
         0 => safety / u64::from(supply.streams.max(1)),
-        deviations => (u128::from(supply.deviation) * u128::from(safety) / u128::from(deviations)) as u64,
+        deviations => {
+            let deviations = u128::from(deviations);
+            ((u128::from(supply.deviation) * u128::from(safety) + deviations / 2) / deviations) as u64
+        }
     };
     (cycle(supply.rate, supply.lead_time) + part).min(u64::from(u32::MAX)) as u32
 }

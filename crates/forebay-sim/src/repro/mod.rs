@@ -24,12 +24,20 @@ mod em_space;
 mod em_thrash;
 mod page;
 mod past_division;
+mod past_supply;
+mod raid;
 mod sac_clock;
 mod sac_dynamic;
 mod sac_fault;
 mod sac_motive;
 mod sac_static;
 mod sac_web;
+mod scm_copy;
+mod scm_esf;
+mod scm_ets;
+mod scm_http;
+mod scm_mixed;
+mod scm_vod;
 mod scripted;
 mod server;
 mod verdict;
@@ -74,6 +82,12 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/sac-clock.toml"), sac_clock::check),
     (include_str!("../../../../experiments/sac-fault.toml"), sac_fault::check),
     (include_str!("../../../../experiments/sac-web.toml"), sac_web::check),
+    (include_str!("../../../../experiments/scm-ets.toml"), scm_ets::check),
+    (include_str!("../../../../experiments/scm-esf.toml"), scm_esf::check),
+    (include_str!("../../../../experiments/scm-copy.toml"), scm_copy::check),
+    (include_str!("../../../../experiments/scm-http.toml"), scm_http::check),
+    (include_str!("../../../../experiments/scm-vod.toml"), scm_vod::check),
+    (include_str!("../../../../experiments/scm-mixed.toml"), scm_mixed::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -84,11 +98,14 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
     (include_str!("../../../../experiments/past-ghosts.toml"), past_division::check),
     (include_str!("../../../../experiments/past-price.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-supply-demand.toml"), past_supply::check),
+    (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
+    (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
 ];
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
-    ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
+    ("scm-", &["table1", "labels"], "the trigger distances of SCM"),
     (
         "amp-",
         &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
@@ -315,12 +332,17 @@ mod tests {
     #[test]
     fn some_experiments_run_quickly() {
         let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
-        for id in ["em-second", "em-space", "em-constrain", "past-streams", "sac-motive", "sac-static", "sac-dynamic"] {
+        let judged =
+            ["em-second", "em-space", "em-constrain", "past-streams", "sac-motive", "sac-static", "sac-dynamic"];
+        let shown = ["scm-ets", "scm-esf", "scm-copy", "scm-http", "scm-vod", "scm-mixed", "past-supply-memory"];
+        for id in judged.into_iter().chain(shown) {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // What is claimed of many handlers is not so with few, and what of full caches not of caches that fill.
-            assert!(fails.is_empty() || id == "em-constrain" || id.starts_with("sac-"), "{id}: {fails:?}");
+            // What is claimed of many handlers is not so with few, what of full caches not of caches that fill, and what of rates
+            // not before these are known.
+            let excused = id == "em-constrain" || id.starts_with("sac-") || shown.contains(&id);
+            assert!(fails.is_empty() || excused, "{id}: {fails:?}");
         }
     }
 

@@ -270,6 +270,7 @@ impl Level {
                     self.ceiling = ceiling;
                 }
                 record.record(number, event, &actions[from..]);
+                record.look(number, event.at, self.core.as_ref());
             }
         }
         self.batch.clear();

@@ -3,7 +3,7 @@
 mod below;
 
 use forebay_core::level::Label;
-use forebay_core::{Action, ContextId, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
+use forebay_core::{Action, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId};
 use forebay_device::{Network, Request};
 use forebay_trace::{Span, Workload};
 
@@ -27,6 +27,8 @@ pub trait Record {
     fn record(&mut self, level: usize, event: Event, actions: &[Action]);
     /// The ceiling of the prefetch cache of `level` (CPEM §4.1) is at so many blocks from now on.
     fn ceiling(&mut self, _level: usize, _at: Instant, _blocks: u32) {}
+    /// The core of `level` as it is after that: its streams, its devices.
+    fn look(&mut self, _level: usize, _at: Instant, _core: &dyn Core) {}
 }
 
 /// Runs `workload` through `setup`. Same setup, same workload, same outcome, to the bit.

@@ -1,5 +1,5 @@
 //! The applications of the papers, as far as the papers describe them: index searching, media clips over HTTP and BLAST (CPEM
-//! §5.1), video on demand (SCM §5). What they don't say is assumed here, and said at the constants; the exponents of Zipf's law
+//! §5.1). What they don't say is assumed here, and said at the constants; the exponents of Zipf's law
 //! are assumed, too. What a handler computes, and the memory that it works in (a BLAST process has its own), is of the load, not
 //! of the trace: `forebay sim` and `forebay trace play` take them as `--cpu` and `--private-memory`.
 
@@ -68,19 +68,6 @@ pub(super) const KINDS: &[Kind] = &[
                 offset: bytes,
                 tasks: Tasks::default(),
             }))
-        },
-    },
-    Kind {
-        name: "vod",
-        summary: "streams of video, each of a file of its own, 16 to 128 KB every 33 ms (SPC-2-VOD-like, SCM §5)",
-        parameters: &[
-            parameter("streams", Value::Count(60), "streams"),
-            parameter("length", Value::Count(2000), "requests of a stream"),
-            parameter("think", Value::Millis(33), "time between the requests of a stream, in milliseconds"),
-        ],
-        make: |values| {
-            let (streams, length, think) = (values.whole("streams"), values.whole("length"), values.whole("think"));
-            Ok(Box::new(Video { streams, length, think, size: 0, left: 0, tasks: Tasks::default() }))
         },
     },
 ];
@@ -297,51 +284,6 @@ impl Workload for Blast {
                 batch.push(self.tasks.read(volume * FILES + 2, start, len as u32));
             }
         }
-        true
-    }
-}
-
-/// The qualities of video: bytes of a request (SCM §5.2.4).
-const QUALITIES: [u32; 4] = [16 << 10, 32 << 10, 64 << 10, 128 << 10];
-
-struct Video {
-    streams: u64,
-    length: u64,
-    think: u64,
-    /// Of the stream in hand: bytes of a request, requests left.
-    size: u32,
-    left: u64,
-    tasks: Tasks,
-}
-
-impl Workload for Video {
-    fn shape(&self) -> Shape {
-        RANGES
-    }
-
-    /// As long as the best quality needs; the others end earlier.
-    fn files(&self) -> Vec<FileInfo> {
-        let bytes = self.length.saturating_mul(u64::from(QUALITIES[QUALITIES.len() - 1]));
-        sized((0..self.streams).map(|_| bytes))
-    }
-
-    fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
-        self.tasks.begin();
-        self.size = QUALITIES[random.below(QUALITIES.len() as u64) as usize];
-        self.left = self.length;
-        self.go_on(random, batch);
-    }
-
-    fn go_on(&mut self, _random: &mut Random, batch: &mut Vec<Request>) -> bool {
-        if self.left == 0 {
-            return false;
-        }
-        let (file, number) = (u64::from(self.tasks.handler - 1), self.length - self.left);
-        if number > 0 {
-            self.tasks.think(self.think);
-        }
-        batch.push(self.tasks.read(file, number * u64::from(self.size), self.size));
-        self.left -= 1;
         true
     }
 }

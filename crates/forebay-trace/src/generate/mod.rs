@@ -15,6 +15,7 @@ mod multi;
 mod parameters;
 mod random;
 mod sac;
+mod scm;
 mod web;
 mod zipf;
 
@@ -46,7 +47,8 @@ trait Workload: Send {
 
 /// Every workload there is.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS].into_iter().flatten()
+    let kinds = [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS, scm::KINDS];
+    kinds.into_iter().flatten()
 }
 
 /// The workload of this name with these parameters; what is not given has its default.
