@@ -20,7 +20,8 @@ const DETAILS: [&str; 8] =
 
 /// Whether a table of several rows has no room for a field; of the figures of each level it has but these.
 fn is_detail(name: &str) -> bool {
-    let of_level = name.strip_prefix('l').and_then(|name| name.split_once('_')).filter(|(n, _)| n.parse::<u32>().is_ok());
+    let of_level =
+        name.strip_prefix('l').and_then(|name| name.split_once('_')).filter(|(n, _)| n.parse::<u32>().is_ok());
     DETAILS.contains(&name) || of_level.is_some_and(|(_, figure)| !matches!(figure, "hit_ratio" | "wasted"))
 }
 

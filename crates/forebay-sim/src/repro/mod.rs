@@ -30,8 +30,11 @@ mod sac_fault;
 mod sac_motive;
 mod sac_static;
 mod sac_web;
+mod scm_labels;
+mod scm_table1;
 mod scripted;
 mod server;
+mod two_levels;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -74,6 +77,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/sac-clock.toml"), sac_clock::check),
     (include_str!("../../../../experiments/sac-fault.toml"), sac_fault::check),
     (include_str!("../../../../experiments/sac-web.toml"), sac_web::check),
+    (include_str!("../../../../experiments/scm-table1.toml"), scm_table1::check),
+    (include_str!("../../../../experiments/scm-labels.toml"), scm_labels::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -88,7 +93,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
 const LATER: &[(&str, &[&str], &str)] = &[
-    ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed", "table1", "labels"], "the trigger distances of SCM"),
+    ("scm-", &["ets", "esf", "copy", "http", "vod", "mixed"], "the trigger distances of SCM"),
     (
         "amp-",
         &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
