@@ -24,11 +24,10 @@ use crate::{processors, sweep};
 pub(super) struct Levels {
     /// The disk: one that DiskSim was validated with, of the years of the simulator (10,000 rpm).
     pub(super) drive: String,
-    /// The upper cache as a share of the blocks that the trace touches: a twentieth, so that it holds what is used at present and not the
-    /// data.
+    /// The upper cache as a share of the blocks that the trace touches: a hundredth, a client's, far from holding the data.
     pub(super) upper: f64,
-    /// The lower cache as a multiple of the upper one. As large: then what it has to offer beyond what is above already is its own
-    /// prefetching.
+    /// The lower cache as a multiple of the upper one: a server's. It must be larger, for level-2 hits to be worth a figure: of the
+    /// same size it holds little but what the upper one has, too.
     pub(super) lower: f64,
     /// A page, bytes.
     pub(super) page_bytes: u32,
@@ -42,7 +41,7 @@ impl Default for Levels {
     fn default() -> Levels {
         let link = network::Description { latency_us: 50.0, overhead_us: 5.0, gbit_s: 1.0, ..Default::default() };
         let drive = "cheetah-9lp".to_owned();
-        Levels { drive, upper: 0.05, lower: 1.0, page_bytes: 4096, link, warm_up: 0.25 }
+        Levels { drive, upper: 0.01, lower: 4.0, page_bytes: 4096, link, warm_up: 0.25 }
     }
 }
 
