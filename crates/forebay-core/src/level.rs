@@ -12,8 +12,8 @@
 //! ```
 //!
 //! What readers find in the upper level is invisible below, which the paper names as the drawback of labels. Past the paper a request
-//! can bring a note of it: the blocks of its stream read since the request before, as one extent. (Blocks skipped over count
-//! as read: a list would say better, and be longer.)
+//! can bring a note of it: the blocks of its stream read one after another since the request before, as one extent. (Where readers have
+//! skipped some, only those behind them: a list would say more, and be longer.)
 
 use crate::stream::Stream;
 use crate::types::Extent;
@@ -90,11 +90,12 @@ impl Wanted {
     }
 }
 
-/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what they read of it, here and above, and
-/// the level below was not told yet. It is told now.
+/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what they read of it, here and above, right
+/// before that, and the level below was not told yet. It is told now.
 pub fn note(stream: &mut Stream, demand: Extent) -> Extent {
-    let read_to = stream.wanted.end.min(if demand.is_empty() { u32::MAX } else { demand.start });
-    let hits = Extent::between(stream.file, stream.told.min(read_to), read_to);
+    let Wanted { end, run } = stream.wanted;
+    let read_to = end.min(if demand.is_empty() { u32::MAX } else { demand.start });
+    let from = stream.told.max(end - run.min(end)).min(read_to);
     stream.told = stream.told.max(read_to).max(if demand.is_empty() { 0 } else { demand.end() });
-    hits
+    Extent::between(stream.file, from, read_to)
 }

@@ -196,6 +196,13 @@ impl Prefetch {
         }
     }
 
+    /// Whether an access a little behind where a stream is may be a late part of a large read, which tells nothing. To the policies of block
+    /// caches, which know of no streams, it is an access like any other (but the block that two requests share, if those are no
+    /// whole blocks).
+    pub(crate) fn knows_late_parts(self) -> bool {
+        !matches!(self, Prefetch::OneBlock | Prefetch::Fixed { .. } | Prefetch::Sarc { .. } | Prefetch::Gill { .. })
+    }
+
     /// Whether the policy must see every reference, not only misses and first references.
     pub fn every_reference(self) -> bool {
         matches!(self, Prefetch::Fixed { .. } | Prefetch::Sarc { .. })

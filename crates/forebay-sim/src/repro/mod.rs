@@ -24,6 +24,7 @@ mod em_space;
 mod em_thrash;
 mod page;
 mod past_division;
+mod past_hits;
 mod past_supply;
 mod raid;
 mod sac_clock;
@@ -36,10 +37,13 @@ mod scm_copy;
 mod scm_esf;
 mod scm_ets;
 mod scm_http;
+mod scm_labels;
 mod scm_mixed;
+mod scm_table1;
 mod scm_vod;
 mod scripted;
 mod server;
+mod two_levels;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -88,6 +92,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/scm-http.toml"), scm_http::check),
     (include_str!("../../../../experiments/scm-vod.toml"), scm_vod::check),
     (include_str!("../../../../experiments/scm-mixed.toml"), scm_mixed::check),
+    (include_str!("../../../../experiments/scm-table1.toml"), scm_table1::check),
+    (include_str!("../../../../experiments/scm-labels.toml"), scm_labels::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -101,17 +107,15 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-demand.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
+    (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
 ];
 
 /// What the other claims need that is not there yet, by the beginning of their ids.
-const LATER: &[(&str, &[&str], &str)] = &[
-    ("scm-", &["table1", "labels"], "the trigger distances of SCM"),
-    (
-        "amp-",
-        &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
-        "the program contexts of AMP",
-    ),
-];
+const LATER: &[(&str, &[&str], &str)] = &[(
+    "amp-",
+    &["recency", "table1", "sampling", "loops", "scan", "kernel", "dbt3", "adapt", "live", "cost"],
+    "the program contexts of AMP",
+)];
 
 /// An experiment as its description has it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -334,8 +338,9 @@ mod tests {
         let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
         let judged =
             ["em-second", "em-space", "em-constrain", "past-streams", "sac-motive", "sac-static", "sac-dynamic"];
-        let shown = ["scm-ets", "scm-esf", "scm-copy", "scm-http", "scm-vod", "scm-mixed", "past-supply-memory"];
-        for id in judged.into_iter().chain(shown) {
+        let one = ["scm-ets", "scm-esf", "scm-copy", "scm-http", "scm-vod", "scm-mixed", "past-supply-memory"];
+        let shown: Vec<&str> = one.into_iter().chain(["scm-table1", "scm-labels", "past-hits"]).collect();
+        for id in judged.into_iter().chain(shown.iter().copied()) {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();

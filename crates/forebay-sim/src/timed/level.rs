@@ -7,13 +7,14 @@ use forebay_core::index::Hashed;
 use forebay_core::level::Label;
 use forebay_core::partition::{Division, Share};
 use forebay_core::{
-    Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
-    Instant, IoId, Policy, ReadId,
+    Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
+    HandlerId, Instant, IoId, Policy, ReadId,
 };
 use forebay_device::Network;
 use forebay_device::attached::COMMAND;
 
 use super::error::Error;
+use super::labels::Labels;
 use super::samples::PartitionSample;
 use super::setup::Setup;
 use super::simulation::Record;
@@ -32,7 +33,7 @@ pub(super) struct Want {
     pub(super) offset: u64,
     /// The byte after the last.
     pub(super) end: u64,
-    /// What the level above said of it; nothing of a reader's request.
+    /// What the level above knows of it; nothing of a reader's request.
     pub(super) label: Option<Label>,
 }
 
@@ -67,27 +68,32 @@ pub(super) struct Level {
     tick: Option<Instant>,
     /// The ceiling of the prefetch cache, as whoever records knows it.
     ceiling: Option<u32>,
-    /// What it told the level below.
-    told: Told,
+    /// What it is told of the requests of the level above.
+    labels: Labels,
+    known: Known,
 }
 
-/// What a level told the one below, over all its fetches.
+/// What is known of who wants what, over all requests, whether levels tell each other or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Known {
+    /// Blocks asked for by the level above that readers waited for.
+    pub(super) demanded: u64,
+    /// Of these: here, or under way.
+    pub(super) demanded_here: u64,
     /// Fetches of which readers wanted a part.
     pub(super) demand_fetches: u64,
-    /// Bytes of labels.
+    /// Bytes of labels sent to the level below.
     pub(super) label_bytes: u64,
 }
 
 impl Level {
-    /// An empty cache of `frames` blocks.
+    /// An empty cache of `frames` blocks, which remembers so many streams and is told so much of its requests.
     pub(super) fn new(
         policy: Policy,
         frames: u32,
         block_bytes: u32,
         unit_bytes: Option<u32>,
-        streams: Option<u32>,
+        (streams, labels): (Option<u32>, Labels),
         devices: Vec<DeviceCost>,
     ) -> Level {
         let setup = forebay_core::Setup {
@@ -121,7 +127,8 @@ impl Level {
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
             ceiling: None,
-            told: Told::default(),
+            labels,
+            known: Known::default(),
             core,
         }
     }
@@ -152,11 +159,24 @@ impl Level {
         if let Some(io) = self.by_unit.then(|| self.filling(file, (offset >> self.block_shift) as u32)).flatten() {
             return self.sleeping.entry(io).or_default().push(read);
         }
-        if let Some(Label { demand, hits }) = label {
-            self.tell(at, EventKind::Labelled { read, demand, hits });
-        }
         let len = self.part(offset, end) as u32;
+        if let Some(label) = label {
+            self.count(file, offset, len, &label);
+            if let Some(Label { demand, hits }) = self.labels.of(label) {
+                self.tell(at, EventKind::Labelled { read, demand, hits });
+            }
+        }
         self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
+    }
+
+    /// How much of a request readers wait for, and how much of that is here, or under way already.
+    fn count(&mut self, file: FileId, offset: u64, len: u32, label: &Label) {
+        let block = |byte: u64| (byte >> self.block_shift) as u32;
+        let read = Extent::between(file, block(offset), block(offset + u64::from(len) - 1) + 1);
+        let demand = label.of(read, read.end()).demand;
+        let here = demand.keys().filter(|&key| self.core.frame(key).is_some()).count();
+        self.known.demanded += u64::from(demand.len);
+        self.known.demanded_here += here as u64;
     }
 
     /// The fetch that brings a block.
@@ -219,8 +239,8 @@ impl Level {
 
     /// A fetch is under way, whether or not readers wait for a part of it; its label has so many bytes.
     pub(super) fn begin_fetch(&mut self, io: IoId, want: Want, demanded: bool, label_bytes: u64) {
-        self.told.demand_fetches += u64::from(demanded);
-        self.told.label_bytes += label_bytes;
+        self.known.demand_fetches += u64::from(demanded);
+        self.known.label_bytes += label_bytes;
         if io.index() >= self.fetches.len() {
             self.fetches.resize(io.index() + 1, want);
         }
@@ -299,8 +319,8 @@ impl Level {
         self.core.counters()
     }
 
-    pub(super) fn told(&self) -> Told {
-        self.told
+    pub(super) fn known(&self) -> Known {
+        self.known
     }
 
     /// How often the sizes of partitions were looked at; 0 if there are none.
@@ -340,7 +360,8 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
         }
         let unit_bytes = setup.unit_bytes.filter(|_| number == 0);
         let frames = setup.frames(number)?;
-        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, setup.streams, costs.clone()));
+        let knows = (setup.streams, level.labels);
+        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, knows, costs.clone()));
     }
     levels.reverse();
     links.reverse();

@@ -94,6 +94,10 @@ pub struct LevelFigures {
     pub capacity_blocks: u64,
     /// What became of blocks, over all devices.
     pub counters: Counters,
+    /// Blocks asked for by the level above that readers waited for there; none at level 0.
+    pub demanded: u64,
+    /// Of these: here, or under way.
+    pub demanded_here: u64,
     /// Fetches of which readers wanted a part.
     pub demand_fetches: u64,
     /// Bytes of the labels that it sent to the level below.
@@ -104,6 +108,11 @@ impl LevelFigures {
     /// References to blocks that it held, of all references.
     pub fn hit_ratio(&self) -> f64 {
         self.counters.hits as f64 / (self.counters.references() as f64).max(1.0)
+    }
+
+    /// The same of what readers waited for in the level above, whether it was held or under way; zero at level 0.
+    pub fn demand_hit_ratio(&self) -> f64 {
+        self.demanded_here as f64 / (self.demanded as f64).max(1.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use forebay_core::{Counters, Instant};
 use forebay_trace::Times;
 
-use super::level::{Level, Told};
+use super::level::{Known, Level};
 use super::outcome::{LevelFigures, Outcome};
 use super::samples::Sample;
 use super::setup::Setup;
@@ -24,7 +24,7 @@ pub(super) struct Tally {
     from: Instant,
     /// What the cores had counted by then: every level, and the devices at level 0.
     levels: Vec<Counters>,
-    told: Vec<Told>,
+    known: Vec<Known>,
     devices: Vec<Counters>,
 }
 
@@ -66,20 +66,22 @@ impl Tally {
         self.tasks.clear();
         self.from = now;
         self.levels = levels.iter().map(Level::counters).collect();
-        self.told = levels.iter().map(Level::told).collect();
+        self.known = levels.iter().map(Level::known).collect();
         self.devices = levels[0].device_counters().collect();
         storage.clear();
     }
 
     pub(super) fn outcome(self, setup: &Setup, now: Instant, levels: &[Level], storage: Storage) -> Outcome {
         let before = |counters: &[Counters], number: usize| counters.get(number).copied().unwrap_or_default();
-        let told = |number: usize| self.told.get(number).copied().unwrap_or_default();
+        let known = |number: usize| self.known.get(number).copied().unwrap_or_default();
         let figures = |(number, level): (usize, &Level)| LevelFigures {
             policy: level.policy.to_string(),
             capacity_blocks: u64::from(level.frames),
             counters: difference(level.counters(), before(&self.levels, number)),
-            demand_fetches: level.told().demand_fetches - told(number).demand_fetches,
-            label_bytes: level.told().label_bytes - told(number).label_bytes,
+            demanded: level.known().demanded - known(number).demanded,
+            demanded_here: level.known().demanded_here - known(number).demanded_here,
+            demand_fetches: level.known().demand_fetches - known(number).demand_fetches,
+            label_bytes: level.known().label_bytes - known(number).label_bytes,
         };
         let levels_now: Vec<LevelFigures> = levels.iter().enumerate().map(figures).collect();
         let mut devices = storage.figures();

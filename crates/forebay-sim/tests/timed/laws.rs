@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::load::{flat, outcome, setup, workload};
 
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     let request = (0u64..6, 0u64..400, 1u32..200_000, 0u32..5, any::<bool>(), 0u64..5_000_000, 0u8..8);
     proptest::collection::vec(request, 1..200).prop_map(|requests| {
         let mut at = 1;

@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod laws;
+mod levels;
 mod load;
 mod papers;
 mod striping;

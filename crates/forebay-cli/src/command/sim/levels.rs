@@ -16,6 +16,7 @@ fn of(number: u32, level: &LevelFigures, block_bytes: u32) -> impl Iterator<Item
     let figures = [
         ("capacity_blocks", json!(level.capacity_blocks)),
         ("hit_ratio", json!(level.hit_ratio())),
+        ("demand_hit_ratio", json!(level.demand_hit_ratio())),
         ("prefetched", json!(counters.prefetched)),
         ("used", json!(counters.used)),
         ("late", json!(counters.late)),
@@ -38,7 +39,7 @@ mod tests {
         let one = Outcome { levels: vec![level.clone()], ..Outcome::default() };
         assert!(fields(&one, 4096).is_empty());
         let three = fields(&Outcome { levels: vec![level; 3], ..Outcome::default() }, 4096);
-        assert_eq!(three.len(), 30);
+        assert_eq!(three.len(), 33);
         assert_eq!((&three["l1_capacity_blocks"], &three["l3_label_bytes"]), (&json!(7), &json!(16)));
         assert_eq!(three["l2_hit_ratio"], json!(0.0), "nobody asked");
     }

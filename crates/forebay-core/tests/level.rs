@@ -1,0 +1,265 @@
+//! Labels between levels (SCM §4.2): what a fetch says of who wants it, what a core makes of being told, and the note of hits.
+
+use forebay_core::index::Hashed;
+use forebay_core::level::{Label, Wanted};
+use forebay_core::stream::Stream;
+use forebay_core::{
+    Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant,
+    Policy, ReadId, Setup,
+};
+use proptest::prelude::*;
+
+const BLOCK: u64 = 4096;
+const BLOCKS: u32 = 4000;
+const FILE: FileId = FileId(0);
+
+/// A core whose fetches arrive at once.
+struct Driver {
+    core: Box<dyn Core>,
+    at: u64,
+    fetches: Vec<(Extent, Label)>,
+    ready: u32,
+}
+
+fn extent(start: u32, end: u32) -> Extent {
+    Extent::between(FILE, start, end)
+}
+
+impl Driver {
+    fn new(policy: &str, frames: u32) -> Driver {
+        let policy: Policy = policy.parse().unwrap();
+        let setup = Setup {
+            frames,
+            block_bytes: BLOCK as u32,
+            streams: 16,
+            devices: vec![DeviceCost::flat(1_000_000, 40_000_000, 2)],
+            prefetch: Default::default(),
+            reclaim: Default::default(),
+            partition: Default::default(),
+            referenced: Default::default(),
+        };
+        let core = policy.build::<Hashed>(setup);
+        let mut driver = Driver { core, at: 0, fetches: Vec::new(), ready: 0 };
+        driver.tell(EventKind::Open { file: FILE, device: DeviceId(0), bytes: u64::from(BLOCKS) * BLOCK });
+        driver
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        let mut actions = Actions::new();
+        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
+        for action in actions {
+            match action {
+                Action::Fetch { io, extent, demand, hits, .. } => {
+                    self.fetches.push((extent, Label { demand, hits }));
+                    self.tell(EventKind::Arrived { io });
+                }
+                Action::Ready { read } => {
+                    self.ready += 1;
+                    self.tell(EventKind::Done { read });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads blocks and returns what was fetched because of it.
+    fn read(&mut self, wanted: Extent, label: Option<Label>) -> Vec<(Extent, Label)> {
+        self.at += 10_000_000;
+        let read = ReadId(0);
+        if let Some(Label { demand, hits }) = label {
+            self.tell(EventKind::Labelled { read, demand, hits });
+        }
+        let (offset, len) = (u64::from(wanted.start) * BLOCK, wanted.len * BLOCK as u32);
+        let (handler, context) = (HandlerId(1), ContextId(0));
+        self.fetches.clear();
+        self.tell(EventKind::Read { read, handler, context, file: wanted.file, offset, len });
+        self.core.check();
+        std::mem::take(&mut self.fetches)
+    }
+
+    fn streams(&self) -> Vec<Stream> {
+        self.core.streams().iter().map(|(_, stream)| *stream).collect()
+    }
+}
+
+fn demand(start: u32, end: u32) -> Label {
+    Label { demand: extent(start, end), hits: Extent::default() }
+}
+
+/// SCM §5.3: RA appends four blocks, so one block looks like five to SARC and two like six, unless it is told.
+#[test]
+fn table_1_which_thresholds_take_a_random_access_for_sequential() {
+    for threshold in 3..=7 {
+        for wanted in [1, 2] {
+            let fetched = |label: Option<Label>| {
+                let mut sarc = Driver::new(&format!("sarc:threshold={threshold}"), 200);
+                let fetches = sarc.read(extent(1000, 1000 + wanted + 4), label);
+                fetches.iter().map(|(extent, _)| extent.len).sum::<u32>()
+            };
+            let asked = wanted + 4;
+            assert_eq!(fetched(None) > asked, asked >= threshold, "{threshold} {wanted}");
+            assert_eq!(fetched(Some(demand(1000, 1000 + wanted))), asked, "{threshold} {wanted}, labelled");
+        }
+    }
+}
+
+/// What RA says of a sequential reader: after the first request all is prefetch, and the note says what is read meanwhile.
+#[test]
+fn what_a_level_with_read_ahead_tells_of_a_sequential_reader() {
+    let mut upper = Driver::new("fixed", 200);
+    assert_eq!(upper.read(extent(0, 1), None), [(extent(0, 5), demand(0, 1))]);
+    for block in 1..20 {
+        let told = upper.read(extent(block, block + 1), None);
+        assert_eq!(told.len(), 1);
+        let (fetched, Label { demand, hits }) = told[0];
+        assert_eq!((fetched, demand.len, hits), (extent(block + 4, block + 5), 0, extent(block, block + 1)));
+    }
+    // Elsewhere: nothing was hit there.
+    assert_eq!(upper.read(extent(500, 501), None)[0].1.hits.len, 0);
+}
+
+/// Whether the level below takes the stream for sequential: masked by a label, seen with the note.
+#[test]
+fn the_note_shows_what_the_label_masks() {
+    for (hits, sequential) in [(false, false), (true, true)] {
+        let (mut upper, mut lower) = (Driver::new("fixed", 200), Driver::new("sarc", 200));
+        let mut asked = 0;
+        let mut brought = 0;
+        for block in 0..30 {
+            for (extent, label) in upper.read(extent(block, block + 1), None) {
+                let label = if hits { label } else { Label { hits: Extent::default(), ..label } };
+                asked += extent.len;
+                brought += lower.read(extent, Some(label)).iter().map(|(extent, _)| extent.len).sum::<u32>();
+            }
+        }
+        assert_eq!(brought > asked + 16, sequential, "{brought} of {asked}");
+        let run = lower.streams().iter().map(|stream| stream.wanted.run).max().unwrap_or(0);
+        assert_eq!(run, if hits { 30 } else { 1 });
+    }
+}
+
+/// A level in the middle hands on what is wanted at the top, up to the last such block.
+#[test]
+fn labels_go_through_a_level() {
+    let mut middle = Driver::new("lru", 200);
+    assert_eq!(middle.read(extent(10, 15), Some(demand(10, 11)))[0].1.demand, extent(10, 11));
+    assert_eq!(middle.read(extent(20, 25), Some(demand(22, 23)))[0].1.demand, extent(20, 23));
+    assert_eq!(middle.read(extent(30, 35), Some(demand(30, 30)))[0].1.demand.len, 0);
+    assert_eq!(middle.read(extent(40, 45), None)[0].1.demand, extent(40, 45));
+    // Only what is not there yet is asked for, and the rest is hit.
+    middle.read(extent(50, 52), None);
+    let (fetched, label) = middle.read(extent(50, 56), Some(demand(50, 54)))[0];
+    assert_eq!((fetched, label.demand), (extent(52, 56), extent(52, 54)));
+}
+
+#[test]
+fn a_run_goes_on_over_hits_and_ends_at_a_gap() {
+    let mut wanted = Wanted::begun(&demand(10, 11));
+    assert_eq!((wanted.end, wanted.run), (11, 1));
+    assert_eq!(wanted.goes_on(&Label { demand: extent(14, 15), hits: extent(11, 14) }), 4);
+    assert_eq!((wanted.end, wanted.run), (15, 5));
+    assert_eq!(wanted.goes_on(&demand(12, 15)), 0, "known");
+    assert_eq!(wanted.goes_on(&demand(20, 22)), 2);
+    assert_eq!((wanted.end, wanted.run), (22, 2));
+}
+
+const POLICIES: [&str; 9] =
+    ["none", "one-block", "fixed", "linux", "sarc", "gill", "competitive", "ets", "ets-competitive+arc"];
+
+/// Where reads begin, how long they are, and whether they go on where the last one ended.
+fn reads() -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
+    proptest::collection::vec((0..BLOCKS - 20, 1..20u32, prop::bool::weighted(0.7)), 1..120)
+}
+
+/// The extents of reads.
+fn extents(reads: &[(u32, u32, bool)]) -> Vec<Extent> {
+    let mut end = 0;
+    let one = |&(place, len, goes_on): &(u32, u32, bool)| {
+        let start = if goes_on && end + len < BLOCKS { end } else { place };
+        end = start + len;
+        extent(start, end)
+    };
+    reads.iter().map(one).collect()
+}
+
+fn any_extent() -> impl Strategy<Value = Extent> {
+    let number = || prop_oneof![0..BLOCKS + 50, Just(u32::MAX), any::<u32>()];
+    (0..3u32, number(), number()).prop_map(|(file, start, len)| Extent { file: FileId(file), start, len })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn no_label_is_the_same_as_all_demand(reads in reads(), policy in 0..POLICIES.len(), frames in 16u32..300) {
+        let [mut plain, mut labelled] = [0, 1].map(|_| Driver::new(POLICIES[policy], frames));
+        for extent in extents(&reads) {
+            prop_assert_eq!(plain.read(extent, None), labelled.read(extent, Some(Label::all(extent))));
+        }
+        prop_assert_eq!(plain.core.counters(), labelled.core.counters());
+    }
+
+    #[test]
+    fn what_nobody_wants_changes_no_degree_no_distance_and_no_run(
+        reads in reads(), wanted in proptest::collection::vec(any::<bool>(), 120),
+        policy in 0..POLICIES.len(), frames in 16u32..300,
+    ) {
+        let mut lower = Driver::new(POLICIES[policy], frames);
+        for (extent, wanted) in extents(&reads).into_iter().zip(wanted) {
+            if wanted {
+                lower.read(extent, None);
+                continue;
+            }
+            let before: Vec<Stream> = lower.core.streams().iter().map(|(_, stream)| *stream).collect();
+            lower.read(extent, Some(Label { demand: Extent { len: 0, ..extent }, hits: Extent::default() }));
+            for (was, is) in before.iter().zip(lower.streams()) {
+                if was.piece > 0 && (was.began, was.first) == (is.began, is.first) {
+                    let of = |stream: &Stream| (stream.piece, stream.distance, stream.wanted);
+                    prop_assert_eq!(of(was), of(&is), "{}", POLICIES[policy]);
+                }
+            }
+        }
+    }
+
+    /// Every block that is told was read, none is told twice; of a reader that skips nothing, none is left out.
+    #[test]
+    fn notes_and_demand_add_up_to_what_was_read(
+        steps in proptest::collection::vec((1..8u32, prop_oneof![4 => Just(0u32), 1 => 1..6u32]), 1..100),
+        policy in 0..POLICIES.len(), frames in 60u32..300,
+    ) {
+        let mut upper = Driver::new(POLICIES[policy], frames);
+        let (mut at, mut read, mut told) = (0, Vec::new(), Vec::new());
+        let skips = steps.iter().any(|&(_, skip)| skip > 0);
+        for (len, skip) in steps {
+            at += skip;
+            read.extend(at..at + len);
+            for (_, Label { demand, hits }) in upper.read(extent(at, at + len), None) {
+                told.extend(hits.start..hits.end());
+                told.extend(demand.start..demand.end());
+            }
+            at += len;
+        }
+        prop_assert!(told.is_sorted_by(|a, b| a < b), "{}: {:?}", POLICIES[policy], told);
+        prop_assert!(told.iter().all(|block| read.binary_search(block).is_ok()));
+        if !skips {
+            prop_assert_eq!(&told[..], &read[..told.len()]);
+        }
+    }
+
+    /// Whatever the level above says, every read is answered.
+    #[test]
+    fn nonsense_is_no_harm(
+        reads in reads(), labels in proptest::collection::vec((any_extent(), any_extent()), 120),
+        policy in 0..POLICIES.len(), frames in 16u32..300,
+    ) {
+        let mut lower = Driver::new(POLICIES[policy], frames);
+        let extents = extents(&reads);
+        for (&extent, &(demand, hits)) in extents.iter().zip(&labels) {
+            for (fetched, label) in lower.read(extent, Some(Label { demand, hits })) {
+                prop_assert!(label.demand.is_empty() || label.demand.start == fetched.start);
+                prop_assert!(label.demand.end() <= fetched.end() && label.hits.end() <= BLOCKS);
+            }
+        }
+        prop_assert_eq!(lower.ready as usize, extents.len());
+    }
+}
