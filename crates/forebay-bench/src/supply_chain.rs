@@ -43,7 +43,7 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<V
         return Ok(Vec::new());
     }
     let plan = match (smoke, quick) {
-        (true, _) => Plan { rounds: 1, warm_up: 0.1, seconds: 0.2 },
+        (true, _) => Plan { rounds: 1, warm_up: 0.05, seconds: 0.1 },
         (_, true) => Plan { rounds: 1, warm_up: 0.5, seconds: 2.0 },
         _ => Plan { rounds: 5, warm_up: 1.0, seconds: 5.0 },
     };

@@ -409,6 +409,27 @@ fn a_changed_flight_is_noticed() {
     assert_ne!(flight::replay(&path).unwrap().differs_at, None);
 }
 
+/// What a policy goes by is shown, and nothing where it goes by nothing of the kind.
+#[test]
+fn trigger_distances_and_lead_times_are_shown() {
+    for (policy, triggers, measures) in [("ets", true, true), ("even", true, false), ("competitive", false, false)] {
+        let engine = engine(policy, 20 << 20, None);
+        let pattern = pattern(3_000_000, 3, Faults::default());
+        let _drain = drain(vec![Arc::clone(&pattern)]);
+        let file = engine.open(pattern, DeviceId(0));
+        let mut buffer = vec![0; 4096];
+        for block in 0..600 {
+            file.read(1, block * 4096, &mut buffer).unwrap();
+        }
+        let stats = engine.stats(&[]);
+        let stream = &stats.streams[0];
+        assert_eq!(stream.distance_blocks.is_some(), triggers, "{policy}: {stream:?}");
+        assert!(stream.distance_blocks.is_none_or(|distance| (4..=48).contains(&distance)), "{policy}: {stream:?}");
+        assert!(stream.deviation_bytes.is_some() || !measures, "{policy}: {stream:?}");
+        assert!(stats.devices[0].lead_time_us > 0.0, "{policy}: {stats:?}");
+    }
+}
+
 #[test]
 fn two_thousand_streams_in_a_small_budget_read_right_bytes() {
     let engine = engine("competitive", 64 << 20, None);
