@@ -1,7 +1,7 @@
 //! The LRU list of Gill's prefetching: it knows what was prefetched and is not read yet.
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
+use crate::directory::{Directory, Spared};
 use crate::frames::{ListId, Slot, flag};
 use crate::index::Index;
 
@@ -22,6 +22,8 @@ impl Replacement for GillLru {
     const LISTS: u8 = 1;
     const MOVES: bool = true;
     const SPARES: bool = true;
+    /// Should all of memory be unread, every frame of it is spared before one goes.
+    const BYTES_BESIDE: u32 = 2 * size_of::<Spared>() as u32;
 
     fn new(first_list: u8, _frames: u32) -> GillLru {
         GillLru { list: ListId(first_list) }
