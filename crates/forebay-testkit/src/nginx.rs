@@ -64,7 +64,8 @@ fn serve(nginx: &Path, root: &Path, sendfile: bool, folder: &Path) -> io::Result
 }
 
 /// One process in the foreground (a second one would outlive a killed test), as the present user, with whatever it
-/// writes in `folder`. Threads read, so that one slow file does not hold up all connections.
+/// writes in `folder`. Threads read, so that one slow file does not hold up all connections. With `?rate=N` a file is sent at
+/// N bytes a second.
 fn configuration(root: &Path, sendfile: bool, folder: &Path, address: SocketAddr) -> String {
     let (root, folder) = (root.display(), folder.display());
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
@@ -77,7 +78,8 @@ fn configuration(root: &Path, sendfile: bool, folder: &Path, address: SocketAddr
          http {{
             access_log off; {temporary}
             sendfile {sendfile}; aio threads;
-            server {{ listen {address}; root \"{root}\"; default_type application/octet-stream; }}
+            server {{ listen {address}; root \"{root}\"; default_type application/octet-stream;
+                      if ($arg_rate) {{ set $limit_rate $arg_rate; }} }}
          }}"
     )
 }

@@ -1,5 +1,6 @@
 //! Downloads from a web server on the mount, four at each of five bandwidths (scm-http; SCM §5.2.3, Fig. 8): a real nginx, whose
-//! threads read the mount, and 20 real `curl --limit-rate`.
+//! threads read the mount and which sends no faster than each client takes (curl's own limit would leave the rest of a small file in the
+//! kernel's buffers), and 20 real curl.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -33,8 +34,8 @@ fn once(programs: (&Path, &Path), policy: &str, plan: &Plan, seed: u64) -> anyho
     for (client, name) in files.names().iter().enumerate() {
         let mut command = Command::new(programs.1);
         command.args(["--silent", "--fail", "--output", "/dev/null", "--write-out", "%{time_total} %{size_download}"]);
-        command.arg("--limit-rate").arg(format!("{:.0}", bandwidth(client % SITES) * SPEED));
-        command.arg(format!("http://{}/{}", nginx.address(), name.display()));
+        let rate = bandwidth(client % SITES) * SPEED;
+        command.arg(format!("http://{}/{}?rate={rate:.0}", nginx.address(), name.display()));
         clients.push(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?);
     }
     let mut sites = vec![0.0; SITES];

@@ -1,5 +1,6 @@
 //! Two levels, RA over SARC, with and without labels (scm-labels; SCM §5.3, Figs. 12, 13): a mount over `forebay serve` over a disk,
-//! read by a text search and a database at the same time (`multi-3`), in real time.
+//! read by a text search and a database at the same time (`multi-3`), in real time. Each makes the same requests in every run, so that
+//! who is helped more does not count more; and the data are as much smaller as there are fewer requests than in the simulator.
 //!
 //! ```text
 //!  applications ─▶ mount, fixed ─▶ HTTP, Forebay-Demand, Forebay-Hits ─▶ serve, sarc ─▶ disk
@@ -20,16 +21,22 @@ use forebay_serve::{Options, Server};
 use forebay_trace::{Span, Workload, generate};
 
 use super::scene::{Scene, tree};
-use super::{Plan, SPEED, median, quicker, ratio};
+use super::{Plan, median, quicker, ratio};
 use crate::report::Row;
 
 const MODES: [(&str, Labels); 3] = [("no labels", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
 const DISK: &str = "ibm-10k";
 const WORKLOAD: &str = "multi-3";
+const SCALE: &str = "0.01";
 /// A text search and a database.
 const APPLICATIONS: u32 = 2;
 /// Of which some 5 MiB are frames: near a twentieth of what is read, as in the simulator.
 const MEMORY: (u64, u64) = (18 << 20, 18 << 20);
+
+/// Requests of a run.
+fn requests(plan: &Plan) -> u64 {
+    (plan.seconds * 1000.0) as u64
+}
 
 /// What one run gave.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,10 +68,8 @@ fn once(
     // What RA does not ask for.
     let cost = DeviceCost::flat(5_000_000, 100_000_000, 4);
     let above = Scene::over(Arc::new(store), cost, "fixed", MEMORY.0)?;
-    let span = |seconds: f64| Some(Span::Seconds(seconds / SPEED * 2.0));
-    let play =
-        Play { warm_up: span(plan.warm_up), limit: span(plan.warm_up + plan.seconds), ..Play::new(APPLICATIONS) };
-    // The disk is counted from the first request on, the applications from after the warm-up.
+    // The disk is counted from the first request on, the applications from after the warm-up: a quarter, as in the simulator.
+    let play = Play { warm_up: Some(Span::Requests(requests(plan) / 4)), ..Play::new(APPLICATIONS) };
     let outcome = play.run(workload, &Folder::new(above.point()), &|_, _| false)?;
     let (lower, upper) = (below.stats(&[]).counts, above.engine().stats(&[]).counts);
     let asked = (lower.hits + lower.misses + lower.joined + lower.late).max(1) as f64;
@@ -83,7 +88,8 @@ fn once(
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let mut seen = MODES.map(|_| Vec::new());
     for seed in 1..=plan.rounds {
-        let workload = Workload::load(&mut generate::named(WORKLOAD, &[], seed)?)?;
+        let parameters = [("requests", &*requests(plan).to_string()), ("scale", SCALE)];
+        let workload = Workload::load(&mut generate::named(WORKLOAD, &parameters, seed)?)?;
         let folder = tempfile::tempdir()?;
         lay(&workload, folder.path(), Content::Zeros, &|_, _| false)?;
         for ((name, labels), all) in MODES.into_iter().zip(&mut seen) {
