@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use forebay_live::source::object::Labels;
 use forebay_live::source::{Error, Result as Asked};
 use futures::stream;
 use hyper::body::{Body as HttpBody, Incoming};
@@ -19,7 +20,7 @@ use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
 use crate::files::{Files, Opened, Shown};
-use crate::labels::{self, Labels};
+use crate::labels;
 use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
 use crate::ranges::Wanted;

@@ -4,59 +4,13 @@
 //! the rest it fetches ahead. `none` says that nobody wants any of it yet. `Forebay-Hits: bytes=A-B` is what they have read
 //! meanwhile without asking here. Who sends neither wants all that it asks for.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use forebay_live::Label;
+use forebay_live::source::object::{DEMAND, HITS, Labels};
 use hyper::HeaderMap;
 
 use crate::refusal::Refusal;
-
-/// What part of a request its readers want.
-pub const DEMAND: &str = "forebay-demand";
-
-/// What its readers have read meanwhile.
-pub const HITS: &str = "forebay-hits";
-
-/// Which labels are taken from requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Labels {
-    /// None: all that is asked for is taken for wanted.
-    Off,
-    /// What readers want.
-    Demand,
-    /// What readers want and what they have read meanwhile.
-    #[default]
-    Hits,
-}
-
-impl Labels {
-    /// Every choice, with its name.
-    pub const ALL: [(&'static str, Labels); 3] =
-        [("off", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
-}
-
-impl fmt::Display for Labels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Labels::ALL.iter().find(|(_, labels)| labels == self).map(|(name, _)| *name);
-        f.write_str(name.unwrap_or_default())
-    }
-}
-
-/// What is wrong with a choice of labels.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is none of off, demand and hits")]
-pub struct UnknownLabels(String);
-
-impl FromStr for Labels {
-    type Err = UnknownLabels;
-
-    fn from_str(text: &str) -> Result<Labels, UnknownLabels> {
-        let found = Labels::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, labels)| *labels).ok_or_else(|| UnknownLabels(text.to_owned()))
-    }
-}
 
 /// The label of a request for `asked`, if it has one that we take; a malformed one is refused even then when it is of no use, so
 /// that mistakes are found.
@@ -150,13 +104,5 @@ mod tests {
         }
         assert!(label(Labels::Hits, &[(HITS, "none")]).is_err());
         assert!(label(Labels::Hits, &[(DEMAND, "none"), (DEMAND, "none")]).is_err());
-    }
-
-    #[test]
-    fn choices_have_names() {
-        for (name, labels) in Labels::ALL {
-            assert_eq!((name.parse(), labels.to_string().as_str()), (Ok(labels), name));
-        }
-        assert!("some".parse::<Labels>().is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use forebay_live::source::object::Labels;
 use forebay_live::tree::Tree;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -14,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::answer::Service;
 use crate::buffers::Buffers;
 use crate::connection;
-use crate::labels::Labels;
 use crate::limits::Limits;
 use crate::site::Site;
 use crate::tls::Tls;

@@ -19,9 +19,9 @@ pub struct BadToken;
 const LEAST: usize = 16;
 
 impl Token {
-    /// A token from its text; a line's end behind it, as files have, is not part of it.
+    /// A token from its text; white space around it, as the line's end of files, is not part of it.
     pub fn new(text: &str) -> Result<Token, BadToken> {
-        let text = text.trim_end_matches(['\n', '\r']);
+        let text = text.trim();
         let fits = text.len() >= LEAST && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Token(text.to_owned())) } else { Err(BadToken) }
     }

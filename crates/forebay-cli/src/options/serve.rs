@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use forebay_serve::Labels;
 
-use super::Reading;
+use super::{Labels, Reading};
 use crate::period::Period;
 
 /// `forebay serve`
@@ -26,9 +25,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Which labels of requests to heed: what readers of the level above want of what it asks for (demand), and what they have hit
-    /// meanwhile (hits); who sends none wants all that it asks for
-    #[arg(long, value_name = "off|demand|hits", default_value_t = Labels::Hits)]
+    /// What to heed of what a level above tells of its readers; who tells nothing wants all that it asks for
+    #[arg(long, value_enum, default_value = "hits")]
     pub(crate) labels: Labels,
 
     /// The file with the token that clients must show; without it the variable FOREBAY_TOKEN may hold the token itself

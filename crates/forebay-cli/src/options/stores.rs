@@ -30,7 +30,7 @@ pub(crate) struct Stores {
     pub(crate) source_labels: Labels,
 }
 
-/// How much web servers are told.
+/// How much a level tells the level below of its readers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Labels {
     /// Nothing
@@ -41,6 +41,16 @@ pub(crate) enum Labels {
     Hits,
 }
 
+impl From<Labels> for object::Labels {
+    fn from(labels: Labels) -> object::Labels {
+        match labels {
+            Labels::Off => object::Labels::Off,
+            Labels::Demand => object::Labels::Demand,
+            Labels::Hits => object::Labels::Hits,
+        }
+    }
+}
+
 impl Stores {
     /// The same for the library. Fails if the token cannot be read.
     pub(crate) fn options(&self) -> Result<StoreOptions, TokenError> {
@@ -49,11 +59,7 @@ impl Stores {
             region: self.region.clone(),
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
             authority: self.source_ca.clone(),
-            labels: match self.source_labels {
-                Labels::Off => object::Labels::Off,
-                Labels::Demand => object::Labels::Demand,
-                Labels::Hits => object::Labels::Hits,
-            },
+            labels: self.source_labels.into(),
             ..StoreOptions::default()
         })
     }

@@ -28,7 +28,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
 use fetch::StoreObject;
 use gate::Gate;
-use listing::Listing;
+use listing::{Below, Listing};
 use runtime::Shared;
 
 pub use open::{SCHEMES, StoreOptions};
@@ -96,7 +96,7 @@ impl StoreSource {
             };
             let probe = tokio::time::timeout(CHECK, listing.any(&prefix)).await;
             match probe.map_err(|_| silent())? {
-                Ok(false) if !prefix.is_root() => Err(Error::NotFound(name)),
+                Ok(Below::Nothing) if !prefix.is_root() => Err(Error::NotFound(name)),
                 Ok(_) => Ok(()),
                 // A web server without WebDAV: its files can be read by those who know their names.
                 Err(error) if refusal::cannot_list(&error) => {
@@ -176,11 +176,15 @@ impl Source for StoreSource {
         let (store, listing, name) = (Arc::clone(&self.store), self.listing.clone(), path.display().to_string());
         let found = self.runtime.wait(&self.name, async move {
             let (object, below) = futures::join!(store.head(&key), listing.any(&key));
-            let folder = match below {
-                Err(error) if refusal::cannot_list(&error) => false,
+            let below = match below {
+                Err(error) if refusal::cannot_list(&error) => Below::Nothing,
                 below => below.map_err(|error| refusal::of(&name, &error))?,
             };
-            if folder { Ok(None) } else { object.map(Some).map_err(|error| refusal::of(&name, &error)) }
+            match (below, object) {
+                // What is listed and is no file is an empty folder.
+                (Below::Some, _) | (Below::Listed, Err(object_store::Error::NotFound { .. })) => Ok(None),
+                (_, object) => object.map(Some).map_err(|error| refusal::of(&name, &error)),
+            }
         })?;
         Ok(found.map_or_else(|| self.folder(), |meta| self.file(&meta)))
     }
@@ -189,12 +193,13 @@ impl Source for StoreSource {
         let (key, name) = (self.known_key(path)?, path.display().to_string());
         let (listing, store, root) = (self.listing.clone(), Arc::clone(&self.store), key == self.prefix);
         self.runtime.wait(&self.name, async move {
-            let (entries, exists) = listing.names(&key).await.map_err(|error| refusal::of(&name, &error))?;
-            if exists || root {
+            let (entries, below) = listing.names(&key).await.map_err(|error| refusal::of(&name, &error))?;
+            if below == Below::Some || root {
                 return Ok(entries);
             }
             match store.head(&key).await {
                 Ok(_) => Err(Error::Refused { name, errno: libc::ENOTDIR }),
+                Err(object_store::Error::NotFound { .. }) if below == Below::Listed => Ok(entries),
                 Err(error) => Err(refusal::of(&name, &error)),
             }
         })

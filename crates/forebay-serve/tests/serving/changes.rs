@@ -68,13 +68,7 @@ fn a_version_is_never_mixed_with_another() {
                 // It was being written, or changed under way: refused or cut, which is as it should be.
                 continue;
             }
-            // A file that is being written in place is read as the file system has it.
-            let tag = whole.header("etag").unwrap().to_owned();
-            let again = ask(&server, "GET /file", &format!("If-Match: {tag}\r\n"));
-            if again.status == 200 && again.body.len() == SIZE {
-                assert!(again.body == whole.body, "one tag, two contents");
-            }
-            let _ = &versions;
+            assert!(versions.contains(&whole.body), "bytes of no version, or of two");
         }
     });
     let mut last = Vec::new();

@@ -12,6 +12,7 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
+use super::web::Listed;
 use crate::source::{Entry, Kind};
 
 /// Keys a page: the most that S3 gives.
@@ -31,22 +32,21 @@ impl Listing {
         Listing { store, pages, told: Arc::default() }
     }
 
-    /// Whether any key lies below `prefix`.
-    pub(super) async fn any(&self, prefix: &Key) -> Result<bool> {
+    /// What lies below `prefix`.
+    pub(super) async fn any(&self, prefix: &Key) -> Result<Below> {
         let Some(pages) = &self.pages else {
-            let all = self.store.list_with_delimiter(Some(prefix)).await?;
-            return Ok(!all.objects.is_empty() || !all.common_prefixes.is_empty());
+            return Ok(Below::of(&self.store.list_with_delimiter(Some(prefix)).await?));
         };
         let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
         match pages.list_paginated(below(prefix).as_deref(), options).await {
             // Some key is there, though not one that can be shown.
-            Err(Error::InvalidPath { .. }) => Ok(true),
-            page => page.map(|page| !page.result.objects.is_empty()),
+            Err(Error::InvalidPath { .. }) => Ok(Below::Some),
+            page => page.map(|page| Below::of(&page.result)),
         }
     }
 
-    /// The names in the folder `prefix`, and whether it exists at all.
-    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<Entry>, bool)> {
+    /// The names in the folder `prefix`, and what there is of it at all.
+    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<Entry>, Below)> {
         let mut names = Names::default();
         match &self.pages {
             Some(pages) => self.by_pages(&**pages, prefix, &mut names).await?,
@@ -73,7 +73,7 @@ impl Listing {
                     }
                 }
                 Err(Error::InvalidPath { source }) => {
-                    names.exists = true;
+                    names.below = Below::Some;
                     options = self.around(options, source)?;
                 }
                 Err(error) => return Err(error),
@@ -99,6 +99,30 @@ impl Listing {
     }
 }
 
+/// What there is below a prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Below {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Nothing, of something that a web server lists: an empty folder, or a file.
+    Listed,
+    /// Some key.
+    Some,
+}
+
+impl Below {
+    fn of(page: &ListResult) -> Below {
+        if !page.objects.is_empty() || !page.common_prefixes.is_empty() {
+            Below::Some
+        } else if page.extensions.get::<Listed>().is_some() {
+            Below::Listed
+        } else {
+            Below::Nothing
+        }
+    }
+}
+
 /// The prefix that only keys below `key` have.
 fn below(key: &Key) -> Option<String> {
     (!key.is_root()).then(|| format!("{key}/"))
@@ -109,23 +133,24 @@ fn below(key: &Key) -> Option<String> {
 struct Names {
     files: HashSet<String>,
     folders: HashSet<String>,
-    exists: bool,
+    below: Below,
 }
 
 impl Names {
     fn add(&mut self, prefix: &Key, page: ListResult) {
-        self.exists |= !page.objects.is_empty() || !page.common_prefixes.is_empty();
+        let below = Below::of(&page);
+        self.below = if self.below == Below::Some { Below::Some } else { below };
         self.files.extend(page.objects.iter().filter_map(|object| name(prefix, &object.location)));
         self.folders.extend(page.common_prefixes.iter().filter_map(|folder| name(prefix, folder)));
     }
 
-    fn finish(self) -> (Vec<Entry>, bool) {
-        let Names { files, folders, exists } = self;
+    fn finish(self) -> (Vec<Entry>, Below) {
+        let Names { files, folders, below } = self;
         let entry = |name: String, kind| Entry { name: OsString::from(name), kind };
         let mut entries: Vec<Entry> = Vec::with_capacity(files.len() + folders.len());
         entries.extend(files.into_iter().filter(|name| !folders.contains(name)).map(|name| entry(name, Kind::File)));
         entries.extend(folders.into_iter().map(|name| entry(name, Kind::Folder)));
-        (entries, exists)
+        (entries, below)
     }
 }
 

@@ -104,6 +104,16 @@ impl HttpConnector for WebConnector {
     }
 }
 
+/// The status that says that nothing has this name.
+const NOT_FOUND: u16 = 404;
+
+/// The status of an answer with names (RFC 4918, 11.1).
+const LISTED: u16 = 207;
+
+/// Marks a listing that a server gave: the client takes "not found" for an empty one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed;
+
 #[derive(Debug)]
 struct WebService {
     inner: HttpClient,
@@ -120,7 +130,20 @@ impl HttpService for WebService {
         if let Some(label) = request.extensions().get::<Label>().cloned() {
             write(&label, self.labels, request.headers_mut());
         }
-        self.inner.execute(request).await
+        let head = request.method().as_str() == "HEAD";
+        let mut response = self.inner.execute(request).await?;
+        // A page that is made as it is sent, as a folder's, is no file.
+        if head
+            && response.status().is_success()
+            && !response.headers().contains_key("content-length")
+            && let Ok(not_found) = NOT_FOUND.try_into()
+        {
+            *response.status_mut() = not_found;
+        }
+        if response.status().as_u16() == LISTED {
+            response.extensions_mut().insert(Listed);
+        }
+        Ok(response)
     }
 }
 

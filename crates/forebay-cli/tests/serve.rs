@@ -1,0 +1,217 @@
+//! The real command serving a folder: where it says it listens, what mounts of it read, how it ends, and what it refuses. What it
+//! answers is tested in `forebay-serve`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use forebay_testkit::mounts;
+use forebay_testkit::process::{Running, Signal};
+use forebay_testkit::served::Served;
+use forebay_testkit::trees::{OddTree, content};
+
+/// The command without the user's configuration and profiles.
+fn forebay(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("FOREBAY_TOKEN");
+    command.args(args).env("FOREBAY_CONFIG", "/dev/null").stdin(Stdio::null());
+    command
+}
+
+/// `forebay serve` at a free port, ready; killed when dropped.
+struct Serving {
+    running: Running,
+    url: String,
+}
+
+impl Serving {
+    fn start(mut command: Command) -> Serving {
+        let (said, says) = std::io::pipe().expect("a pipe");
+        command.args(["--listen", "127.0.0.1:0"]).stdout(says);
+        let running = Running::start(command).expect("the command starts");
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line).expect("readable");
+        let url = line.strip_prefix("ready: ").and_then(|line| line.trim_end().rsplit_once(" at ")).map(|(_, url)| url);
+        Serving { running, url: url.unwrap_or_else(|| panic!("{line:?}")).to_owned() }
+    }
+
+    fn of(folder: &Path) -> Serving {
+        Serving::start(forebay(&["serve", folder.to_str().expect("a plain name"), "--memory", "64MiB"]))
+    }
+
+    fn get(&self, path: &str, args: &[&str]) -> Vec<u8> {
+        curl(&format!("{}{path}", self.url), args).stdout
+    }
+}
+
+fn curl(url: &str, args: &[&str]) -> Output {
+    let output =
+        Command::new("curl").args(["--silent", "--show-error"]).args(args).arg(url).output().expect("curl is there");
+    assert!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// Everything below a folder as a level over HTTP shows it: a link is what it leads to, odd ones are left out.
+fn shown(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>) {
+    let mut entries: Vec<_> =
+        fs::read_dir(folder.join(below)).expect("readable").map(|entry| entry.unwrap().file_name()).collect();
+    entries.sort();
+    for name in entries {
+        let path = below.join(&name);
+        let whole = folder.join(&path);
+        let Some(text) = path.to_str().filter(|text| !text.contains('\n')) else { continue };
+        let Ok(about) = fs::metadata(&whole) else { continue };
+        if about.is_dir() {
+            names.push((text.to_owned(), None));
+            // What links lead to is compared by files alone; folders behind links would be walked twice.
+            if !whole.is_symlink() {
+                shown(folder, &path, names);
+            }
+        } else if about.is_file() && about.len() < 100 << 20 {
+            names.push((text.to_owned(), Some(fs::read(&whole).expect("readable"))));
+        }
+    }
+}
+
+#[test]
+fn it_says_where_it_listens_and_ends_in_peace() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    for signal in [Signal::TERM, Signal::INT] {
+        let serving = Serving::of(folder.path());
+        assert!(serving.url.starts_with("http://127.0.0.1:"), "{}", serving.url);
+        assert_eq!(serving.get("file", &[]), b"bytes");
+        serving.running.signal(signal).unwrap();
+        assert_eq!(serving.running.wait().unwrap().code(), Some(0));
+    }
+    let (said, says) = std::io::pipe().unwrap();
+    let mut command = forebay(&["serve", "--json", "--listen", "127.0.0.1:0", folder.path().to_str().unwrap()]);
+    command.stdout(says);
+    let _running = Running::start(command).unwrap();
+    let mut line = String::new();
+    BufReader::new(said).read_line(&mut line).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(curl(&format!("{}file", json["url"].as_str().unwrap()), &[]).stdout, b"bytes");
+    assert_eq!(json["source"].as_str(), folder.path().to_str());
+}
+
+#[test]
+fn a_token_comes_from_a_file_or_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    let token = folder.path().join("token");
+    fs::write(&token, "0123456789abcdef\n").unwrap();
+    let of = |command: Command| {
+        let serving = Serving::start(command);
+        let status = ["--output", "/dev/null", "--write-out", "%{http_code}"];
+        assert_eq!(serving.get("file", &status), b"401");
+        assert_eq!(serving.get("file", &["--oauth2-bearer", "0123456789abcdef"]), b"bytes");
+        serving
+    };
+    let path = folder.path().to_str().unwrap();
+    let serving = of(forebay(&["serve", path, "--token-file", token.to_str().unwrap()]));
+    let mut command = forebay(&["serve", path]);
+    command.env("FOREBAY_TOKEN", "0123456789abcdef");
+    of(command);
+    if mounts::possible() {
+        let mounted =
+            Served::start(forebay(&["mount", &serving.url, "--source-token-file", token.to_str().unwrap()])).unwrap();
+        assert_eq!(fs::read(mounted.point().join("file")).unwrap(), b"bytes");
+    }
+}
+
+#[test]
+fn a_mount_over_it_reads_the_same() {
+    if !mounts::possible() {
+        return;
+    }
+    let odd = OddTree::new(11).unwrap();
+    let serving = Serving::of(&odd.root());
+    let mounted = Served::start(forebay(&["mount", &serving.url, "--memory", "64MiB"])).unwrap();
+    let (mut there, mut here) = (Vec::new(), Vec::new());
+    shown(&odd.root(), Path::new(""), &mut there);
+    // What is refused by the source, since it leads out, is not there; a folder that contains its link is not walked into.
+    let escapes = |path: &str| odd.escapes.iter().any(|escape| Path::new(path).starts_with(escape));
+    there.retain(|(path, _)| !escapes(path) && !path.ends_with("up-two"));
+    walk(mounted.point(), Path::new(""), &mut here);
+    let names = |all: &[(String, Option<Vec<u8>>)]| {
+        all.iter().map(|(path, bytes)| (path.clone(), bytes.is_some())).collect::<Vec<_>>()
+    };
+    here.retain(|(path, _)| there.iter().any(|(known, _)| known == path) || !through_link(&odd, path));
+    assert_eq!(names(&here), names(&there));
+    for ((path, here), (_, there)) in here.iter().zip(&there) {
+        assert!(here == there, "{path}");
+    }
+    let stats = serving.get(".well-known/forebay/stats", &[]);
+    let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+    assert!(stats["fetched_bytes"].as_u64() > Some(0), "{stats}");
+}
+
+/// Whether a path comes through a link to a folder.
+fn through_link(odd: &OddTree, path: &str) -> bool {
+    odd.links.iter().any(|link| Path::new(path).starts_with(link) && Path::new(path) != link)
+}
+
+/// Everything below a folder without links.
+fn walk(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>) {
+    let mut entries: Vec<_> = fs::read_dir(folder.join(below)).expect("readable").map(|entry| entry.unwrap()).collect();
+    entries.sort_by_key(|entry| entry.file_name());
+    for entry in entries {
+        let path = below.join(entry.file_name());
+        let text = path.to_str().expect("only such are listed").to_owned();
+        let about = entry.metadata().expect("looked at");
+        if about.is_dir() {
+            names.push((text, None));
+            walk(folder, &path, names);
+        } else if about.len() < 100 << 20 {
+            names.push((text, Some(fs::read(folder.join(&path)).expect("readable"))));
+        }
+    }
+}
+
+#[test]
+fn a_change_below_reaches_the_mount_whole() {
+    if !mounts::possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, content(1, 3_000_000)).unwrap();
+    let args = ["serve", folder.path().to_str().unwrap(), "--memory", "64MiB", "--ttl", "0"];
+    let serving = Serving::start(forebay(&args));
+    let mounted = Served::start(forebay(&["mount", &serving.url, "--ttl", "0"])).unwrap();
+    for version in 1..4 {
+        fs::write(&file, content(version, 3_000_000)).unwrap();
+        assert!(fs::read(mounted.point().join("file")).unwrap() == content(version, 3_000_000), "version {version}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    fs::write(folder.path().join("short"), "short").unwrap();
+    let short = folder.path().join("short");
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = busy.local_addr().unwrap().to_string();
+    for (args, said) in [
+        (vec!["serve"], "required"),
+        (vec!["serve", "/no/such/folder"], "/no/such/folder"),
+        (vec!["serve", path, "--listen", "0.0.0.0:0"], "token"),
+        (vec!["serve", path, "--listen", &busy], "in use"),
+        (vec!["serve", path, "--listen", "nowhere"], "--listen"),
+        (vec!["serve", path, "--token-file", "/no/such/file"], "/no/such/file"),
+        (vec!["serve", path, "--token-file", short.to_str().unwrap()], "at least 16"),
+        (vec!["serve", path, "--tls-cert", path], "--tls-key"),
+        (vec!["serve", path, "--tls-cert", path, "--tls-key", path], "PEM"),
+        (vec!["serve", path, path], "need a name each"),
+        (vec!["serve", path, "--memory", "1MiB"], "too little memory"),
+        (vec!["serve", path, "--labels", "all"], "hits"),
+    ] {
+        let output = forebay(&args).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(said) && error.lines().count() == 1, "{args:?}: {error}");
+    }
+}
