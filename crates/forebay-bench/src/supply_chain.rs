@@ -48,7 +48,8 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<V
         _ => Plan { rounds: 5, warm_up: 1.0, seconds: 5.0 },
     };
     let mut rows = Vec::new();
-    let parts: [(&str, fn(&Plan) -> anyhow::Result<Vec<Row>>); 4] =
+    type Part = fn(&Plan) -> anyhow::Result<Vec<Row>>;
+    let parts: [(&str, Part); 4] =
         [("ets", ets::run), ("copy", copy::run), ("http", http::run), ("labels", labels::run)];
     for (part, measure) in parts {
         if only.is_empty() || only.iter().any(|name| part.starts_with(name.as_str())) {
