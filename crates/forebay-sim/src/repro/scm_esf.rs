@@ -140,7 +140,7 @@ fn finding(
         table.chart(&title, (Axis::linear("deviation of the second, in means"), "mean response, ms"), response)
     };
     let mut charts: Vec<_> = sweeps.iter().map(chart).collect();
-    let x = Axis::linear(&format!("requests a second beside {}", parameters.rate));
+    let x = Axis::linear(format!("requests a second beside {}", parameters.rate));
     charts.push(irregular.chart("Merely irregular streams", (x, "mean response, ms"), response));
     Ok(Finding::new(ours, measures, charts))
 }
