@@ -32,7 +32,8 @@ pub enum Total {
 fn degree(sight: &Sight<'_>, degree: Degree) -> u32 {
     let most = match degree {
         Degree::Fixed(blocks) => blocks,
-        Degree::Competitive => sight.competitive_depth.max(sight.request),
+        // On an array that is thousands of blocks: no more of them than memory has room for beside the piece being read.
+        Degree::Competitive => sight.competitive_depth.max(sight.request).min(sight.longest_piece),
     };
     most.max(1)
 }
