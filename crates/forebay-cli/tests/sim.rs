@@ -177,6 +177,15 @@ fn slow_devices_arrays_levels_and_schedulers() {
     assert!(number(files, "device_requests") > number(array, "device_requests"), "a fetch goes to one device: {files}");
     let levels = &sim(&["--device", "ibm-10k", "--level", "lru:256MiB"])[0];
     assert_eq!(levels["policy"], "linux+lru > none+lru");
+    assert_eq!((&levels["labels"], &levels["l1_label_bytes"]), (&Value::from("off"), &Value::from(0)));
+    let told = sim(&["--device", "ibm-10k", "--level", "sarc:256MiB", "--level", "lru:1%", "--labels", "demand,hits"]);
+    assert_eq!(told.len(), 2, "each kind is a run");
+    for (record, labels) in told.iter().zip(["demand", "hits"]) {
+        assert_eq!(record["labels"], labels);
+        let bytes = number(record, "l1_label_bytes") / number(record, "l1_fetches");
+        assert!((8.0..=16.0).contains(&bytes) && (bytes == 8.0 || labels == "hits"), "{bytes}");
+        assert!(number(record, "l3_hit_ratio") <= 1.0 && record.get("l4_hit_ratio").is_none());
+    }
     let linked = &sim(&["--device", "ibm-10k", "--link", "latency_us=2000,gbit_s=1"])[0];
     assert!(number(linked, "response_ms") > number(plain, "response_ms"), "messages take time: {linked}");
     let schedulers = sim(&["--device", "ibm-10k", "--scheduler", "none", "--scheduler", "anticipatory:wait_ms=5"]);

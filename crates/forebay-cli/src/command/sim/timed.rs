@@ -94,7 +94,8 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
     let level = |policy, size, labels| Level { link: sim.time.link, labels, ..Level::new(policy, bytes(size)) };
-    let labels = if sim.time.labels.is_empty() { &[Labels::Off][..] } else { &sim.time.labels };
+    let untold = [Labels::Off];
+    let labels = if sim.time.labels.is_empty() { &untold[..] } else { &sim.time.labels };
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
     let unsaid = [SchedulerKind::default()];
     let schedulers = if sim.time.scheduler.is_empty() { &unsaid[..] } else { &sim.time.scheduler };
