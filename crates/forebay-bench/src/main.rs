@@ -74,7 +74,7 @@ struct Options {
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
-const BENCHES: [(&str, Bench); 17] = [
+const BENCHES: [(&str, Bench); 18] = [
     ("hit", hit::run),
     ("prefetch-cache", prefetch_cache::run),
     ("partitions", partitions::run),
