@@ -180,10 +180,7 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
         std::fs::write(&file, text).expect("a file");
         forebay(home.path(), &["policies", "--config", "my.toml"]).output().expect("the command starts")
     };
-    refused(
-        &with("[mount]\nmemroy = 1"),
-        &["my.toml", "`memroy` in [mount]", "memory, policy, kernel-cache, endpoint"],
-    );
+    refused(&with("[mount]\nmemroy = 1"), &["my.toml", "`memroy` in [mount]", "memory, policy, endpoint, region"]);
     refused(&with("[munt]\n"), &["my.toml", "`munt`", "[mount]"]);
     refused(&with("[mount]\nmemory = 'lots'"), &["my.toml", "`memory` in [mount]", "512MiB"]);
     refused(&with("[mount]\nallow-other = 'perhaps'"), &["my.toml", "`allow-other` in [mount]", "perhaps"]);
