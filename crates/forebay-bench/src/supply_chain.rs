@@ -30,6 +30,9 @@ const SPEED: f64 = 0.25;
 /// Bytes of a request: the paper's page.
 const REQUEST: u64 = 4096;
 
+/// A part of the bench.
+type Part = fn(&Plan) -> anyhow::Result<Vec<Row>>;
+
 /// How much is measured. Seconds are the array's.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -48,7 +51,7 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<V
         _ => Plan { rounds: 5, warm_up: 1.0, seconds: 5.0 },
     };
     let mut rows = Vec::new();
-    let parts: [(&str, fn(&Plan) -> anyhow::Result<Vec<Row>>); 4] =
+    let parts: [(&str, Part); 4] =
         [("ets", ets::run), ("copy", copy::run), ("http", http::run), ("labels", labels::run)];
     for (part, measure) in parts {
         if only.is_empty() || only.iter().any(|name| part.starts_with(name.as_str())) {
