@@ -30,6 +30,9 @@ const SPEED: f64 = 0.25;
 /// Bytes of a request: the paper's page.
 const REQUEST: u64 = 4096;
 
+/// A part of the bench.
+type Part = fn(&Plan) -> anyhow::Result<Vec<Row>>;
+
 /// How much is measured. Seconds are the array's.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -48,7 +51,6 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<V
         _ => Plan { rounds: 5, warm_up: 1.0, seconds: 5.0 },
     };
     let mut rows = Vec::new();
-    type Part = fn(&Plan) -> anyhow::Result<Vec<Row>>;
     let parts: [(&str, Part); 4] =
         [("ets", ets::run), ("copy", copy::run), ("http", http::run), ("labels", labels::run)];
     for (part, measure) in parts {

@@ -1,6 +1,6 @@
 //! Two levels, RA over SARC, with and without labels (scm-labels; SCM §5.3, Figs. 12, 13): a mount over `forebay serve` over a disk,
 //! read by a text search and a database at the same time (`multi-3`), in real time. Each makes the same requests in every run, so that
-//! who is helped more does not count more; and the data are as much smaller as there are fewer requests than in the simulator.
+//! who is helped more does not count more.
 //!
 //! ```text
 //!  applications ─▶ mount, fixed ─▶ HTTP, Forebay-Demand, Forebay-Hits ─▶ serve, sarc ─▶ disk
@@ -27,10 +27,10 @@ use crate::report::Row;
 const MODES: [(&str, Labels); 3] = [("no labels", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
 const DISK: &str = "ibm-10k";
 const WORKLOAD: &str = "multi-3";
-const SCALE: &str = "0.01";
+const SCALE: &str = "0.0625";
 /// A text search and a database.
 const APPLICATIONS: u32 = 2;
-/// Of which some 5 MiB are frames: near a twentieth of what is read, as in the simulator.
+/// Of which some 5 MiB are frames: a small part of what is read, as in the simulator.
 const MEMORY: (u64, u64) = (18 << 20, 18 << 20);
 
 /// Requests of a run.

@@ -150,8 +150,11 @@ fn bytes(text: &str) -> (u64, u64) {
     (start.parse().unwrap(), last.parse::<u64>().unwrap() + 1)
 }
 
-/// Reads the file from end to end through an engine that looks ahead; returns what was asked for: range, demand, hits.
-fn read_through(server: &Server, labels: Labels) -> Vec<((u64, u64), Option<String>, Option<String>)> {
+/// A request for a range, and what came with it: demand and hits.
+type Asked = ((u64, u64), Option<String>, Option<String>);
+
+/// Reads the file from end to end through an engine that looks ahead; returns what was asked for.
+fn read_through(server: &Server, labels: Labels) -> Vec<Asked> {
     let source = server.source(&StoreOptions { labels, ..StoreOptions::default() });
     let config = Config::new(32 << 20, "fixed".parse().unwrap());
     let engine = Engine::start(config, vec![DeviceCost::flat(1_000_000, 500_000_000, 4)]).unwrap();
