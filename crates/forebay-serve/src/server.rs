@@ -20,6 +20,9 @@ use crate::site::Site;
 use crate::tls::Tls;
 use crate::token::Token;
 
+/// How long tasks may take to end that have nothing to answer any more.
+const LETTING_GO: Duration = Duration::from_secs(2);
+
 /// Threads that ask sources for names and files, which may take them their time.
 const ASKING: usize = 32;
 
@@ -131,7 +134,8 @@ impl Server {
         let ended = self.shared.places.acquire_many(all);
         let ended =
             runtime.block_on(async { tokio::time::timeout(self.shared.options.limits.grace, ended).await.is_ok() });
-        runtime.shutdown_background();
+        // What is left are tasks that let go of the tree, so that a flight being recorded has its end. A source that hangs must not keep us.
+        runtime.shutdown_timeout(if ended { LETTING_GO } else { Duration::ZERO });
         ended
     }
 }

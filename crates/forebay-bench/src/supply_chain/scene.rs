@@ -1,4 +1,5 @@
-//! A mount over the array: six disks, 64 KiB on each at a time, files anywhere on it.
+//! A mount over the array of SCM §5.1 as `forebay repro scm-ets` has it: six disks that read nothing on, 256 KiB on each at a time, files
+//! anywhere on it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,11 +24,9 @@ use forebay_testkit::mounts::MountPoint;
 
 use super::SPEED;
 
-/// SCM §5.1 has 15,000 rpm SAS drives. At twice its speed this one is near to them: 3.8 ms mean seek, 1.5 ms half a turn, 103 MB/s.
-const DRIVE: &str = "ibm-10k";
-const TWICE: f64 = 2.0;
+const DRIVE: &str = "sas-15k";
 const DISKS: usize = 6;
-const STRIPE: u64 = 64 << 10;
+const STRIPE: u64 = 256 << 10;
 /// Never scarce: what was read is not read again, and what is fetched ahead is far less.
 pub(super) const MEMORY: u64 = 96 << 20;
 /// How often streams are looked at, in real time.
@@ -63,7 +62,7 @@ impl Files {
             disk.cache = Default::default();
         }
         let queue = array(&vec![disk; DISKS], STRIPE, &SchedulerKind::Elevator, seed)?;
-        Ok(PacedSource::behind(Arc::new(LocalSource::new(self.folder.path())?), Box::new(queue), SPEED * TWICE)?)
+        Ok(PacedSource::behind(Arc::new(LocalSource::new(self.folder.path())?), Box::new(queue), SPEED)?)
     }
 }
 
@@ -111,7 +110,7 @@ impl Scene {
     /// By how much longer than by its model requests to the array took, as a share: what the machine does by itself.
     pub(super) fn lateness(&self) -> f64 {
         let Some(activity) = self.pace.as_ref().map(|pace| pace.activity()) else { return 0.0 };
-        activity.late as f64 / (activity.response as f64 / (SPEED * TWICE)).max(1.0)
+        activity.late as f64 / (activity.response as f64 / SPEED).max(1.0)
     }
 
     /// Looks at the trigger distances of streams until `over`: the mean of each file's.
