@@ -207,7 +207,7 @@ mod tests {
         assert!(unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are memory, policy,"), "{unknown}");
         assert!(!unknown.contains("detached"), "{unknown}");
         let table = error("[mounts]\nmemory = 1");
-        assert!(table.contains("unknown `mounts`; known are log, log-file, [mount], [profile]"), "{table}");
+        assert!(table.contains("unknown `mounts`; known are log, log-file, [mount], [serve], [profile]"), "{table}");
         assert!(error("config = 'x'").contains("unknown `config`"));
         assert!(error("[reference]\nx = 1").contains("unknown"));
         let list = error("[mount]\nmemory = [1]");
