@@ -144,15 +144,19 @@ fn what_nobody_wants_is_no_miss() {
     let mut bench = bench(SARC, Partition::Whole, 100);
     bench.read_labelled(0, 6, Some((0, 1)));
     assert_eq!(told(), [0, 1, 2, 3, 4, 5].map(Random));
-    bench.read_labelled(1, 5, Some((1, 3)));
-    assert_eq!(told(), [Hit(1), Hit(2), Hit(3), Passed(4), Passed(5)]);
-    // The stream is sequential now, at its fourth wanted block. 6 is missed by nobody, and brings four more.
-    bench.read_labelled(6, 1, Some((6, 0)));
-    assert_eq!(told(), [6, 7, 8, 9, 10].map(Sequential));
-    bench.read_labelled(7, 1, Some((7, 0)));
-    assert_eq!(told(), [Passed(7)], "prefetched, and nobody wants it yet");
-    bench.read_labelled(7, 1, Some((7, 1)));
-    assert_eq!(told(), [Hit(7)]);
+    // Sequential from its fourth wanted block on; two appended, and four more.
+    bench.read_labelled(20, 6, Some((20, 4)));
+    let (random, sequential) = ([20, 21, 22].map(Random), [23, 24, 25, 26, 27, 28, 29].map(Sequential));
+    assert_eq!(told(), [&[Missed(FIRST)][..], &random, &sequential].concat());
+    // 30 is missed by nobody, and brings four more.
+    bench.read_labelled(30, 1, Some((30, 0)));
+    assert_eq!(told(), [30, 31, 32, 33, 34].map(Sequential));
+    bench.read_labelled(31, 1, Some((31, 0)));
+    assert_eq!(told(), [Passed(31)], "prefetched, and nobody wants it yet");
+    bench.read_labelled(31, 1, Some((31, 1)));
+    assert_eq!(told(), [Hit(31)]);
+    bench.read_labelled(2, 2, Some((2, 1)));
+    assert_eq!(told(), [Hit(2), Passed(3)]);
 }
 
 /// A miss is its partition's. File 1 lies on the second device.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn shipped_devices_are_listed_and_can_be_built() {
     let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
     let disks = ["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx"];
-    assert_eq!(names, [disks.as_slice(), &["object-store", "seagate-10k", "ssd"]].concat());
+    assert_eq!(names, [disks.as_slice(), &["object-store", "sas-15k", "seagate-10k", "ssd"]].concat());
     for name in names {
         let description = device(&name).unwrap();
         assert_eq!(description.name, name);
@@ -24,7 +24,7 @@ fn shipped_devices_are_listed_and_can_be_built() {
 #[test]
 fn unknown_devices_are_answered_with_the_known_ones() {
     let said = device("ibm").unwrap_err().to_string();
-    for part in ["`ibm`", "ibm-10k", "object-store", "seagate-10k", "ssd", ".toml"] {
+    for part in ["`ibm`", "ibm-10k", "object-store", "sas-15k", "seagate-10k", "ssd", ".toml"] {
         assert!(said.contains(part), "{said}");
     }
 }

@@ -66,7 +66,7 @@ mod tests {
             "HTTP/1.1 200",
             "HTTP/1.1 206 Partial Content\r\ncontent-length: 1\r\n\r\na",
             "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nabc",
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nabc\r\nx",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\nx",
         ] {
             assert!(!well_formed(bad.as_bytes()), "{bad}");
         }
