@@ -1,10 +1,8 @@
 //! `forebay serve` on the loopback against nginx, both serving the same files out of memory: whole large files by several connections,
 //! and small ranges at random. The client is wrk, with one thread; servers take turns in each round.
 //!
-//! What bounds it, by the processes' times in `/proc`: of a large file, copies. Bytes are copied from the cache to a piece and from there
-//! to the socket, where nginx's `sendfile` hands over pages of the page cache: the second copy takes as long as all that nginx
-//! does, the first one and the engine as long again. Of small ranges the server takes less than half of the time of this nginx,
-//! which reads by a pool of threads so that one slow file does not hold up the others.
+//! What bounds it: copies. Bytes are copied from the cache to a piece and from there to the socket, where nginx's `sendfile` hands over
+//! pages of the page cache; it reads by a pool of threads, as one would before slow files, which costs it more than the copies cost here.
 
 use std::fs;
 use std::net::SocketAddr;
