@@ -2,7 +2,7 @@
 //! and small ranges at random. The client is wrk, with one thread; servers take turns in each round.
 //!
 //! What bounds it: copies. Bytes are copied from the cache to a piece and from there to the socket, where nginx's `sendfile` hands over
-//! pages of the page cache; it reads by a pool of threads, as one would before slow files, which costs it more than the copies cost here.
+//! pages of the page cache; it reads by a pool of threads, as one would before slow files, and what that costs it was not measured.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -147,12 +147,7 @@ proptest! {
 #[test]
 fn a_stream_begins() {
     let mut bench = Bench::new("gill", 10_000);
-    let mut issued = vec![];
-    for page in 0..36 {
-        let before = bench.fetches.len();
-        bench.read(page, 1);
-        issued.extend(bench.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
-    }
+    let issued = bench.issued(0..36);
     let expected = [
         (0, (0, 1)),
         (1, (1, 2)),

@@ -8,7 +8,7 @@ use forebay_core::index::Hashed;
 use forebay_core::replacement::{Replacement, SarcLists};
 use proptest::prelude::*;
 
-#[allow(dead_code)]
+#[allow(dead_code)] // This test uses a part of it.
 mod cycle;
 
 const SEQ: ListId = ListId(FIRST_POLICY_LIST);

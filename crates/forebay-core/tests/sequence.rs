@@ -182,12 +182,7 @@ fn what_any_policy_fetches_ahead_is_sequential() {
 #[test]
 fn a_miss_and_then_triggers() {
     let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
-    let mut issued = vec![];
-    for page in 10..40 {
-        let before = bench.fetches.len();
-        bench.read(page, 1);
-        issued.extend(bench.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
-    }
+    let issued = bench.issued(10..40);
     let random = [10, 11, 12].map(|page| (page, (page as u32, 1)));
     assert_eq!(issued[..3], random);
     // 13 is missed with 14 … 21. 18 leaves 19, 20, 21 of it.

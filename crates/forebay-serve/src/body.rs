@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 
 use crate::buffers::Buffers;
 use crate::files::Shown;
-use crate::labels::within;
 
 /// Bytes that are read at a time: what a client that does not take them holds in memory, twice (one piece here, one that the
 /// connection is writing).
@@ -116,11 +115,11 @@ impl FileBody {
         let (told, tells) = oneshot::channel();
         let buffers = Arc::clone(&self.reader.buffers);
         let len = (piece.end - piece.start) as usize;
+        let label = self.label.clone();
         // What the client has hit it says once.
-        let label = self.label.as_mut().map(|label| Label {
-            demand: within(&label.demand, &piece),
-            hits: std::mem::replace(&mut label.hits, 0..0),
-        });
+        if let Some(rest) = &mut self.label {
+            rest.hits = 0..0;
+        }
         self.shown.file.read_labelled_then(self.reader.handler, piece.start, len, label, move |outcome| {
             // Nobody listens if the client is gone meanwhile.
             let _ = told.send(outcome.map(|lease| buffers.copy(lease.len(), lease.slices())));

@@ -260,11 +260,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Some(StreamCount::OpenFiles) => self.files.handles(),
             Some(StreamCount::Active) | None => self.streams.active(),
         };
-        if let Some(cache) = self.prefetch_cache.as_ref().filter(|_| !self.hands_on()) {
-            let longest_piece = (cache.ceiling.blocks() / streams.max(1)).max(1);
-            return (longest_piece, longest_piece);
-        }
-        let share = (self.setup.referenced.room(self.setup.frames) / streams.max(1)).max(1);
-        (share, (share / 2).max(1))
+        let share = (self.room_ahead() / streams.max(1)).max(1);
+        let beside = self.prefetch_cache.is_some() && !self.hands_on();
+        (share, if beside { share } else { (share / 2).max(1) })
     }
 }

@@ -1,5 +1,7 @@
 //! A core whose fetches arrive at once, unless they are held, for the policies that learn from what becomes of them.
-#![allow(dead_code)]
+#![allow(dead_code)] // Each test that includes it uses a part of it.
+
+use std::ops::Range;
 
 use forebay_core::index::Hashed;
 use forebay_core::{
@@ -104,6 +106,17 @@ impl Bench {
         if self.reads.is_multiple_of(997) {
             self.core.check();
         }
+    }
+
+    /// Reads pages of file 0, one after the other: which page had which fetches issued, by first block and number.
+    pub(crate) fn issued(&mut self, pages: Range<u64>) -> Vec<(u64, (u32, u32))> {
+        let mut issued = vec![];
+        for page in pages {
+            let before = self.fetches.len();
+            self.read(page, 1);
+            issued.extend(self.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
+        }
+        issued
     }
 
     /// The only stream of a file.

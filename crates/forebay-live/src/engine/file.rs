@@ -175,17 +175,11 @@ impl Engine {
         let context = ContextId(0);
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
+        // What lies beyond the read the core leaves out.
         if let Some((demand, hits)) = label {
-            let demand = overlap(demand, extent);
             state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });
         }
         state.handle(Event { at, kind });
         self.carry_out(state);
     }
-}
-
-/// What of `part` lies within `whole`, of the same file.
-fn overlap(part: Extent, whole: Extent) -> Extent {
-    let start = part.start.clamp(whole.start, whole.end());
-    Extent::between(whole.file, start, part.end().clamp(start, whole.end()))
 }

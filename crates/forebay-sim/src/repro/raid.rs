@@ -24,6 +24,12 @@ use crate::timed::{
 };
 use crate::{processors, sweep};
 
+/// The policies that are compared, by their names.
+pub(super) const LINUX: &str = "linux";
+pub(super) const EVEN: &str = "even";
+pub(super) const ETS: &str = "ets";
+pub(super) const ESF: &str = "esf";
+
 /// The machine.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -3,14 +3,10 @@
 use serde::Deserialize;
 
 use super::disks::{highest, lowest};
-use super::raid::{Part, Place, Raid, Run, listed, mean, percent, percents, run};
+use super::raid::{ETS, EVEN, LINUX, Part, Place, Raid, Run, listed, mean, percent, percents, run};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
 use crate::timed::Load;
-
-const LINUX: &str = "linux";
-const EVEN: &str = "even";
-const ETS: &str = "ets";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

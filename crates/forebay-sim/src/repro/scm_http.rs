@@ -3,13 +3,9 @@
 use serde::Deserialize;
 
 use super::disks::highest;
-use super::raid::{Part, Place, Raid, Run, closed, listed, mean, percent, percents, run};
+use super::raid::{ESF, ETS, LINUX, Part, Place, Raid, Run, closed, listed, mean, percent, percents, run};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
-
-const LINUX: &str = "linux";
-const ETS: &str = "ets";
-const ESF: &str = "esf";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! scm-mixed: streams of video with a random load beside them (SCM §5.2.4, Fig. 11).
 
 use super::disks::highest;
-use super::raid::{Run, listed, mean, percent, percents};
-use super::scm_vod::{ETS, LINUX, Parameters, throughput};
+use super::raid::{ETS, LINUX, Run, listed, mean, percent, percents};
+use super::scm_vod::{Parameters, throughput};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
 

@@ -5,13 +5,9 @@
 use serde::Deserialize;
 
 use super::disks::highest;
-use super::raid::{Part, Place, Raid, Run, Table, closed, listed, mean, percent, percents, run};
+use super::raid::{ETS, EVEN, LINUX, Part, Place, Raid, Run, Table, closed, listed, mean, percent, percents, run};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::Axis;
-
-pub(super) const LINUX: &str = "linux";
-pub(super) const EVEN: &str = "even";
-pub(super) const ETS: &str = "ets";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
