@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod context;
 pub mod counters;
 pub mod demand;
 pub mod device;
