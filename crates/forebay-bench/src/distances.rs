@@ -68,6 +68,7 @@ impl Server {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         });
         let mut actions = Actions::new();

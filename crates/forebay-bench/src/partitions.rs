@@ -11,8 +11,8 @@ use forebay_core::index::Hashed;
 use forebay_core::partition::{Division, Lottery, Scheme, Settings};
 use forebay_core::replacement::{Landlord, Lru, Replacement};
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
-    Policy, ReadId, Setup,
+    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
+    Instant, Policy, ReadId, Setup,
 };
 
 use crate::hit::each;
@@ -222,6 +222,7 @@ impl Server {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         });
         let mut server = Server { core, at: Instant(0), actions: Vec::new(), devices: u64::from(devices) };
@@ -266,7 +267,7 @@ impl Server {
         let nth = mix(nth) % u64::from(FRAMES);
         let device = (nth % self.devices) as u16;
         let key = BlockKey::new(FileId(device.into()), (nth / self.devices) as u32);
-        black_box(self.core.hit(key, DeviceId(device)));
+        black_box(self.core.hit(key, DeviceId(device), Caller::default()));
     }
 }
 

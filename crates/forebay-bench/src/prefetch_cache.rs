@@ -8,8 +8,8 @@ use forebay_core::frames::{FIRST_POLICY_LIST, Frames};
 use forebay_core::index::Hashed;
 use forebay_core::reclaim::{EvictionHistory, PrefetchCache};
 use forebay_core::{
-    Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
-    ReadId, Setup,
+    Action, Actions, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
+    Policy, ReadId, Setup,
 };
 
 use crate::hit::{self, each};
@@ -91,6 +91,7 @@ fn core(policy: &str, frames: u32, block_bytes: u32) -> anyhow::Result<Box<dyn C
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
         partition: policy.partition,
+        context: policy.context,
         referenced: Default::default(),
     }))
 }
@@ -187,7 +188,11 @@ impl Driver {
 
     fn short_cut(&mut self, nth: u64) {
         let (reader, block) = scattered(nth);
-        black_box(self.core.hit(forebay_core::BlockKey::new(FileId(reader), block as u32), DeviceId(0)));
+        black_box(self.core.hit(
+            forebay_core::BlockKey::new(FileId(reader), block as u32),
+            DeviceId(0),
+            Caller::default(),
+        ));
     }
 }
 

@@ -30,6 +30,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::context::{self, Caller, Detector};
 use crate::counters::Counters;
 use crate::demand::Demands;
 use crate::device::DeviceCost;
@@ -72,6 +73,9 @@ pub struct Setup {
     /// Whose frame goes.
     #[cfg_attr(feature = "serde", serde(default))]
     pub partition: Partition,
+    /// Whether contexts have partitions.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub context: Option<context::Settings>,
     /// What becomes of blocks that were referenced.
     #[cfg_attr(feature = "serde", serde(default))]
     pub referenced: Referenced,
@@ -123,7 +127,7 @@ pub trait Core: Send {
     ///
     /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a prefetch cache, a driver that takes the
     /// short cut says so itself, now and then.
-    fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId>;
+    fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId>;
     /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be an event.
     fn no_short_cut(&mut self);
     /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin). `false` if too many hold
@@ -145,6 +149,8 @@ pub trait Core: Send {
     fn prefetch_cache(&self) -> Option<&PrefetchCache>;
     /// How many pages that has, those under way included.
     fn unread(&self) -> u32;
+    /// What is known of program contexts, if they have partitions.
+    fn contexts(&self) -> Option<&Detector>;
     /// How the cache is divided among devices, if it is.
     fn division(&self) -> Option<&Division>;
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`.
@@ -165,6 +171,7 @@ pub struct Engine<R, I> {
     directory: Directory<I>,
     segments: Segments<R>,
     division: Option<Division>,
+    detector: Option<Detector>,
     files: Files,
     streams: Streams,
     inflight: InFlight,
@@ -237,6 +244,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             ),
             segments: Segments::new(&sizes),
             division,
+            detector: setup.context.map(Detector::new),
             files: Files::default(),
             streams,
             inflight: InFlight::default(),
@@ -282,6 +290,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.inflight.begin(read, begun);
                 if !self.queue.is_empty() || !self.admit(at, read, out) {
                     self.queue.push_back(read);
+                }
+            }
+            EventKind::Hinted { context, hint } => {
+                if let Some(detector) = &mut self.detector {
+                    detector.hint(context, hint);
                 }
             }
             EventKind::Labelled { read, demand, hits } => self.label = Some((read, Label { demand, hits })),
@@ -467,7 +480,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         None
     }
 
-    fn hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
+    fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
+        let _ = caller;
         if !self.short_cut {
             return self.heard_hit(key);
         }
@@ -532,6 +546,10 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         self.division.as_ref()
     }
 
+    fn contexts(&self) -> Option<&Detector> {
+        self.detector.as_ref()
+    }
+
     fn unread(&self) -> u32 {
         self.prefetch_cache.as_ref().map_or(0, |cache| cache.len(&self.directory.frames))
     }
@@ -559,6 +577,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.prefetch_cache.as_ref().map_or(0, PrefetchCache::footprint)
             + self.knowledge.as_ref().map_or(0, Knowledge::footprint)
             + self.segments.footprint()
+            + self.detector.as_ref().map_or(0, Detector::footprint)
             + self.division.as_ref().map_or(0, Division::footprint)
     }
 

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use crate::context::Hint;
 use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId};
 
 /// Something that happened, and when. Events reach the core in the order of `at`.
@@ -73,6 +74,13 @@ pub enum EventKind {
         demand: Extent,
         /// What they found in the level above; empty if nothing is known of that.
         hits: Extent,
+    },
+    /// What an earlier run learnt of a program context. Without contexts in the policy it says nothing.
+    Hinted {
+        /// The context.
+        context: ContextId,
+        /// What was learnt.
+        hint: Hint,
     },
     /// The reader has copied what a `Ready` offered; its frames may be evicted again.
     Done {

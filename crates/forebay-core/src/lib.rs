@@ -32,6 +32,7 @@ pub mod stream;
 pub mod trigger;
 mod types;
 
+pub use context::Caller;
 pub use counters::Counters;
 pub use device::{DeviceCost, Price};
 pub use engine::{Core, Engine, Referenced, Setup};

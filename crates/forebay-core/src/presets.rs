@@ -15,6 +15,7 @@ mod choices;
 
 pub use choices::{CHOICES, Choice};
 
+use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
@@ -219,6 +220,8 @@ pub struct Policy {
     pub reclaim: Reclaim,
     /// Whose frame goes.
     pub partition: Partition,
+    /// Whether program contexts have partitions.
+    pub context: Option<context::Settings>,
     /// What goes.
     pub replacement: Replacement,
 }
@@ -226,12 +229,24 @@ pub struct Policy {
 impl Policy {
     /// No prefetching, and this replacement.
     pub fn replacing(replacement: Replacement) -> Policy {
-        Policy { prefetch: Prefetch::None, reclaim: Reclaim::WithTheRest, partition: Partition::Whole, replacement }
+        Policy {
+            prefetch: Prefetch::None,
+            reclaim: Reclaim::WithTheRest,
+            partition: Partition::Whole,
+            context: None,
+            replacement,
+        }
     }
 
     /// An engine of this policy; `setup.prefetch`, `setup.reclaim` and `setup.partition` are set from it.
     pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
-        let setup = Setup { prefetch: self.prefetch, reclaim: self.reclaim, partition: self.partition, ..setup };
+        let setup = Setup {
+            prefetch: self.prefetch,
+            reclaim: self.reclaim,
+            partition: self.partition,
+            context: self.context,
+            ..setup
+        };
         self.replacement.build(EngineOver::<I>(setup, PhantomData))
     }
 

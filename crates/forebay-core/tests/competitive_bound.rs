@@ -54,6 +54,7 @@ fn total(policy: &str, device: Device, streams: &[u32], request: u32) -> f64 {
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
         partition: policy.partition,
+        context: policy.context,
         referenced: Default::default(),
     };
     let mut core = policy.build::<Hashed>(setup);

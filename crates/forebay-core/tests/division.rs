@@ -3,8 +3,8 @@
 use forebay_core::index::Hashed;
 use forebay_core::partition::{Benefit, Cost, Division, Increment, Scheme, Settings, State, Threshold};
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
-    Policy, Price, ReadId, Setup,
+    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
+    Instant, Policy, Price, ReadId, Setup,
 };
 use proptest::prelude::*;
 
@@ -359,7 +359,7 @@ impl World {
     }
 
     fn read(&mut self, device: u32, block: u32) {
-        if self.core.hit(BlockKey::new(FileId(device), block), DeviceId(device as u16)).is_some() {
+        if self.core.hit(BlockKey::new(FileId(device), block), DeviceId(device as u16), Caller::default()).is_some() {
             return;
         }
         let (handler, context) = (HandlerId(device), ContextId(0));

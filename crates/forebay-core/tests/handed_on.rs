@@ -2,8 +2,8 @@
 
 use forebay_core::index::Hashed;
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
-    Instant, Policy, ReadId, Referenced, Setup,
+    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
+    HandlerId, Instant, Policy, ReadId, Referenced, Setup,
 };
 
 const BLOCK: u64 = 4096;
@@ -144,7 +144,7 @@ fn what_was_handed_on_is_missed_when_it_is_asked_for_again() {
         driver.read(0, 5, 2);
         let counters = driver.core.counters();
         assert_eq!((counters.misses, counters.hits), (2 * round, 0));
-        assert_eq!(driver.core.hit(BlockKey::new(FileId(0), 5), DeviceId(0)), None);
+        assert_eq!(driver.core.hit(BlockKey::new(FileId(0), 5), DeviceId(0), Caller::default()), None);
         assert_eq!(driver.core.frames(), (100, 100));
     }
 }

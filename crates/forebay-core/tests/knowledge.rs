@@ -128,6 +128,7 @@ impl Bench {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         };
         Bench { core: policy.build::<Hashed>(setup), at: 0, fetches: vec![], opened: 0 }

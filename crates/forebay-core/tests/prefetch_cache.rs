@@ -44,6 +44,7 @@ fn bench(policy: &str, frames: u32) -> Bench {
         prefetch: policy.prefetch,
         reclaim: policy.reclaim,
         partition: policy.partition,
+        context: policy.context,
         referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);

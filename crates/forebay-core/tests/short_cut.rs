@@ -4,8 +4,8 @@
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId, HandlerId,
-    Instant, Policy, ReadId, Setup,
+    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId,
+    HandlerId, Instant, Policy, ReadId, Setup,
 };
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ impl Driver {
         self.at += 1_000_000;
         if self.short_cut {
             let key = BlockKey::new(FileId(0), block as u32);
-            if let Some(frame) = self.core.hit(key, DeviceId(0)) {
+            if let Some(frame) = self.core.hit(key, DeviceId(0), Caller::default()) {
                 assert_eq!(self.core.frame(key), Some(frame));
                 if pinned {
                     assert!(self.core.pin(frame));
@@ -118,5 +118,5 @@ fn the_short_cut_is_taken_for_what_tells_nothing() {
     driver.core.no_short_cut();
     driver.read(0, false);
     assert_eq!(driver.taken, 2, "while a flight is recorded");
-    assert_eq!(driver.core.hit(BlockKey::new(FileId(7), 0), DeviceId(0)), None::<FrameId>);
+    assert_eq!(driver.core.hit(BlockKey::new(FileId(7), 0), DeviceId(0), Caller::default()), None::<FrameId>);
 }

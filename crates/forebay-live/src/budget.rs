@@ -60,6 +60,7 @@ impl Budget {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         }
     }

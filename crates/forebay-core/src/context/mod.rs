@@ -1,13 +1,22 @@
 //! What pattern a program context has (AMP §3.1), and by the baselines.
 //!
 //! ```text
-//!   accesses of a context ──▶ recency (AMP) │ dear │ pcc ──▶ Pattern ──▶ its partition
+//!   accesses of a context ──▶ recency (AMP) │ dear │ pcc ──▶ Pattern ──▶ Place: its partition
 //! ```
+//!
+//! [`Detector`] is AMP's access pattern detector (AMP Fig. 3). The cache manager, to which it says where blocks go, is
+//! [`Program`](crate::partition::Program).
 
 pub mod dear;
+mod detector;
 pub mod order;
 pub mod pcc;
 pub mod recency;
+
+pub use detector::Detector;
+
+use crate::types::{ContextId, HandlerId};
+use recency::{Mean, ONE, Sampling};
 
 /// How a context accesses blocks (AMP §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,4 +30,136 @@ pub enum Pattern {
     Clustered,
     /// "None of the above", or nothing is known yet.
     Other,
+}
+
+/// Who asks for a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Caller {
+    /// The thread.
+    pub handler: HandlerId,
+    /// The place in its program.
+    pub context: ContextId,
+}
+
+/// By what accesses are told apart (AMP §2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum By {
+    /// By program context: AMP, PCC.
+    Context,
+    /// By file: UBM.
+    File,
+    /// By handler, a process or a thread: DEAR.
+    Handler,
+}
+
+/// How patterns are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Detection {
+    /// By mean reference recency (AMP).
+    Recency {
+        /// R̄ below this is a loop, in parts of [`ONE`].
+        threshold: u32,
+        /// Which blocks are looked at.
+        sampling: Sampling,
+        /// How R̄ is taken.
+        mean: Mean,
+    },
+    /// By the order of groups of blocks (DEAR).
+    Dear {
+        /// Accesses of an interval.
+        interval: u32,
+        /// Blocks of a group.
+        group: u32,
+    },
+    /// By counting blocks that were repeated (PCC).
+    Counters {
+        /// From how many blocks on a stream that repeats none is sequential.
+        threshold: u32,
+    },
+}
+
+/// What can be chosen of contexts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Settings {
+    /// How patterns are told.
+    pub detection: Detection,
+    /// By what accesses are told apart.
+    pub by: By,
+    /// How many contexts, the most popular ones, have a partition: at most [`MOST_PARTITIONS`].
+    pub partitions: u8,
+    /// After how many accesses patterns and popularity are looked at again, at least 1.
+    pub review: u32,
+    /// Of the choice of the partition that gives up a block.
+    pub seed: u32,
+}
+
+/// AMP §3.3: "up to a fixed number, e.g 10".
+pub const MOST_PARTITIONS: u8 = 10;
+
+impl Settings {
+    /// AMP's own: T = 0.4, ten partitions.
+    pub const AMP: Settings = Settings {
+        detection: Detection::Recency {
+            threshold: ONE / 10 * 4,
+            sampling: Sampling::Adaptive(1024),
+            mean: Mean::Periodic,
+        },
+        by: By::Context,
+        partitions: MOST_PARTITIONS,
+        review: 1000,
+        seed: 1,
+    };
+    /// DEAR, which tells processes apart; AMP §4.1 has groups of 10 blocks, §4.4 an adaptation "per 1000 requests or so".
+    pub const DEAR: Settings =
+        Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };
+    /// PCC's counters with AMP's cache: the PCC* of AMP §4.2.
+    pub const PCC: Settings = Settings { detection: Detection::Counters { threshold: 100 }, ..Settings::AMP };
+}
+
+/// A loop, as far as it is known (AMP Fig. 4). Virtual time is the number of accesses to the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rhythm {
+    /// loop_size: blocks of each round, on average.
+    pub size: u32,
+    /// loop_time: how long each round takes, on average.
+    pub time: u64,
+    /// Its standard deviation.
+    pub deviation: u64,
+}
+
+/// Where blocks of a context go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Place {
+    /// To the default partition.
+    #[default]
+    Default,
+    /// "One-shot blocks get dropped immediately after use."
+    Dropped,
+    /// To the MRU partition of this number, below [`MOST_PARTITIONS`].
+    Loop(u8),
+}
+
+/// What the cache manager is told of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Access {
+    /// Where the block goes.
+    pub place: Place,
+    /// The loop of that partition, if it is one.
+    pub rhythm: Rhythm,
+    /// Virtual time.
+    pub now: u64,
+}
+
+/// What an earlier run learnt of a context, to be used from the first access on (AMP §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Hint {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// The loop, if it is one.
+    pub rhythm: Rhythm,
 }

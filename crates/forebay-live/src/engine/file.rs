@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use forebay_core::{BlockKey, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced};
+use forebay_core::{BlockKey, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced};
 
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
@@ -47,7 +47,7 @@ impl OpenFile {
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
         let buffer = &mut buffer[..len];
-        match self.hit(offset, len, |arena, _, frame| Some(arena.begin_copy(frame))) {
+        match self.hit(handler, offset, len, |arena, _, frame| Some(arena.begin_copy(frame))) {
             Some(copy) => copy.to(offset as usize % BLOCK, buffer),
             None => self.read_whole(handler, offset, buffer)?,
         }
@@ -59,13 +59,14 @@ impl OpenFile {
     #[inline(always)]
     fn hit<'a, T>(
         &'a self,
+        handler: u32,
         offset: u64,
         len: usize,
         then: impl FnOnce(&'a Arena, &mut State, FrameId) -> Option<T>,
     ) -> Option<T> {
         let key = BlockKey::new(self.file, (offset / BLOCK as u64) as u32);
         let within = offset as usize % BLOCK + len <= BLOCK;
-        if within { self.engine.hit(key, self.device_of(offset), then) } else { None }
+        if within { self.engine.hit(key, self.device_of(offset), self.engine.caller(handler), then) } else { None }
     }
 
     /// The device that a byte lies on.
@@ -131,7 +132,8 @@ impl OpenFile {
         // What a label says is for the core, even where the bytes are there.
         let label = label.filter(|label| !label.is_plain(&(offset..offset + len as u64)));
         if label.is_none()
-            && let Some(frame) = self.hit(offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
+            && let Some(frame) =
+                self.hit(handler, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
         {
             return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
@@ -172,7 +174,7 @@ impl Engine {
         let len = len.min(longest - skip);
         let extent = Extent { file, start, len: (skip + len).div_ceil(BLOCK) as u32 };
         let read = state.register(PendingRead { extent, skip, len, then });
-        let context = ContextId(0);
+        let context = self.caller(handler.0).context;
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
         // What lies beyond the read the core leaves out.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_core::{BlockKey, DeviceId, Event, EventKind, Extent, FrameId, ReadId};
+use forebay_core::{BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FrameId, HandlerId, ReadId};
 
 use super::{Engine, State};
 use crate::arena::Arena;
@@ -103,6 +103,12 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 }
 
 impl Engine {
+    /// A thread, and the place in its program.
+    #[inline(always)]
+    pub(super) fn caller(&self, handler: u32) -> Caller {
+        Caller { handler: HandlerId(handler), context: ContextId(0) }
+    }
+
     /// A block that is resident and whose reference tells the core nothing new: `then` is called with its frame while the
     /// engine is locked, and makes sure that it stays.
     #[inline(always)]
@@ -110,10 +116,11 @@ impl Engine {
         &'a self,
         key: BlockKey,
         device: DeviceId,
+        caller: Caller,
         then: impl FnOnce(&'a Arena, &mut State, FrameId) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.state.lock();
-        let frame = state.core.hit(key, device)?;
+        let frame = state.core.hit(key, device, caller)?;
         then(&self.arena, &mut state, frame)
     }
 

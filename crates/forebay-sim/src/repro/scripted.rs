@@ -31,6 +31,7 @@ impl Scripted {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

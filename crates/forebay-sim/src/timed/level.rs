@@ -105,6 +105,7 @@ impl Level {
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,
+            context: policy.context,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);
