@@ -28,6 +28,7 @@ fn bench() -> Bench {
         prefetch: Default::default(),
         reclaim: Default::default(),
         partition: Default::default(),
+        context: None,
         referenced: Default::default(),
     };
     let mut bench = Bench { core: policy.build::<Hashed>(setup), at: 0, reads: 0, fetches: vec![] };

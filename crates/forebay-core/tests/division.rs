@@ -325,6 +325,7 @@ impl World {
             prefetch: Default::default(),
             reclaim: Default::default(),
             partition: Default::default(),
+            context: None,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

@@ -139,6 +139,7 @@ impl Driver {
             prefetch: Default::default(),
             reclaim: Default::default(),
             partition: Default::default(),
+            context: None,
             referenced,
         };
         let mut driver = Driver {

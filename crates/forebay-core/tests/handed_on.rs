@@ -31,6 +31,7 @@ impl Driver {
             prefetch: Default::default(),
             reclaim: Default::default(),
             partition: Default::default(),
+            context: None,
             referenced,
         };
         let core = policy.build::<Hashed>(setup);

@@ -42,6 +42,7 @@ fn bench(policy: &str, cost: DeviceCost) -> Bench {
         prefetch: Default::default(),
         reclaim: Default::default(),
         partition: Default::default(),
+        context: None,
         referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);

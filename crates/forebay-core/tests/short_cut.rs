@@ -32,6 +32,7 @@ impl Driver {
             prefetch: Default::default(),
             reclaim: Default::default(),
             partition: Default::default(),
+            context: None,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

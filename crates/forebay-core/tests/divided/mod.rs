@@ -17,6 +17,7 @@ pub(crate) fn core(policy: &str, frames: u32, devices: u32) -> Box<dyn Core> {
         prefetch: Default::default(),
         reclaim: Default::default(),
         partition: Default::default(),
+        context: None,
         referenced: Default::default(),
     };
     let mut core = policy.build::<Hashed>(setup);

@@ -136,6 +136,7 @@ pub(crate) fn setup(frames: u32, block_bytes: u32, handed_on: bool, devices: &[D
         prefetch: Default::default(),
         reclaim: Default::default(),
         partition: Default::default(),
+        context: None,
         referenced: if handed_on { Referenced::HandedOn } else { Referenced::Kept },
     }
 }
