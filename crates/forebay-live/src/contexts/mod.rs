@@ -1,0 +1,3 @@
+//! Program contexts of readers (AMP §3.3).
+
+pub mod hints;
