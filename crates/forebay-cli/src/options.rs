@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 
+mod contexts;
 mod device;
 mod disk;
 mod kernel_cache;
@@ -23,6 +24,7 @@ mod stores;
 mod stripe;
 mod trace;
 
+pub(crate) use contexts::{Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use kernel_cache::KernelCache;
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
     Stats(Stats),
+    /// Show, export and forget what mounts have learnt of program contexts
+    Contexts(Contexts),
     /// Copy a tree to folders on several devices, its files dealt out over them, to be mounted as one set
     Stripe(Stripe),
     /// List the policies, with their papers
@@ -113,6 +117,10 @@ pub(crate) struct Mount {
     /// Who keeps what was read
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
+
+    /// Where what is learnt of program contexts is kept.
+    #[command(flatten)]
+    pub(crate) kept: Kept,
 
     /// Let other users read too, as far as owners and modes let them
     #[arg(long)]

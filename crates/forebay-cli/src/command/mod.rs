@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod contexts;
 mod demo;
 mod device;
 mod disk;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Contexts(contexts) => self::contexts::run(&contexts),
         Command::Stripe(stripe) => self::stripe::run(&stripe),
         Command::Policies(policies) => self::policies::run(&policies),
         Command::Demo(demo) => self::demo::run(&demo),
