@@ -21,9 +21,7 @@ pub(crate) enum KernelCache {
 
 /// What was asked for would do nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it; say off"
-)]
+#[error("--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it; say off")]
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {

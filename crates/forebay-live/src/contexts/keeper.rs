@@ -9,9 +9,9 @@ use parking_lot::{Condvar, Mutex};
 use super::Callers;
 
 /// How often: what is lost if the process is killed.
-pub const PERIOD: Duration = Duration::from_secs(30);
+const PERIOD: Duration = Duration::from_secs(30);
 
-/// A thread that keeps hints every [`PERIOD`], and once more when it is dropped.
+/// A thread that keeps hints from time to time, and once more when it is dropped.
 pub struct Keeper {
     callers: Arc<Callers>,
     over: Arc<(Mutex<bool>, Condvar)>,

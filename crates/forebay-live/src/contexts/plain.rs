@@ -87,11 +87,7 @@ impl Plain {
     }
 
     /// What a thread runs, as `look` says or said.
-    pub(super) fn executable(
-        &self,
-        thread: u32,
-        look: impl FnOnce() -> Option<Executable>,
-    ) -> Option<Arc<Executable>> {
+    pub(super) fn executable(&self, thread: u32, look: impl FnOnce() -> Option<Executable>) -> Option<Arc<Executable>> {
         let mut slot = self.slots[thread as usize % THREADS].lock();
         let now = Instant::now();
         if let Some(seen) = &*slot

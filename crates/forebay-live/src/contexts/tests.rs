@@ -27,7 +27,8 @@ impl Programs for Arc<Fake> {
     }
 
     fn origins(&self, user: u32, wanted: &[u64]) -> BTreeMap<u64, Origin> {
-        let origin = |id| Origin { executable: format!("/bin/of-{user}"), frames: vec![format!("x+{id}")], ..Origin::default() };
+        let origin =
+            |id| Origin { executable: format!("/bin/of-{user}"), frames: vec![format!("x+{id}")], ..Origin::default() };
         wanted.iter().map(|&id| (id, origin(id))).collect()
     }
 }

@@ -58,7 +58,10 @@ impl Threads {
             Ok(table) => Some(table),
             Err(error) => {
                 let missing = !path.exists();
-                log::log!(if missing { log::Level::Trace } else { log::Level::Warn }, "contexts of user {user}: {error}");
+                log::log!(
+                    if missing { log::Level::Trace } else { log::Level::Warn },
+                    "contexts of user {user}: {error}"
+                );
                 None
             }
         });

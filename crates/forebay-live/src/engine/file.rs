@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use forebay_core::{BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced};
+use forebay_core::{
+    BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced,
+};
 
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
@@ -154,8 +156,7 @@ impl OpenFile {
         // What a label says is for the core, even where the bytes are there.
         let label = label.filter(|label| !label.is_plain(&(offset..offset + len as u64)));
         if label.is_none()
-            && let Some(frame) =
-                self.hit(caller, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
+            && let Some(frame) = self.hit(caller, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
         {
             return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
