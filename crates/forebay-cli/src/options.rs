@@ -18,19 +18,23 @@ mod kernel_cache;
 mod reading;
 mod report;
 mod repro;
+mod run;
 mod serve;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
 mod trace;
 
-pub(crate) use contexts::{Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept};
+pub(crate) use contexts::{
+    Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
+};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use kernel_cache::KernelCache;
 pub(crate) use reading::Reading;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
+pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
 pub(crate) use stores::{Labels, Stores};
@@ -77,6 +81,10 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
     Stats(Stats),
+    /// Run a program so that mounts know from which place in it each read comes
+    Run(Run),
+    /// Run a program and write a trace of what it and its children read
+    Record(Record),
     /// Show, export and forget what mounts have learnt of program contexts
     Contexts(Contexts),
     /// Copy a tree to folders on several devices, its files dealt out over them, to be mounted as one set
@@ -118,7 +126,9 @@ pub(crate) struct Mount {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
 
-    /// Where what is learnt of program contexts is kept.
+    #[command(flatten)]
+    pub(crate) told: Told,
+
     #[command(flatten)]
     pub(crate) kept: Kept,
 
@@ -213,7 +223,7 @@ pub(crate) fn definitions() -> clap::Command {
 
 /// Commands that experiment: what is set in the environment for mounts must not change them, so that their options have
 /// variables of their own.
-const EXPERIMENTS: [&str; 5] = ["trace", "sim", "device", "disk", "repro"];
+const EXPERIMENTS: [&str; 6] = ["record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use forebay_callers::table_path;
 use forebay_live::contexts::hints::Hints;
 
 /// Where what was learnt of program contexts is kept.
@@ -14,6 +15,26 @@ pub(crate) struct Kept {
     /// off for nowhere; contexts.redb in the user's cache folder unless said
     #[arg(long, value_name = "FILE")]
     pub(crate) hints: Option<Place>,
+}
+
+/// Where programs say which context they are in.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Told {
+    /// Programs that `forebay run` has started say in this file which context they are in, and mounts look there, under a policy that
+    /// tells contexts apart; off for nowhere; /dev/shm/forebay-contexts-UID unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contexts: Option<Place>,
+}
+
+impl Told {
+    /// The table of our own user's programs; `None` if there is to be none.
+    pub(crate) fn table(&self) -> Option<PathBuf> {
+        match &self.contexts {
+            Some(Place::Off) => None,
+            Some(Place::File(path)) => Some(path.clone()).filter(|path| !path.as_os_str().is_empty()),
+            None => table_path(rustix::process::geteuid().as_raw()),
+        }
+    }
 }
 
 /// A file, or nowhere.

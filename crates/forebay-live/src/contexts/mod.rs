@@ -29,7 +29,7 @@ use interned::Interned;
 pub use keeper::Keeper;
 use plain::Plain;
 pub use plain::{Executable, FileName};
-pub use threads::Threads;
+pub use threads::{Threads, place};
 
 /// Who reads, as the operating system numbers them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -19,7 +19,7 @@ const USERS: usize = 256;
 
 /// The threads of this machine, as far as our process id namespace shows them.
 pub struct Threads {
-    /// Our own user's table, if not where it usually is.
+    /// Our own user's table, if there is one.
     own: Option<PathBuf>,
     tables: RwLock<BTreeMap<u32, User>>,
 }
@@ -32,16 +32,19 @@ struct User {
 }
 
 impl Threads {
-    /// Tables where they usually are; `own` is that of our own user, if it is elsewhere.
-    pub fn new(own: Option<PathBuf>) -> Threads {
-        Threads { own, tables: RwLock::default() }
+    /// Tables where they usually are, but for our own user's, which is `own`, if anywhere; it is made if it is not there.
+    pub fn new(own: Option<&Path>) -> Result<Threads, forebay_callers::Error> {
+        let made = own.map(Table::create).transpose()?;
+        let user = rustix::process::geteuid().as_raw();
+        let mut tables = BTreeMap::new();
+        if made.is_some() {
+            tables.insert(user, User { table: made, tried: Mutex::new(Instant::now()) });
+        }
+        Ok(Threads { own: own.map(Path::to_owned), tables: RwLock::new(tables) })
     }
 
     fn path(&self, user: u32) -> Option<PathBuf> {
-        match &self.own {
-            Some(own) if user == rustix::process::geteuid().as_raw() => Some(own.clone()),
-            _ => table_path(user),
-        }
+        if user == rustix::process::geteuid().as_raw() { self.own.clone() } else { table_path(user) }
     }
 
     /// Looks whether a user has a table by now, but not too often.
@@ -115,8 +118,8 @@ impl Programs for Threads {
     }
 }
 
-/// `libc.so.6+0x1234`
-fn place(frame: &Frame, executable: &str) -> String {
+/// A place in a program whose path is `executable`, as people read it: `libc.so.6+0x1234`.
+pub fn place(frame: &Frame, executable: &str) -> String {
     let module = if frame.module.is_empty() { executable } else { &frame.module };
     let name = Path::new(module).file_name().map_or_else(|| module.into(), |name| name.to_string_lossy());
     format!("{name}+{:#x}", frame.offset)
