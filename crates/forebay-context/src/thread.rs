@@ -14,7 +14,7 @@ use crate::identity;
 use crate::process::{Process, process, recording};
 use crate::record::Note;
 use crate::unwind::stack::Bounds;
-use crate::unwind::{Registers, Trace, here};
+use crate::unwind::{Addresses, DEEPEST, Registers, Trace, here};
 
 /// A thread's storage. Nothing in it needs to be dropped.
 pub(crate) struct Thread {
@@ -25,6 +25,7 @@ pub(crate) struct Thread {
     /// The context of the call that the thread is in, and where on the stack that was; 0: none.
     current: Cell<(u64, usize)>,
     bounds: Bounds,
+    addresses: Addresses,
     /// Its stretch of the log.
     pub chunk: Cell<Option<Chunk>>,
 }
@@ -37,6 +38,7 @@ thread_local! {
             tid: Cell::new(0),
             current: Cell::new((0, 0)),
             bounds: Bounds::new(),
+            addresses: [const { Cell::new(0) }; DEEPEST],
             chunk: Cell::new(None),
         }
     };
@@ -97,8 +99,8 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
     THREAD.with(|thread| {
         thread.inside(|| {
             thread.belong(process)?;
-            let trace = Trace::take(here, &thread.bounds);
-            let context = identity::of(process, thread, trace);
+            let trace = Trace::take(here, &thread.bounds, &thread.addresses);
+            let context = identity::of(process, thread, &trace);
             // An outer call that is still under way lies above on the stack. One that doesn't was left by a jump.
             let (outer, above) = thread.current.get();
             let previous = if above > here.sp { (outer, above) } else { (0, 0) };
