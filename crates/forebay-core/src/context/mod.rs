@@ -103,7 +103,7 @@ impl Settings {
     /// AMP's own: T = 0.4, ten partitions.
     pub const AMP: Settings = Settings {
         detection: Detection::Recency {
-            threshold: ONE / 10 * 4,
+            threshold: ONE * 4 / 10,
             sampling: Sampling::Adaptive(1024),
             mean: Mean::Periodic,
         },
