@@ -22,7 +22,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     context.step(0, 1)?;
     let (_, of_loop) = recencies(&looping);
     let (each, of_clustered) = recencies(&clustered);
-    let printed: Vec<f64> = each.iter().map(|recency| recency.map_or(-1.0, |recency| two_digits(recency))).collect();
+    let printed: Vec<f64> = each.iter().map(|recency| recency.map_or(-1.0, two_digits)).collect();
     let same = printed.len() == table.len() && printed.iter().zip(&table).all(|(ours, paper)| ours == paper);
     let rows = printed.iter().zip(&table).filter(|(ours, paper)| ours == paper).count();
     let of_loop = of_loop.unwrap_or(f64::NAN);
