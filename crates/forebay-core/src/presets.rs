@@ -211,6 +211,7 @@ contexts! {
     "amp"     context::Settings::AMP, Arc false, "AMP §3" "a partition, evicting what was used last, for each program context that loops; what is read once is dropped";
     "dear"    context::Settings::DEAR, Arc false, "Choi et al., USENIX 1999" "the same, patterns told process by process, by the order of blocks (DEAR)";
     "pcc"     context::Settings::PCC, Arc false, "Gniady et al., OSDI 2004 (PCC* in AMP)" "the same, patterns told by counting blocks that come again (PCC)";
+    "ubm"     context::Settings::UBM, Arc false, "Kim et al., OSDI 2000" "the same, patterns told file by file, by blocks that follow each other (UBM)";
     "amp-lru" context::Settings::AMP, Lru true, "AMP §4.2.2" "amp+lru";
 }
 

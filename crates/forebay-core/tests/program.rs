@@ -47,7 +47,7 @@ fn place(number: u8) -> Place {
 
 /// Contexts 0 to 3, of which each keeps to blocks of its own, mostly, and runs through them or back and forth.
 fn workload() -> impl Strategy<Value = (u32, u32, Vec<Step>)> {
-    let step = (0u8..4, 0u32..40, 0u32..100, (0u8..6, 0u32..40, 0u32..60, 0u32..9)).prop_map(
+    let step = (0u8..4, 0u32..40, 0u32..100, (0u8..5, 0u32..40, 0u32..60, 0u32..9)).prop_map(
         |(context, block, dice, (place, size, time, deviation))| match dice {
             0..50 => Step::Read { context, block: u32::from(context) * 10 + block % 13 },
             50..85 => Step::Read { context, block },

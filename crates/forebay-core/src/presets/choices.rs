@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::Policy;
 use crate::context::recency::{Mean, ONE, Sampling};
-use crate::context::{By, Detection, MOST_PARTITIONS};
+use crate::context::{self, By, Detection, MOST_PARTITIONS};
 use crate::demand::Estimator;
 use crate::partition::{self, Benefit, Cost, Increment, Threshold, Weights};
 use crate::prefetch::{Degree, Prefetch, Total};
@@ -364,7 +364,7 @@ pub const CHOICES: &[Choice] = &[
         name: "sampling",
         axis: "context",
         values: "off|1/N|adaptive|BLOCKS",
-        line: "which blocks are looked at: all, one in N, or as many as keep the list at so many blocks, 1024 (AMP §3.1)",
+        line: "which blocks are looked at: all, one in N, or as many as keep the list at so many blocks (AMP §3.1)",
         get: |policy| match policy.context?.detection {
             Detection::Recency { sampling, .. } => Some(match sampling {
                 Sampling::Off => OFF.to_string(),
@@ -428,6 +428,13 @@ pub const CHOICES: &[Choice] = &[
         "BLOCKS",
         "from how many blocks on a stream that repeats none is read once (PCC)"
     ),
+    of_detection!(
+        "threshold",
+        Consecutive,
+        threshold,
+        "BLOCKS",
+        "from how many blocks on, one after the other, a run is sequential (UBM)"
+    ),
     Choice {
         name: "by",
         axis: "context",
@@ -469,7 +476,10 @@ const OFF: &str = "off";
 const PERIODIC: &str = "periodic";
 const CONTINUOUS: &str = "continuous";
 /// N_L unless said.
-const LIST: u32 = 1024;
+const LIST: u32 = match context::Settings::AMP.detection {
+    Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
+    _ => 0,
+};
 /// Of the latest recency, in a continuous mean, unless said.
 const WEIGHT: u32 = ONE / 64;
 

@@ -203,7 +203,7 @@ impl<D: Default> Twin<D> {
 fn drop_one(list: &mut Vec<u32>, held: &Held, latest: bool) -> bool {
     let free = |block: &u32| !held.contains(block);
     let at = if latest { list.iter().rposition(free) } else { list.iter().position(free) };
-    at.inspect(|&at| drop(list.remove(at))).is_some()
+    at.map(|at| list.remove(at)).is_some()
 }
 
 /// LRU with a list of its last victims.

@@ -28,7 +28,7 @@ impl Build for Frames {
         Box::new(Contexts {
             directory: Directory::new(lists, frames, ghosts),
             segments: Segments::<R>::new(&[frames], context),
-            detector: Detector::new(settings),
+            detector: Detector::new(settings).over(frames),
             misses: 0,
         })
     }
