@@ -8,6 +8,8 @@ use forebay_core::context::{Pattern, Rhythm};
 
 use super::*;
 use crate::engine::Config;
+use crate::source::Source;
+use crate::source::memory::MemorySource;
 
 /// Contexts by thread; threads from 1000 on run `/bin/THREAD`.
 #[derive(Default)]
@@ -39,15 +41,7 @@ fn engine(policy: &str) -> Arc<Engine> {
 }
 
 fn callers(fake: &Arc<Fake>) -> Arc<Callers> {
-    Arc::new(Callers {
-        engine: Weak::new(),
-        programs: Box::new(Arc::clone(fake)),
-        plain: Plain::new(),
-        interned: Interned::new(),
-        known: BTreeMap::new(),
-        store: None,
-        kept: Mutex::default(),
-    })
+    Callers::start(&engine("amp"), Arc::clone(fake), None).unwrap().unwrap()
 }
 
 fn reader(thread: u32) -> Reader {
@@ -114,6 +108,55 @@ fn there_are_so_many_numbers_and_files_do_not_take_them_all() {
 fn without_contexts_in_the_policy_nobody_is_asked() {
     let fake = Arc::new(Fake::default());
     assert!(Callers::start(&engine("linux+arc"), Arc::clone(&fake), None).unwrap().is_none());
+}
+
+/// A file of so many blocks, read through the callers by a thread, so many times over.
+fn read(callers: &Callers, engine: &Arc<Engine>, thread: u32, blocks: u64, rounds: usize) {
+    let object = MemorySource::of(&["x"], blocks * 4096).open("x".as_ref()).unwrap();
+    let open = engine.open(object, forebay_core::DeviceId(0));
+    for _ in 0..rounds {
+        for block in 0..blocks {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let caller = callers.caller(reader(thread), &file("x"));
+            open.read_by_then(caller, block * 4096, 4096, move |lease| sender.send(lease.is_ok()).unwrap());
+            assert!(receiver.recv().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_learnt_kept_and_known_from_its_first_access_on_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Hints::at(folder.path().join("contexts.redb"));
+    let fake = Arc::new(Fake::default());
+    fake.contexts.lock().insert(1, 77);
+    let shown = |callers: &Callers, engine: &Arc<Engine>| {
+        let mut contexts = engine.stats(&[]).contexts;
+        callers.name(&mut contexts);
+        contexts
+    };
+    {
+        let engine = engine("amp:review=100");
+        let callers = Callers::start(&engine, Arc::clone(&fake), Some(store.clone())).unwrap().unwrap();
+        read(&callers, &engine, 1, 9000, 3);
+        let contexts = shown(&callers, &engine);
+        assert_eq!((contexts.len(), contexts[0].pattern, contexts[0].accesses), (1, Pattern::Looping, 27_000));
+        assert_eq!(
+            (contexts[0].id.as_str(), contexts[0].origin.frames.as_slice()),
+            ("000000000000004d", &["x+77".to_owned()][..])
+        );
+        assert_eq!(callers.keep().unwrap(), 1);
+        assert_eq!(callers.keep().unwrap(), 0, "nothing is new");
+    }
+    let kept = store.load().unwrap();
+    assert_eq!((kept[&77].hint.pattern, kept[&77].origin.executable.as_str()), (Pattern::Looping, "/bin/of-7"));
+    let engine = engine("amp:review=100");
+    let callers = Callers::start(&engine, Arc::clone(&fake), Some(store.clone())).unwrap().unwrap();
+    read(&callers, &engine, 1, 1, 1);
+    let contexts = shown(&callers, &engine);
+    assert_eq!((contexts[0].accesses, contexts[0].pattern), (1, Pattern::Looping), "after one access");
+    assert!(contexts[0].partition.is_some());
+    assert_eq!(contexts[0].loop_blocks, kept[&77].hint.rhythm.size);
 }
 
 #[test]
