@@ -166,3 +166,54 @@ fn origins_and_hints_survive_as_they_are() {
     let text = serde_json::to_string(&known).unwrap();
     assert_eq!(serde_json::from_str::<Known>(&text).unwrap(), known);
 }
+
+#[test]
+fn a_flight_says_contexts_and_hints_and_can_be_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, flight) = (Hints::at(folder.path().join("contexts.redb")), folder.path().join("flight"));
+    let rhythm = Rhythm { size: 9000, time: 9000, deviation: 10 };
+    let hint = Hint { pattern: Pattern::Looping, rhythm };
+    store.merge(&BTreeMap::from([(77, Known { origin: Origin::default(), hint, seen: 1 })])).unwrap();
+    let fake = Arc::new(Fake::default());
+    fake.contexts.lock().extend([(1, 77), (2, 78)]);
+    {
+        let policy = "competitive+amp+arc".parse().unwrap();
+        let config = Config { record: Some(flight.clone()), ..Config::new(32 << 20, policy) };
+        let engine = Engine::start(config, vec![DeviceCost::flat(1, 1 << 30, 1)]).unwrap();
+        let callers = Callers::start(&engine, Arc::clone(&fake), Some(store)).unwrap().unwrap();
+        read(&callers, &engine, 1, 300, 2);
+        read(&callers, &engine, 2, 300, 2);
+    }
+    let text = std::fs::read_to_string(&flight).unwrap();
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in the flight"));
+    assert!(at("\"Hinted\"") < at("\"Read\""), "before its first read");
+    assert!(at("\"context\":1,") < at("\"context\":2,"));
+    let replayed = crate::flight::replay(&flight).unwrap();
+    assert_eq!(replayed.differs_at, None, "{replayed:?}");
+    assert!(replayed.events > 1200, "{replayed:?}");
+}
+
+#[test]
+fn a_table_is_found_when_it_comes_and_when_it_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+    let threads = Threads::new(Some(&path)).unwrap();
+    let reader = Reader { thread: 4242, user: rustix::process::geteuid().as_raw() };
+    assert_eq!(threads.context(reader), None);
+    forebay_callers::TableWriter::create(&name).unwrap().set(4242, 7);
+    assert_eq!(threads.context(reader), Some(7));
+    assert_eq!(threads.context(Reader { thread: 4242 + (1 << 16), ..reader }), None, "another's word");
+    assert_eq!(threads.context(Reader { user: 4_000_000_000, ..reader }), None);
+    std::fs::remove_file(&path).unwrap();
+    let writer = forebay_callers::TableWriter::create(&name).unwrap();
+    writer.set(4243, 9);
+    let began = std::time::Instant::now();
+    while threads.context(Reader { thread: 4243, ..reader }) != Some(9) {
+        assert!(began.elapsed().as_secs() < 60, "never seen");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let us = threads.executable(std::process::id()).expect("we are there");
+    assert_eq!(us.path, std::env::current_exe().unwrap().display().to_string());
+    assert_eq!(threads.executable(0), None);
+}
