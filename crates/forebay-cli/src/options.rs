@@ -31,7 +31,7 @@ pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
-pub(crate) use stores::{Labels, Stores};
+pub(crate) use stores::{Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 
