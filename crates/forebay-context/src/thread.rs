@@ -46,6 +46,7 @@ thread_local! {
 
 /// A call that is under way.
 pub(crate) struct Entered {
+    thread: *const Thread,
     context: u64,
     previous: (u64, usize),
     at: u64,
@@ -109,7 +110,7 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
                 table.set(thread.tid.get(), context);
             }
             let at = if recording() { forebay_callers::now() } else { 0 };
-            Some(Entered { context, previous, at })
+            Some(Entered { thread, context, previous, at })
         })
     })
 }
@@ -118,22 +119,22 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
 #[inline(never)]
 pub(crate) fn leave(entered: &Entered, note: impl FnOnce(&Note<'_>)) {
     let Some(process) = process() else { return };
-    THREAD.with(|thread| {
-        thread.inside(|| {
-            // A child that was forked within the call (by a signal handler) has its own storage by now.
-            thread.belong(process)?;
-            thread.current.set(entered.previous);
-            if let Some(table) = &process.table {
-                match entered.previous.0 {
-                    0 => table.clear(thread.tid.get()),
-                    outer => table.set(thread.tid.get(), outer),
-                }
+    // SAFETY: a thread returns from a call in the storage that it had when it began; also in a forked child.
+    let thread = unsafe { &*entered.thread };
+    thread.inside(|| {
+        // A child that was forked within the call (by a signal handler) has its own log and slot by now.
+        thread.belong(process)?;
+        thread.current.set(entered.previous);
+        if let Some(table) = &process.table {
+            match entered.previous.0 {
+                0 => table.clear(thread.tid.get()),
+                outer => table.set(thread.tid.get(), outer),
             }
-            if recording() {
-                note(&Note { process, thread, context: entered.context, at: entered.at });
-            }
-            Some(())
-        })
+        }
+        if recording() {
+            note(&Note { process, thread, context: entered.context, at: entered.at });
+        }
+        Some(())
     });
 }
 

@@ -9,6 +9,8 @@
 
 pub(crate) mod cfi;
 pub(crate) mod module;
+#[cfg(test)]
+mod oracle;
 pub(crate) mod rule;
 pub(crate) mod stack;
 
@@ -56,6 +58,17 @@ pub(crate) fn here() -> Registers {
     Registers { pc, sp, bp }
 }
 
+/// A random odd number for each place of a trace.
+static WEIGHTS: [u64; DEEPEST] = {
+    let mut weights = [0; DEEPEST];
+    let mut at = 0;
+    while at < DEEPEST {
+        weights[at] = mix(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(at as u64 + 1)) | 1;
+        at += 1;
+    }
+    weights
+};
+
 /// Room for the return addresses of a stack. It is a part of each thread's storage: a signal handler's stack may be small.
 pub(crate) type Addresses = [Cell<usize>; DEEPEST];
 
@@ -98,8 +111,9 @@ impl<'a> Trace<'a> {
         // Never full here: the walk ends at that length.
         if let Some(place) = self.addresses.get(self.count) {
             place.set(address);
+            // A sum, so that no step waits for the one before.
+            self.key = self.key.wrapping_add((address as u64).wrapping_mul(WEIGHTS[self.count]));
             self.count += 1;
-            self.key = (self.key.rotate_left(5) ^ address as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
 }
