@@ -14,7 +14,7 @@ use crate::identity;
 use crate::process::{Process, process, recording};
 use crate::record::Note;
 use crate::unwind::stack::Bounds;
-use crate::unwind::{Addresses, DEEPEST, Registers, Trace, here};
+use crate::unwind::{self, Addresses, DEEPEST, Registers, Trace, here};
 
 /// A thread's storage. Nothing in it needs to be dropped.
 pub(crate) struct Thread {
@@ -56,12 +56,12 @@ impl Thread {
     /// Does `work` unless the library is at work in this thread already.
     #[inline(always)]
     fn inside<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
-        let (outer, sp) = (self.inside.get(), here().sp);
         // A handler runs below what it interrupted. What is not above was left by a jump out of a handler.
-        if outer > sp {
+        let (outer, here) = (self.inside.get(), here());
+        if outer > here.sp && !unwind::reaches(here, outer) {
             return None;
         }
-        self.inside.set(sp);
+        self.inside.set(here.sp);
         // A signal handler of this thread sees the flag before anything else, and after everything.
         compiler_fence(Ordering::SeqCst);
         let done = work();
