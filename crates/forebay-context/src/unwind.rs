@@ -9,6 +9,8 @@
 
 pub(crate) mod cfi;
 pub(crate) mod module;
+#[cfg(test)]
+mod oracle;
 pub(crate) mod rule;
 pub(crate) mod stack;
 
@@ -56,6 +58,20 @@ pub(crate) fn here() -> Registers {
     Registers { pc, sp, bp }
 }
 
+/// The golden ratio's bits.
+const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A random odd number for each place of a trace.
+static WEIGHTS: [u64; DEEPEST] = {
+    let mut weights = [0; DEEPEST];
+    let mut at = 0;
+    while at < DEEPEST {
+        weights[at] = mix(SALT.wrapping_mul(at as u64 + 1)) | 1;
+        at += 1;
+    }
+    weights
+};
+
 /// Room for the return addresses of a stack. It is a part of each thread's storage: a signal handler's stack may be small.
 pub(crate) type Addresses = [Cell<usize>; DEEPEST];
 
@@ -71,7 +87,7 @@ impl<'a> Trace<'a> {
     /// Walks up from `registers`, which [`here`] read in one of our own functions that the program called.
     #[inline(always)]
     pub(crate) fn take(registers: Registers, bounds: &Bounds, addresses: &'a Addresses) -> Trace<'a> {
-        let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(SALT);
         let mut trace = Trace { addresses, count: 0, key: salt };
         let mut walk = Walk { registers, bounds, salt };
         bounds.enter(registers.sp);
@@ -98,10 +114,22 @@ impl<'a> Trace<'a> {
         // Never full here: the walk ends at that length.
         if let Some(place) = self.addresses.get(self.count) {
             place.set(address);
+            // A sum, so that no step waits for the one before.
+            self.key = self.key.wrapping_add((address as u64).wrapping_mul(WEIGHTS[self.count]));
             self.count += 1;
-            self.key = (self.key.rotate_left(5) ^ address as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
+}
+
+/// Whether the stack leads from `registers` to beyond `address` without a signal's frame in between, at which walks end.
+#[cold]
+#[inline(never)]
+pub(crate) fn reaches(registers: Registers, address: usize) -> bool {
+    let bounds = Bounds::new();
+    let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(SALT);
+    let mut walk = Walk { registers, bounds: &bounds, salt };
+    bounds.enter(registers.sp);
+    (0..DEEPEST).any(|_| !walk.by_tables() || walk.registers.sp > address) && walk.registers.sp > address
 }
 
 struct Walk<'a> {
