@@ -107,3 +107,39 @@ fn rules_are_those_that_gimli_reads() {
         assert!(rows > 1000 && ruled * 100 > rows * 98, "{rows} rows, {ruled} with a rule in {:?}", module.name());
     }
 }
+
+/// Whatever stands in the tables, reading them ends, and answers something.
+#[test]
+fn damaged_tables_are_read_without_harm() {
+    prepare();
+    let module = module_of(libc::getpid as *const () as usize).unwrap();
+    let tables = module.bytes(module.tables, module.end - module.tables).unwrap();
+    // Header and tables, as much of both as belongs to the first functions.
+    let head = i32::from_le_bytes(tables[4..8].try_into().unwrap()) as usize + 4;
+    let (mut copy, mut random) = (tables[..(head + 20_000).min(tables.len())].to_vec(), 7u64);
+    let mut next = |below: usize| {
+        random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (forebay_callers::mix(random) % below as u64) as usize
+    };
+    let start = copy.as_ptr() as usize;
+    let copied = Module { start, end: start + copy.len(), base: start, tables: start, name: std::ptr::null() };
+    // The table of functions is relative to itself, so that addresses moved with it.
+    let moved = start.wrapping_sub(module.tables);
+    let first = module.tables.wrapping_add_signed(i32::from_le_bytes(tables[12..16].try_into().unwrap()) as isize);
+    let known = (0..5000).filter(|offset| rule_for(&copied, (first + offset).wrapping_add(moved)).is_some()).count();
+    assert!(known > 1000, "{known} addresses have a rule");
+    for _ in 0..200_000 {
+        let at = if next(8) == 0 { next(12) } else { head + next(copy.len() - head) };
+        let before = copy[at];
+        // Through a pointer, since the copy is also read through one.
+        // SAFETY: within the copy, which nothing else refers to at the moment.
+        unsafe { copy.as_mut_ptr().add(at).write_volatile(next(256) as u8) };
+        for _ in 0..4 {
+            let _ = rule_for(&copied, (first + next(5000)).wrapping_add(moved));
+        }
+        if next(50) != 0 {
+            // SAFETY: as above.
+            unsafe { copy.as_mut_ptr().add(at).write_volatile(before) };
+        }
+    }
+}

@@ -16,7 +16,7 @@ mod plain;
 mod threads;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use forebay_core::context::{By, Hint, Pattern, Rhythm};
@@ -62,7 +62,7 @@ enum Means {
 
 /// Says from which program context a read comes.
 pub struct Callers {
-    engine: Weak<Engine>,
+    engine: Arc<Engine>,
     programs: Box<dyn Programs>,
     plain: Plain,
     interned: Interned,
@@ -89,7 +89,7 @@ impl Callers {
         }
         let known = store.as_ref().map(Hints::load).transpose()?.unwrap_or_default();
         Ok(Some(Arc::new(Callers {
-            engine: Arc::downgrade(engine),
+            engine: Arc::clone(engine),
             programs: Box::new(programs),
             plain: Plain::new(),
             interned: Interned::new(),
@@ -124,8 +124,8 @@ impl Callers {
     fn number(&self, id: u64, means: impl FnOnce() -> Means) -> ContextId {
         self.interned.get(id).unwrap_or_else(|| {
             self.interned.introduce(id, means, |context| {
-                if let (Some(&hint), Some(engine)) = (self.known.get(&id), self.engine.upgrade()) {
-                    engine.tell(EventKind::Hinted { context, hint });
+                if let Some(&hint) = self.known.get(&id) {
+                    self.engine.tell(EventKind::Hinted { context, hint });
                 }
             })
         })
@@ -165,8 +165,8 @@ impl Callers {
 
     /// Keeps what was learnt, if it is anything new. What appeared and has no pattern any more is forgotten. Returns of how many contexts.
     pub fn keep(&self) -> Result<usize, HintsError> {
-        let (Some(store), Some(engine)) = (&self.store, self.engine.upgrade()) else { return Ok(0) };
-        let learnt = engine.hints();
+        let Some(store) = &self.store else { return Ok(0) };
+        let learnt = self.engine.hints();
         let mut kept = self.kept.lock();
         if *kept == learnt {
             return Ok(0);
