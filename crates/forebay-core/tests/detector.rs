@@ -60,7 +60,8 @@ fn every_pattern_is_told() {
         assert_eq!(patterns, expected, "{sampling:?}");
         let accesses: Vec<u64> = detector.learnt().map(|learnt| learnt.accesses).collect();
         assert_eq!(accesses, [40_000; 4], "{sampling:?}");
-        let places = [1, 2, 3, 4].map(|context| access(&mut detector, context, 0).place);
+        // A block that the scan has not read: the first one that is read again ends a one-shot.
+        let places = [1, 2, 3, 4].map(|context| access(&mut detector, context, context / 4 * 50_000).place);
         assert_eq!(places, [Place::Loop(0), Place::Default, Place::Default, Place::Dropped], "{sampling:?}");
         assert_eq!(of(&detector, 1).rhythm, Rhythm { size: 1000, time: 4000, deviation: 0 }, "{sampling:?}");
     }
@@ -106,7 +107,9 @@ fn a_very_long_loop_is_taken_for_one_shot_once() {
     let mut detector = Detector::new(Settings::AMP).over(1000);
     (0..10_000).for_each(|at| _ = access(&mut detector, 1, at));
     assert_eq!(access(&mut detector, 1, 10_000).place, Place::Dropped);
-    (0..10_000).for_each(|at| _ = access(&mut detector, 1, at));
+    let places: Vec<Place> = (0..10_000).map(|at| access(&mut detector, 1, at).place).collect();
+    let dropped = places.iter().position(|&place| place != Place::Dropped).unwrap();
+    assert!(dropped < 100, "{dropped} blocks of the next round were dropped");
     assert_eq!(access(&mut detector, 1, 0).place, Place::Loop(0));
     // In a cache that it fits in it never is.
     let mut detector = Detector::new(Settings::AMP).over(10_000);
@@ -171,7 +174,7 @@ fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
     assert_eq!(access(&mut detector, 2, 0).place, Place::Dropped);
     assert_eq!(access(&mut detector, 3, 0).place, Place::Default);
     // Nothing that is seen speaks against them: a scan, and the first round of a loop.
-    for at in 0..600 {
+    for at in 1..600 {
         access(&mut detector, 1, at);
         access(&mut detector, 2, at);
     }
@@ -348,7 +351,8 @@ impl Twin {
                 let (_, time, before) = context.list.remove(position);
                 context.recencies.push(recency);
                 context.rounds.push((turn - before, now - time));
-                (context.fresh, context.alone) = (0, 0);
+                context.fresh = 0;
+                context.revisited();
             }
             None => context.fresh += 1,
         }
@@ -356,7 +360,7 @@ impl Twin {
         let fresh = context.fresh >= 16;
         if let Some(at) = self.left.iter().position(|&(block, ..)| block == key) {
             let (_, whose, _) = self.left.remove(at);
-            self.contexts.get_mut(&whose).unwrap().alone = 0;
+            self.contexts.get_mut(&whose).unwrap().revisited();
         }
         if fresh {
             self.left.push((key, id, now));
@@ -406,6 +410,13 @@ impl Twin {
 }
 
 impl TwinContext {
+    fn revisited(&mut self) {
+        self.alone = 0;
+        if self.pattern == Some(Pattern::OneShot) {
+            self.pattern = Some(Pattern::Other);
+        }
+    }
+
     fn review(&mut self, now: u64) {
         if self.accesses == self.before {
             return;
@@ -429,7 +440,6 @@ impl TwinContext {
             Some(mean) if enough && mean < T => Some(Pattern::Looping),
             Some(mean) if enough && mean > ONE - T => Some(Pattern::Clustered),
             Some(_) if enough => Some(Pattern::Other),
-            _ if self.pattern == Some(Pattern::OneShot) => Some(Pattern::Other),
             _ => None,
         };
         self.pattern = pattern.or(self.pattern);
