@@ -34,15 +34,12 @@ pub struct Learnt {
     pub partition: Option<u8>,
 }
 
-/// The state of a context. What every access needs comes first.
+/// The state of a context.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub(super) struct Known {
     pub(super) id: u32,
-    place: Place,
     pub(super) accesses: u64,
-    /// The hash of a block that anybody wants to look at is below this.
-    pub(super) bound: u64,
+    place: Place,
     rhythm: Rhythm,
     pattern: Pattern,
     /// Whether the pattern was seen here, and not only hinted at.
@@ -81,9 +78,8 @@ impl Known {
         };
         let mut known = Known {
             id,
-            place: Place::Default,
             accesses: 0,
-            bound: u64::MAX,
+            place: Place::Default,
             rhythm: Rhythm::default(),
             pattern: Pattern::Other,
             measured: false,
@@ -114,11 +110,10 @@ impl Known {
         self.take_for(hint.pattern);
     }
 
-    /// What the cache manager is told.
-    #[inline]
-    pub(super) fn access(&self, now: u64) -> Access {
+    /// What the cache manager is told, but for the time.
+    pub(super) fn access(&self) -> Access {
         let rhythm = if matches!(self.place, Place::Loop(_)) { self.rhythm } else { Rhythm::default() };
-        Access { place: self.place, rhythm, now }
+        Access { place: self.place, rhythm, now: 0 }
     }
 
     /// A block is accessed, whose hash may be of interest. Returns whether that made it a loop without a partition.
@@ -133,7 +128,10 @@ impl Known {
             return false;
         }
         match self.recency.look(key.raw(), now, self.accesses) {
-            Some(_) => self.fresh = 0,
+            Some(_) => {
+                self.fresh = 0;
+                self.revisited();
+            }
             None => self.fresh = self.fresh.saturating_add(1),
         }
         let continuous = matches!(settings.detection, Detection::Recency { mean: Mean::Continuous(_), .. });
@@ -149,9 +147,17 @@ impl Known {
         if self.other.is_some() { u64::MAX } else { self.recency.bound() }
     }
 
-    /// Somebody came back to one of its blocks.
+    /// Whether it does not come back itself: it accesses new blocks only.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh >= LEFT_ALONE
+    }
+
+    /// Somebody came back to one of its blocks: that ends a one-shot, at once.
     pub(super) fn revisited(&mut self) {
         self.alone = 0;
+        if self.pattern == Pattern::OneShot && self.other.is_none() {
+            self.find(Pattern::Other);
+        }
     }
 
     /// Nobody came back to one of its blocks for a long time.
@@ -189,6 +195,7 @@ impl Known {
             self.find(pattern);
         }
         if enough {
+            self.recency.take_fewer();
             self.recency.forget();
         }
     }
@@ -201,16 +208,15 @@ impl Known {
     /// AMP §3.1, and nothing as long as there is no evidence.
     fn by_recency(&self, settings: &Settings) -> Option<Pattern> {
         let Detection::Recency { threshold, .. } = settings.detection else { return None };
-        if self.fresh >= LEFT_ALONE && self.alone >= LEFT_ALONE {
+        if self.is_fresh() && self.alone >= LEFT_ALONE {
             return Some(Pattern::OneShot);
         }
         let (_, defined) = self.recency.seen();
-        match self.recency.mean().filter(|_| defined >= EVIDENCE) {
-            Some(mean) if mean < threshold => Some(Pattern::Looping),
+        match self.recency.mean().filter(|_| defined >= EVIDENCE)? {
+            mean if mean < threshold => Some(Pattern::Looping),
             // As far above 0.5 as a loop is below it.
-            Some(mean) if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
-            Some(_) => Some(Pattern::Other),
-            None => (self.pattern == Pattern::OneShot).then_some(Pattern::Other),
+            mean if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
+            _ => Some(Pattern::Other),
         }
     }
 
@@ -246,7 +252,7 @@ impl Known {
         let looping = self.pattern == Pattern::Looping && size > 0 && time > 0;
         let sweep = time.saturating_add(deviation.saturating_mul(3));
         let stopped = self.reviewed > 0 && now - self.seen > sweep.saturating_mul(2);
-        looping.then(|| if stopped { 0 } else { self.recency.blocks().max(size.into()) })
+        looping.then(|| if stopped { 0 } else { size.into() })
     }
 
     /// How often it was accessed of late.
