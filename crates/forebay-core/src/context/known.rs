@@ -128,7 +128,10 @@ impl Known {
             return false;
         }
         match self.recency.look(key.raw(), now, self.accesses) {
-            Some(_) => (self.fresh, self.alone) = (0, 0),
+            Some(_) => {
+                self.fresh = 0;
+                self.revisited();
+            }
             None => self.fresh = self.fresh.saturating_add(1),
         }
         let continuous = matches!(settings.detection, Detection::Recency { mean: Mean::Continuous(_), .. });
@@ -149,9 +152,12 @@ impl Known {
         self.fresh >= LEFT_ALONE
     }
 
-    /// Somebody came back to one of its blocks.
+    /// Somebody came back to one of its blocks: that ends a one-shot, at once.
     pub(super) fn revisited(&mut self) {
         self.alone = 0;
+        if self.pattern == Pattern::OneShot && self.other.is_none() {
+            self.find(Pattern::Other);
+        }
     }
 
     /// Nobody came back to one of its blocks for a long time.
@@ -206,12 +212,11 @@ impl Known {
             return Some(Pattern::OneShot);
         }
         let (_, defined) = self.recency.seen();
-        match self.recency.mean().filter(|_| defined >= EVIDENCE) {
-            Some(mean) if mean < threshold => Some(Pattern::Looping),
+        match self.recency.mean().filter(|_| defined >= EVIDENCE)? {
+            mean if mean < threshold => Some(Pattern::Looping),
             // As far above 0.5 as a loop is below it.
-            Some(mean) if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
-            Some(_) => Some(Pattern::Other),
-            None => (self.pattern == Pattern::OneShot).then_some(Pattern::Other),
+            mean if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
+            _ => Some(Pattern::Other),
         }
     }
 
