@@ -47,10 +47,10 @@ fn errno_stays_and_failures_are_the_same() {
     assert!(program.calls().len() > 20);
     // Where nothing can be written, nothing is, and nobody hears of it.
     let mut command = program.preload(program.plain());
-    command.env("FOREBAY_CONTEXTS", "/nowhere/table").env("FOREBAY_RECORD", "/nowhere");
+    command.env("FOREBAY_CONTEXTS", "/nowhere/table").env("FOREBAY_RECORDING", "/nowhere");
     succeed(command);
     let mut command = program.preload(program.plain());
-    command.env("FOREBAY_CONTEXTS", "/dev/full").env("FOREBAY_RECORD", program.data());
+    command.env("FOREBAY_CONTEXTS", "/dev/full").env("FOREBAY_RECORDING", program.data());
     succeed(command);
 }
 
@@ -133,7 +133,7 @@ fn signal_handlers_read_whatever_they_interrupt() {
     );
     // Recording a call takes longer than the timer's period on a slow machine: once with the table alone, once all.
     let mut command = program.preload(program.plain());
-    command.env_remove("FOREBAY_RECORD");
+    command.env_remove("FOREBAY_RECORDING");
     succeed(command);
     program.run();
     let calls = program.calls();
@@ -242,7 +242,7 @@ fn real_programs_print_the_same_bytes() {
         );
         // Where the register for frame pointers holds anything but those.
         let mut guessed = place.preload(command());
-        guessed.env("FOREBAY_UNWIND", "frame-pointers").env_remove("FOREBAY_RECORD");
+        guessed.env("FOREBAY_UNWIND", "frame-pointers").env_remove("FOREBAY_RECORDING");
         let guessed = outcome(guessed);
         if line[0] != "grep" {
             assert!(
