@@ -5,6 +5,7 @@
 
 mod bridge;
 mod context_id;
+mod contexts;
 mod curve;
 mod distances;
 mod handlers;
@@ -57,7 +58,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions` or of `distances`
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions`, of `distances` or of `contexts`
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -82,6 +83,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("partitions", partitions::run),
     ("distances", distances::run),
     ("context-id", context_id::run),
+    ("contexts", contexts::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),
