@@ -8,7 +8,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use super::slot::{BYTES, FILE, FileName, MAGIC, PIECE, Subject, TEXT, WORDS};
 use crate::Call;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, may_reach};
 use crate::text::Text;
 
 /// Both whole pages and whole slots.
@@ -59,6 +59,9 @@ impl LogFile {
 
     fn stretch(&self, file: &Descriptor, bytes: usize) -> Option<Chunk> {
         let at = self.end.fetch_add(bytes as u64, Ordering::Relaxed);
+        if !may_reach(at + bytes as u64) {
+            return None;
+        }
         // With its room on the disk, so that storing into the mapping can't fail.
         rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes as u64).ok()?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;

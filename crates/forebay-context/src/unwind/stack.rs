@@ -9,6 +9,9 @@ const FARTHEST: usize = 16 << 20;
 const GROWTH: usize = 1 << 20;
 
 /// The pages in a row, around where the thread last was, that are known to be readable.
+///
+/// Known weakness: that a stack was unmapped and another one made in its place, where the thread is next, is not seen. Tables lead no
+/// further than to frames that are there; it is frame pointers that may hold anything.
 #[derive(Default)]
 pub(crate) struct Bounds {
     low: Cell<usize>,
