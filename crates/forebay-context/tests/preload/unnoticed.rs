@@ -110,6 +110,23 @@ fn limits_of_the_program_are_not_met_by_the_library() {
 }
 
 #[test]
+fn a_program_under_valgrind_runs_as_ever() {
+    let program = Program::new(
+        "int main(int count, char **args) { int fd = open(args[1], O_RDONLY); return at(fd, 0, 10) != 10; }",
+    );
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=none", "--quiet"]).arg(&program.path).arg(program.data());
+    if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: there is no valgrind");
+        return;
+    }
+    // It mentions the question whether memory is readable, which is no call that it knows.
+    let output = program.preload(command).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(program.contexts().len(), 1);
+}
+
+#[test]
 fn a_static_program_is_left_alone() {
     let source = "int main(int count, char **args) { int fd = open(args[1], O_RDONLY); return at(fd, 0, 10) != 10; }";
     let program = Program::with(source, &["-static"]);
