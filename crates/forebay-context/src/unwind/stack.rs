@@ -54,6 +54,18 @@ impl Bounds {
         Some(unsafe { (address as *const usize).read_volatile() })
     }
 
+    /// The two words at `address`, as [`Bounds::load`].
+    #[inline(always)]
+    pub(crate) fn pair(&self, address: usize) -> Option<[usize; 2]> {
+        let second = address.wrapping_add(8);
+        let below = address < self.low.get() || !address.is_multiple_of(8) || second < address;
+        if below || second >= self.high.get() && !self.extend(second) {
+            return None;
+        }
+        // SAFETY: as in `load`, both of them.
+        Some(unsafe { (address as *const [usize; 2]).read_volatile() })
+    }
+
     /// Finds out whether the stack reaches to `address`.
     #[cold]
     fn extend(&self, address: usize) -> bool {
