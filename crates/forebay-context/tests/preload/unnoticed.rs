@@ -82,6 +82,51 @@ fn descriptors_environment_and_children_are_as_without() {
 }
 
 #[test]
+fn limits_of_the_program_are_not_met_by_the_library() {
+    let program = Program::new(
+        r#"
+        int main(int count, char **args) {
+            int fd = open(args[1], O_RDONLY);
+            for (int turn = 0; turn < 5000; turn++) CHECK(at(fd, turn, 1) == 1);
+            puts("done");
+            return 0;
+        }"#,
+    );
+    // The length of files, descriptors, addresses: no signal, no failure.
+    for limit in ["-f 0", "-f 100", "-n 4", "-v 20000"] {
+        program.forget();
+        let _ = std::fs::remove_file(program.table_path());
+        let mut command = Command::new("sh");
+        let line = "ulimit $0; LD_PRELOAD=$1; export LD_PRELOAD; exec $2 $3";
+        command
+            .args(["-c", line, limit])
+            .arg(forebay_testkit::preloaded::library())
+            .arg(&program.path)
+            .arg(program.data());
+        let mut command = program.preload(command);
+        command.env_remove("LD_PRELOAD");
+        assert_eq!(succeed(command).stdout, b"done\n", "ulimit {limit}");
+    }
+}
+
+#[test]
+fn a_program_under_valgrind_runs_as_ever() {
+    let program = Program::new(
+        "int main(int count, char **args) { int fd = open(args[1], O_RDONLY); return at(fd, 0, 10) != 10; }",
+    );
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=none", "--quiet"]).arg(&program.path).arg(program.data());
+    if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: there is no valgrind");
+        return;
+    }
+    // It mentions the question whether memory is readable, which is no call that it knows.
+    let output = program.preload(command).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(program.contexts().len(), 1);
+}
+
+#[test]
 fn a_static_program_is_left_alone() {
     let source = "int main(int count, char **args) { int fd = open(args[1], O_RDONLY); return at(fd, 0, 10) != 10; }";
     let program = Program::with(source, &["-static"]);
