@@ -51,10 +51,10 @@ impl Sample {
         self.bound
     }
 
-    /// From now on a list of N_L / 8 blocks will do, and one block in sixteen; if this is adaptive.
+    /// From now on a list of N_L / 8 blocks will do (but of no fewer than sixteen), and one block in sixteen; if this is adaptive.
     pub(super) fn take_fewer<T: Copy>(&mut self, order: &mut Order<T>) {
         if self.most < u32::MAX && self.first == ALL {
-            (self.most, self.first) = ((self.most / 8).max(1), ALL / 16);
+            (self.most, self.first) = ((self.most / 8).max(16).min(self.most), ALL / 16);
             self.adapt(order);
         }
     }
