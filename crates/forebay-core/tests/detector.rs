@@ -127,6 +127,21 @@ fn a_sample_recovers_from_a_scan() {
     assert_eq!(of(&detector, 1).rhythm, Rhythm { size: 500, time: 500, deviation: 0 });
 }
 
+/// A few blocks that take most accesses are mostly not among the few that are watched, and what is left is a loop: that is not for those to decide.
+#[test]
+fn a_watch_that_lacks_what_matters_decides_nothing() {
+    for seed in 0..20 {
+        let mut detector = Detector::new(Settings::AMP).over(1000);
+        let mut state = seed;
+        for at in 0..60_000 {
+            access(&mut detector, 1, at % 2500);
+            (0..2).for_each(|_| _ = access(&mut detector, 1, 10_000 + 7 * random(&mut state, 60)));
+            let looping = at > 10_000 && at % 100 == 0 && pattern(&detector, 1) == Pattern::Looping;
+            assert!(!looping, "seed {seed}, access {at}");
+        }
+    }
+}
+
 /// By file, by handler: what is told apart is what is asked for.
 #[test]
 fn contexts_are_what_they_are_told_apart_by() {

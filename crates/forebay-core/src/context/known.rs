@@ -67,6 +67,16 @@ enum Other {
     Run(ubm::Run),
 }
 
+impl Other {
+    fn pattern(&self) -> Pattern {
+        match self {
+            Other::Dear(dear) => dear.pattern(),
+            Other::Counters(counters) => counters.pattern(),
+            Other::Run(run) => run.pattern(),
+        }
+    }
+}
+
 impl Known {
     /// Nothing but what a hint says.
     pub(super) fn new(id: u32, settings: &Settings, hint: Option<Hint>) -> Known {
@@ -184,19 +194,31 @@ impl Known {
             self.rhythm = rhythm;
         }
         self.settled |= enough;
-        let pattern = match self.other.as_deref() {
-            Some(Other::Dear(dear)) => Some(dear.pattern()),
-            Some(Other::Counters(counters)) => Some(counters.pattern()),
-            Some(Other::Run(run)) => Some(run.pattern()),
-            None => self.by_recency(settings),
-        };
-        // That the others know nothing yet looks like any other pattern; a hint is not overruled by that.
-        if let Some(pattern) = pattern.filter(|&pattern| pattern != Pattern::Other || self.measured || enough) {
-            self.find(pattern);
+        match self.other.as_deref().map(Other::pattern) {
+            // That it knows nothing yet looks like any other pattern; a hint is not overruled by that.
+            Some(pattern) if pattern != Pattern::Other || self.measured || enough => self.find(pattern),
+            Some(_) => {}
+            None => self.judge_by_recency(settings),
         }
         if enough {
-            self.recency.take_fewer();
             self.recency.forget();
+        }
+    }
+
+    /// Few blocks watch a context that is known. If they see a loop where there was none, or none where there was one, many decide.
+    fn judge_by_recency(&mut self, settings: &Settings) {
+        let Some(pattern) = self.by_recency(settings) else { return };
+        let periodic = matches!(settings.detection, Detection::Recency { mean: Mean::Periodic, .. });
+        let changes = (pattern == Pattern::Looping) != (self.pattern == Pattern::Looping);
+        if pattern == Pattern::OneShot || !periodic {
+            self.find(pattern);
+        } else if !self.recency.is_full() {
+            if changes {
+                self.recency.look_closer();
+            }
+        } else if self.recency.is_filled() {
+            self.find(pattern);
+            self.recency.watch();
         }
     }
 
