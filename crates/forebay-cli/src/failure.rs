@@ -22,9 +22,12 @@ pub(crate) enum Failure {
     /// It ran and failed.
     #[error("{0}")]
     Run(String),
-    /// The background process failed with this exit code, and has said why.
-    #[error("the background process failed")]
+    /// A program that it started failed with this exit code, and has said why.
+    #[error("a program that it started failed")]
     Said(u8),
+    /// A program could not be started: an exit code and why.
+    #[error("{1}")]
+    Start(u8, String),
 }
 
 impl From<OpenError> for Failure {
@@ -49,7 +52,7 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Config(_) | Failure::Input(_) => 2,
             Failure::Run(_) => 1,
-            &Failure::Said(code) => code,
+            &Failure::Said(code) | &Failure::Start(code, _) => code,
         }
     }
 

@@ -12,6 +12,7 @@ mod journal;
 mod options;
 mod output;
 mod period;
+mod preload;
 mod progress;
 mod reading;
 mod reference;

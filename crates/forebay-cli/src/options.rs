@@ -11,24 +11,30 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 
+mod contexts;
 mod device;
 mod disk;
 mod kernel_cache;
 mod reading;
 mod report;
 mod repro;
+mod run;
 mod serve;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
 mod trace;
 
+pub(crate) use contexts::{
+    Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
+};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use kernel_cache::KernelCache;
 pub(crate) use reading::Reading;
 pub(crate) use report::Report;
 pub(crate) use repro::Repro;
+pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
 pub(crate) use stores::{Labels, Stores};
@@ -75,6 +81,12 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
     Stats(Stats),
+    /// Run a program so that mounts know from which place in it each read comes
+    Run(Run),
+    /// Run a program and write a trace of what it and its children read
+    Record(Record),
+    /// Show, export and forget what mounts have learnt of program contexts
+    Contexts(Contexts),
     /// Copy a tree to folders on several devices, its files dealt out over them, to be mounted as one set
     Stripe(Stripe),
     /// List the policies, with their papers
@@ -113,6 +125,12 @@ pub(crate) struct Mount {
     /// Who keeps what was read
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
+
+    #[command(flatten)]
+    pub(crate) told: Told,
+
+    #[command(flatten)]
+    pub(crate) kept: Kept,
 
     /// Let other users read too, as far as owners and modes let them
     #[arg(long)]
@@ -205,7 +223,7 @@ pub(crate) fn definitions() -> clap::Command {
 
 /// Commands that experiment: what is set in the environment for mounts must not change them, so that their options have
 /// variables of their own.
-const EXPERIMENTS: [&str; 5] = ["trace", "sim", "device", "disk", "repro"];
+const EXPERIMENTS: [&str; 6] = ["record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {

@@ -244,7 +244,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             ),
             segments: Segments::new(&sizes),
             division,
-            detector: setup.context.map(Detector::new),
+            detector: setup.context.map(|settings| Detector::new(settings).over(setup.frames)),
             files: Files::default(),
             streams,
             inflight: InFlight::default(),

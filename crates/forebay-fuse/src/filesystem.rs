@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_live::contexts::{FileName, Reader};
 use forebay_live::engine::{Lease, OpenFile, Referenced};
 use forebay_live::source::{self, Error, Kind};
 use forebay_live::tree::{Listing, NodeId, Tree};
@@ -35,6 +36,12 @@ const UNKNOWN: INodeNo = INodeNo(u32::MAX as u64);
 /// The unit in which free space is counted.
 const SPACE_UNIT: u32 = 4096;
 
+/// An open file, and what it is called where the policy cares for that.
+struct Opened {
+    file: OpenFile,
+    name: Option<FileName>,
+}
+
 /// An open folder: its names as they were at the last read from the start.
 struct Folder {
     node: NodeId,
@@ -45,7 +52,7 @@ struct Folder {
 pub(crate) struct Adapter {
     tree: Arc<Tree>,
     options: MountOptions,
-    files: Handles<OpenFile>,
+    files: Handles<Opened>,
     folders: Handles<Folder>,
 }
 
@@ -205,7 +212,8 @@ impl Filesystem for Adapter {
         match self.tree.open(node(inode)) {
             Ok(file) => {
                 let flags = open_flags(file.referenced());
-                reply.opened(self.files.insert(file), flags);
+                let name = self.tree.file_name(node(inode));
+                reply.opened(self.files.insert(Opened { file, name }), flags);
             }
             Err(error) => reply.error(errno(&error)),
         }
@@ -222,12 +230,16 @@ impl Filesystem for Adapter {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let Some(file) = self.files.get(handle) else { return reply.error(Errno::EBADF) };
+        let Some(opened) = self.files.get(handle) else { return reply.error(Errno::EBADF) };
+        let Opened { file, name } = &*opened;
         // The read that finds the end, which every program makes, is not worth the engine's attention.
         if offset >= file.size() {
             return reply.data(&[]);
         }
-        file.read_then(request.pid(), offset, size as usize, move |outcome| answer(outcome, reply));
+        // The kernel says which thread asks, and calls it a process.
+        let reader = Reader { thread: request.pid(), user: request.uid() };
+        let caller = self.tree.caller(reader, name.as_ref());
+        file.read_by_then(caller, offset, size as usize, move |outcome| answer(outcome, reply));
     }
 
     fn release(

@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod arena;
 pub mod budget;
+pub mod contexts;
 pub mod disk;
 pub mod engine;
 pub mod flight;

@@ -43,7 +43,7 @@ pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use request::{Operation, Request, Shape};
-pub use source::{BATCH, FileInfo, Memory, Options, Source, open, open_bytes};
+pub use source::{BATCH, ContextInfo, FileInfo, Memory, Options, Source, open, open_bytes};
 pub use times::Times;
 pub use workload::{Span, Workload, WorkloadError};
 pub use write::{WRITTEN, Writer};

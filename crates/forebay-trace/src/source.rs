@@ -20,6 +20,10 @@ pub trait Source: Send {
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
+    /// What its program contexts stand for, if it says so. In the order of their numbers.
+    fn contexts(&self) -> Vec<ContextInfo> {
+        Vec::new()
+    }
     /// How it was made, if it says so: of a generated trace, the generator with its parameters and seed.
     fn origin(&self) -> Option<String> {
         None
@@ -43,6 +47,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).files()
     }
 
+    fn contexts(&self) -> Vec<ContextInfo> {
+        (**self).contexts()
+    }
+
     fn origin(&self) -> Option<String> {
         (**self).origin()
     }
@@ -57,6 +65,21 @@ pub struct FileInfo {
     pub name: Option<String>,
     /// How many bytes it has, if the trace says so.
     pub bytes: Option<u64>,
+}
+
+/// What a trace says of a program context (AMP §2.3).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ContextInfo {
+    /// Its number, [`Request::context`].
+    pub context: u32,
+    /// What it is known by between traces and mounts: a hash of its call stack.
+    pub id: u64,
+    /// The path of the program.
+    pub program: String,
+    /// Which build of it.
+    pub build: String,
+    /// The call stack, innermost first, as `module+0xoffset`.
+    pub frames: Vec<String>,
 }
 
 /// How to open a trace.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use forebay_core::Instant;
 use forebay_trace::{
-    Error, FileInfo, Format, Memory, Operation, Options, Request, Shape, Source, WRITTEN, Writer, open, open_bytes,
+    ContextInfo, Error, FileInfo, Format, Memory, Operation, Options, Request, Shape, Source, WRITTEN, Writer, open,
+    open_bytes,
 };
 use proptest::prelude::*;
 
@@ -39,6 +40,14 @@ impl Source for Told {
         vec![
             FileInfo { file: 0, name: Some("a \"b\"\n".to_owned()), bytes: None },
             FileInfo { file: u64::MAX, name: None, bytes: Some(7) },
+        ]
+    }
+
+    fn contexts(&self) -> Vec<ContextInfo> {
+        let frames = vec!["libc.so.6+0x1".to_owned(), "a\tb+0xff".to_owned()];
+        vec![
+            ContextInfo { context: 1, id: u64::MAX, program: "/bin/a".to_owned(), build: "b".to_owned(), frames },
+            ContextInfo { context: 7, id: 1, ..ContextInfo::default() },
         ]
     }
 
@@ -93,6 +102,7 @@ proptest! {
         let source = open(&one, &Options::default()).unwrap();
         prop_assert_eq!(source.shape(), shape);
         prop_assert_eq!(source.files(), Told(Memory::new(Vec::new(), shape)).files());
+        prop_assert_eq!(source.contexts(), Told(Memory::new(Vec::new(), shape)).contexts());
         prop_assert_eq!(source.origin().unwrap(), "by hand, seed=3");
         prop_assert_eq!(&all(source).unwrap(), &requests);
         // Written again, the same bytes.

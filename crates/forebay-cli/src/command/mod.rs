@@ -1,12 +1,15 @@
 //! The commands, a file each.
 
+mod contexts;
 mod demo;
 mod device;
 mod disk;
 mod mount;
 mod policies;
 mod profile;
+mod record;
 mod repro;
+mod run;
 mod serve;
 mod sim;
 mod stats;
@@ -24,6 +27,9 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Run(run) => self::run::run(&run),
+        Command::Record(record) => self::record::run(&record),
+        Command::Contexts(contexts) => self::contexts::run(&contexts),
         Command::Stripe(stripe) => self::stripe::run(&stripe),
         Command::Policies(policies) => self::policies::run(&policies),
         Command::Demo(demo) => self::demo::run(&demo),

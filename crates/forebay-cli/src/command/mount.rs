@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
+use forebay_live::contexts::{Callers, Keeper, Threads};
 use forebay_live::source::uri::Place;
+use forebay_live::tree::Tree;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -60,7 +62,9 @@ pub(super) struct Served {
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
     let referenced = options.kernel_cache.referenced(options.reading.policy).map_err(Failure::input)?;
-    let (tree, costs) = reading::open(&options.reading, sources, referenced, 0, |place| outside(place, point))?;
+    let apart = if options.reading.policy.context.is_some() { Callers::BYTES } else { 0 };
+    let (mut tree, costs) = reading::open(&options.reading, sources, referenced, apart, |place| outside(place, point))?;
+    let keeper = callers(options, &mut tree)?;
     let what = tree.describe();
     let how = how(options, &what, read_ahead(&costs));
     let mounted = forebay_fuse::mount(Arc::new(tree), point, how).map_err(Failure::input)?;
@@ -68,8 +72,30 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     Ok(Served {
         what,
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
-        wait: Box::new(move || mounted.wait().map_err(Failure::run)),
+        wait: Box::new(move || {
+            let ended = mounted.wait().map_err(Failure::run);
+            // Now that nobody reads any more.
+            drop(keeper);
+            ended
+        }),
     })
+}
+
+/// Has readers' program contexts told to the policy, if it asks for them, and what it learns of them kept.
+fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> {
+    if options.reading.policy.context.is_none() {
+        return Ok(None);
+    }
+    let own = options.told.table();
+    let programs =
+        Threads::new(own.as_deref()).map_err(|error| Failure::input(format!("{error}; or give --contexts off")));
+    let Some(callers) = Callers::start(tree.engine(), programs?, options.kept.database()).map_err(Failure::input)?
+    else {
+        return Ok(None);
+    };
+    tree.know_callers(Arc::clone(&callers));
+    let keeper = Keeper::start(callers);
+    keeper.map(Some).map_err(|error| Failure::run(format!("cannot start a thread that keeps hints: {error}")))
 }
 
 /// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.

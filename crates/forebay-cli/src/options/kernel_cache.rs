@@ -15,22 +15,20 @@ pub(crate) enum KernelCache {
     /// All is kept within the mount's memory, under its policy
     #[value(alias = "false")]
     Off,
-    /// On, unless the policy names a replacement other than lru, or divides the cache among devices
+    /// On, unless the policy names a replacement other than lru, or divides the cache among devices or program contexts
     Auto,
 }
 
 /// What was asked for would do nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it among devices; say off"
-)]
+#[error("--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it; say off")]
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {
-    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other. And it knows no
-    /// devices: a partition must hold what it is for.
+    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other. And it knows neither
+    /// devices nor contexts: a partition must hold what it is for.
     pub(crate) fn referenced(self, policy: Policy) -> Result<Referenced, NothingToDivide> {
-        let divided = policy.partition != Partition::Whole;
+        let divided = policy.partition != Partition::Whole || policy.context.is_some();
         match self {
             KernelCache::On if divided => Err(NothingToDivide(policy.to_string())),
             KernelCache::On => Ok(Referenced::HandedOn),

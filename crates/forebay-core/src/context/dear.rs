@@ -1,32 +1,31 @@
-//! DEAR's detection (Choi, Noh, Min and Cho, USENIX 1999), as AMP §2.2 has it: "DEAR sorts blocks by last-access time, and observes whether
+//! DEAR's detection (Choi, Noh, Min and Cho, USENIX 1999, §2), as AMP §2.2 has it: "DEAR sorts blocks by last-access time, and observes whether
 //! the more recently accessed block gets accessed farther in the future, indicating a loop."
 //!
-//! At the end of an interval the blocks of the interval before are put in groups, by how far back their last access lay when that ended
-//! (backward distance), and how soon they were accessed in this one (forward distance) is averaged by group; likewise by how often they
-//! were accessed:
+//! At the end of an interval the blocks accessed in it are looked at as its beginning saw them ("one-level look-behind"): how far back the last
+//! access of each lay in the interval before (backward distance), how often it was accessed there (frequency), and how soon it was accessed
+//! now (forward distance). Sorted by backward distance they are put in groups of equal size, and forward distances are averaged by group:
 //!
 //! ```text
 //!   backward distance   near ─────▶ far
 //!   forward distance    far  ─────▶ near     looping: what was accessed last comes last
 //!                       near ─────▶ far      temporally clustered
-//!   frequency           high ─────▶ low
-//!   forward distance    near ─────▶ far      by probability: other
-//!   none accessed again                      one-shot (DEAR's sequential)
+//!   none accessed in both                    one-shot (DEAR's sequential)
 //! ```
 //!
-//! Each must hold from every group to the next one, which is why the scheme "seems to be brittle to fluctuations in block ordering".
+//! Each must hold from every group to the next one, which is why the scheme "seems to be brittle to fluctuations in block ordering". DEAR also
+//! tells a probabilistic pattern, by frequency; nothing here makes use of it, so it is [`Pattern::Other`]. Memory is bounded by the interval:
+//! no more blocks are known than two of them have accesses.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::Pattern;
 
-/// A block's accesses in an interval.
+/// A block's accesses in an interval, the interval's first being 0.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     first: u32,
     last: u32,
-    count: u32,
 }
 
 /// The detector of one stream.
@@ -58,9 +57,7 @@ impl Detector {
     /// A block is accessed.
     pub fn access(&mut self, block: u64) {
         let at = self.accesses;
-        let seen = self.now.entry(block).or_insert(Seen { first: at, last: at, count: 0 });
-        seen.last = at;
-        seen.count += 1;
+        self.now.entry(block).or_insert(Seen { first: at, last: at }).last = at;
         self.accesses += 1;
         if self.accesses == self.interval {
             if !self.before.is_empty() {
@@ -77,37 +74,31 @@ impl Detector {
     }
 
     fn detect(&self) -> Pattern {
-        if !self.before.keys().any(|block| self.now.contains_key(block)) {
-            return Pattern::OneShot;
-        }
-        // The nearest first.
-        let by_recency = self.forward_distances(|seen| core::cmp::Reverse(seen.last));
-        if falls(&by_recency) {
+        let distances = self.forward_distances();
+        if distances.is_empty() {
+            Pattern::OneShot
+        } else if distances.len() > 1 && distances.is_sorted_by(|nearer, farther| nearer > farther) {
             Pattern::Looping
-        } else if rises(&by_recency) {
+        } else if distances.len() > 1 && distances.is_sorted_by(|nearer, farther| nearer < farther) {
             Pattern::Clustered
         } else {
             Pattern::Other
         }
     }
 
-    /// The mean forward distance of each group, in the order of `key`; a block that was not accessed again counts as one at the end of the
-    /// interval. In 256ths.
-    fn forward_distances<K: Ord>(&self, key: impl Fn(&Seen) -> K) -> Vec<u64> {
-        let mut blocks: Vec<(&u64, &Seen)> = self.before.iter().collect();
-        blocks.sort_by_key(|(_, seen)| key(seen));
-        let forward = |block: &u64| u64::from(self.now.get(block).map_or(self.interval, |seen| seen.first));
-        let mean = |group: &[(&u64, &Seen)]| {
-            (group.iter().map(|(block, _)| forward(block)).sum::<u64>() << 8) / group.len() as u64
+    /// The mean forward distance of each group, the group of the smallest backward distances first. In 256ths.
+    fn forward_distances(&self) -> Vec<u64> {
+        let both = self.now.iter().filter_map(|(block, now)| Some((self.before.get(block)?.last, now.first)));
+        let mut blocks: Vec<(u32, u32)> = both.collect();
+        blocks.sort_unstable_by_key(|&(last, _)| core::cmp::Reverse(last));
+        let mean = |group: &[(u32, u32)]| {
+            (group.iter().map(|&(_, forward)| u64::from(forward)).sum::<u64>() << 8) / group.len() as u64
         };
         blocks.chunks(self.group).map(mean).collect()
     }
-}
 
-fn falls(distances: &[u64]) -> bool {
-    distances.len() > 1 && distances.is_sorted_by(|a, b| a > b)
-}
-
-fn rises(distances: &[u64]) -> bool {
-    distances.len() > 1 && distances.is_sorted_by(|a, b| a < b)
+    /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a node.
+    pub fn footprint(&self) -> usize {
+        (self.before.len() + self.now.len()) * 24
+    }
 }

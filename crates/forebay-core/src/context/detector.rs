@@ -1,19 +1,103 @@
 //! The access pattern detector (AMP Fig. 3, §3.1): which contexts there are, what patterns they have, which of them have a partition.
+//!
+//! ```text
+//!   access ──▶ whose? ──▶ hash below Q? ──no──▶ what is known of the context
+//!                              │ yes
+//!                              ▼
+//!              its list (R̄, rhythm) and everybody's (one-shot), or a baseline
+//!
+//!   every `review` accesses    verdicts; the most popular loops get the numbers of partitions
+//! ```
+//!
+//! **Contexts** are program contexts, files or handlers ([`By`]). At most [`Detector::most_contexts`] are known; a new one takes the place of the least
+//! popular of some, what was learnt of which is kept as a hint. A context of number 0 ("unknown") is one like any other.
+//!
+//! **One-shot** is a context the last blocks of which were all new to it, and to which nobody came back for a long time. A long time is twice as
+//! many accesses as the cache has frames ([`Detector::over`]): by then LRU would have let go of them, so that no hit is lost that the default
+//! partition would have had. A loop longer than that is taken for one-shot in its first round, and for a loop in its second.
+//!
+//! **Partitions** go to the looping contexts with the most blocks. A context keeps its number for as long as it has one; one that has a partition is
+//! only displaced by one with a quarter more blocks, since block counts are estimates. Who gets a number that was another's gets its partition as it
+//! is: what is left there of the other's blocks is the cache manager's to sweep.
 
-use super::{Access, Caller, Hint, Settings};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::known::{Known, Learnt};
+use super::recency::Sampling;
+use super::revisits::Revisits;
+use super::sample::hash;
+use super::{Access, By, Caller, Detection, Hint, MOST_PARTITIONS, Settings};
 use crate::types::{BlockKey, ContextId};
+
+/// So many hints are kept of contexts that did not appear; further ones are not taken.
+pub const MOST_HINTS: usize = 4096;
+/// The list of everybody's blocks is so many times as long as that of a context: one with a hundredth of all blocks still has ten there.
+const WIDER: u32 = 4;
+/// A long time, in accesses, where nobody said how large the cache is.
+const LONG: u64 = 1 << 16;
+/// Among so many contexts the one is chosen that is forgotten.
+const CANDIDATES: usize = 16;
+/// A power of two.
+const CELLS: usize = 64;
 
 /// The detector of a cache.
 #[derive(Clone, Debug)]
 pub struct Detector {
     settings: Settings,
     now: u64,
+    /// When the next review is due.
+    due: u64,
+    contexts: Vec<Known>,
+    /// Where in `contexts` one of an id was found last, by the id's last bits.
+    cells: [u16; CELLS],
+    /// Where in `contexts` each is.
+    index: BTreeMap<u32, u16>,
+    /// Of contexts that are not known, by [`By::Context`].
+    hints: BTreeMap<u32, Hint>,
+    /// Where the next one to be forgotten is looked for.
+    hand: usize,
+    revisits: Option<Revisits>,
+    /// For a review: what each loop deserves, and where it is.
+    ranks: Vec<(u64, u16)>,
 }
 
 impl Detector {
     /// Nothing is known.
     pub fn new(settings: Settings) -> Detector {
-        Detector { settings, now: 0 }
+        let settings = Settings {
+            review: settings.review.max(1),
+            partitions: settings.partitions.min(MOST_PARTITIONS),
+            ..settings
+        };
+        let revisits = match settings.detection {
+            Detection::Recency { sampling: Sampling::Adaptive(most), .. } => {
+                Some(Revisits::new(Sampling::Adaptive(most.saturating_mul(WIDER)), LONG))
+            }
+            Detection::Recency { sampling, .. } => Some(Revisits::new(sampling, LONG)),
+            Detection::Dear { .. } | Detection::Counters { .. } | Detection::Consecutive { .. } => None,
+        };
+        Detector {
+            settings,
+            now: 0,
+            due: settings.review.into(),
+            contexts: Vec::new(),
+            cells: [0; CELLS],
+            index: BTreeMap::new(),
+            hints: BTreeMap::new(),
+            hand: 0,
+            revisits,
+            ranks: Vec::with_capacity(Detector::most_contexts(settings.by)),
+        }
+    }
+
+    /// The cache has so many frames, which says what a long time is.
+    #[must_use]
+    pub fn over(mut self, frames: u32) -> Detector {
+        if let Some(revisits) = &mut self.revisits {
+            revisits.set_long(u64::from(frames.max(1)) * 2);
+        }
+        self
     }
 
     /// What was chosen.
@@ -21,25 +105,220 @@ impl Detector {
         &self.settings
     }
 
+    /// So many are known at a time. "Less than a dozen different call stacks dominate most I/O requests" (AMP §2.3); files are more.
+    pub fn most_contexts(by: By) -> usize {
+        match by {
+            By::Context | By::Handler => 256,
+            By::File => 1024,
+        }
+    }
+
     /// A block is accessed: where does it go?
+    #[inline]
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
-        let _ = (caller, key);
         self.now += 1;
-        Access { now: self.now, ..Access::default() }
+        let id = match self.settings.by {
+            By::Context => caller.context.0,
+            By::File => key.file().0,
+            By::Handler => caller.handler.0,
+        };
+        let mut at = usize::from(self.cells[id as usize % CELLS]);
+        if self.contexts.get(at).is_none_or(|known| known.id != id) {
+            at = self.seek(id);
+        }
+        let known = &mut self.contexts[at];
+        known.accesses += 1;
+        if hash(key.raw()) < known.bound || self.now >= self.due {
+            self.look(at, key);
+        }
+        self.contexts[at].access(self.now)
     }
 
-    /// Takes over what an earlier run learnt.
+    /// Where a context is that was not where it was looked for. It may be new.
+    #[cold]
+    fn seek(&mut self, id: u32) -> usize {
+        let known = self.index.get(&id).map(|&at| usize::from(at));
+        let at = known.unwrap_or_else(|| self.come_to_know(id));
+        self.cells[id as usize % CELLS] = at as u16;
+        at
+    }
+
+    fn come_to_know(&mut self, id: u32) -> usize {
+        let hint = self.hints.get(&id).copied();
+        let mut known = Known::new(id, &self.settings, hint);
+        known.bound = self.bound(&known);
+        let at = if self.contexts.len() < Detector::most_contexts(self.settings.by) {
+            self.contexts.push(known);
+            self.contexts.len() - 1
+        } else {
+            let at = self.forgettable();
+            let forgotten = core::mem::replace(&mut self.contexts[at], known);
+            self.forget(&forgotten);
+            at
+        };
+        self.index.insert(id, at as u16);
+        self.lend(at);
+        at
+    }
+
+    /// The least popular of those that the hand passes and that have no partition.
+    fn forgettable(&mut self) -> usize {
+        let len = self.contexts.len();
+        let from = self.hand;
+        self.hand = (from + CANDIDATES) % len;
+        let passed = (from..from + CANDIDATES).map(|at| at % len);
+        let free = passed.filter(|&at| self.contexts[at].partition().is_none());
+        free.min_by_key(|&at| self.contexts[at].popularity()).unwrap_or(from)
+    }
+
+    fn forget(&mut self, known: &Known) {
+        self.index.remove(&known.id);
+        if self.settings.by != By::Context {
+            return;
+        }
+        match known.to_hint() {
+            Some(hint) => self.keep(known.id, hint),
+            None => drop(self.hints.remove(&known.id)),
+        }
+    }
+
+    fn keep(&mut self, id: u32, hint: Hint) {
+        if self.hints.len() < MOST_HINTS || self.hints.contains_key(&id) {
+            self.hints.insert(id, hint);
+        }
+    }
+
+    /// A block is one that somebody wants to look at, or a review is due.
+    #[cold]
+    fn look(&mut self, at: usize, key: BlockKey) {
+        let hash = hash(key.raw());
+        let looping = self.contexts[at].look(key, hash, self.now, &self.settings);
+        if looping {
+            self.lend(at);
+        }
+        let bound = self.revisits.as_ref().map_or(0, Revisits::bound);
+        if hash < bound {
+            self.visit(self.contexts[at].id, key);
+        }
+        if self.now >= self.due {
+            self.review();
+        }
+        if self.revisits.as_ref().map_or(0, Revisits::bound) == bound {
+            self.contexts[at].bound = self.bound(&self.contexts[at]);
+        } else {
+            for at in 0..self.contexts.len() {
+                self.contexts[at].bound = self.bound(&self.contexts[at]);
+            }
+        }
+    }
+
+    fn bound(&self, known: &Known) -> u64 {
+        known.wants().max(self.revisits.as_ref().map_or(0, Revisits::bound))
+    }
+
+    /// Everybody's list: to whose block was come back, and to whose not?
+    fn visit(&mut self, id: u32, key: BlockKey) {
+        let Some(revisits) = &mut self.revisits else { return };
+        if let Some(before) = revisits.access(key.raw(), id, self.now)
+            && let Some(&at) = self.index.get(&before)
+        {
+            self.contexts[usize::from(at)].revisited();
+        }
+        while let Some(whose) = revisits.forget_one(self.now) {
+            if let Some(&at) = self.index.get(&whose) {
+                self.contexts[usize::from(at)].left_alone();
+            }
+        }
+    }
+
+    fn review(&mut self) {
+        self.due = self.now + u64::from(self.settings.review);
+        for known in &mut self.contexts {
+            known.review(self.now, &self.settings);
+            known.bound = known.wants().max(self.revisits.as_ref().map_or(0, Revisits::bound));
+        }
+        if let Some(revisits) = &mut self.revisits {
+            revisits.adapt();
+        }
+        self.number();
+    }
+
+    /// The most popular loops, "in terms of unique block count, up to a fixed number" (AMP §3.3).
+    fn number(&mut self) {
+        self.ranks.clear();
+        for (at, known) in (0..).zip(&self.contexts) {
+            if let Some(blocks) = known.deserves(self.now) {
+                let rank = if known.partition().is_some() { blocks + blocks / 4 } else { blocks };
+                self.ranks.push((rank, at));
+            }
+        }
+        // Of equals, who was there first.
+        self.ranks.sort_unstable_by_key(|&(rank, at)| (core::cmp::Reverse(rank), at));
+        let chosen = self.ranks.len().min(self.settings.partitions.into());
+        for at in chosen..self.ranks.len() {
+            self.contexts[usize::from(self.ranks[at].1)].set_partition(None);
+        }
+        for at in 0..chosen {
+            self.lend(self.ranks[at].1.into());
+        }
+    }
+
+    /// A context that deserves a partition gets the first that is free.
+    fn lend(&mut self, at: usize) {
+        if self.contexts[at].deserves(self.now).is_none() || self.contexts[at].partition().is_some() {
+            return;
+        }
+        let taken = self.contexts.iter().filter_map(Known::partition).fold(0u32, |taken, number| taken | 1 << number);
+        let number = (!taken).trailing_zeros();
+        if number < u32::from(self.settings.partitions) {
+            self.contexts[at].set_partition(Some(number as u8));
+        }
+    }
+
+    /// Takes over what an earlier run learnt; what was measured in this one stands. Only program contexts last: hints of anything else are not
+    /// taken.
     pub fn hint(&mut self, context: ContextId, hint: Hint) {
-        let _ = (context, hint);
+        if self.settings.by != By::Context {
+            return;
+        }
+        self.keep(context.0, hint);
+        if let Some(&at) = self.index.get(&context.0) {
+            self.contexts[usize::from(at)].hint(hint);
+            self.lend(at.into());
+        }
     }
 
-    /// What was learnt, in the order of contexts.
+    /// What was learnt, and hints of contexts that did not appear, in the order of contexts. What has no pattern is not in it.
     pub fn hints(&self) -> impl Iterator<Item = (ContextId, Hint)> {
-        core::iter::empty()
+        let mut hints = BTreeMap::new();
+        if self.settings.by == By::Context {
+            hints.clone_from(&self.hints);
+            for known in &self.contexts {
+                match known.to_hint() {
+                    Some(hint) => drop(hints.insert(known.id, hint)),
+                    None => drop(hints.remove(&known.id)),
+                }
+            }
+        }
+        hints.into_iter().map(|(context, hint)| (ContextId(context), hint))
     }
 
-    /// The bytes that it takes.
+    /// What is known of each context, in the order of their ids.
+    pub fn learnt(&self) -> impl Iterator<Item = Learnt> {
+        self.index.values().map(|&at| self.contexts[usize::from(at)].learnt())
+    }
+
+    /// The bytes that it takes. Their number is bounded: contexts, hints, and the blocks of lists are (but for [`Sampling::Off`] and
+    /// [`Sampling::Fixed`], whose lists have what was accessed of late, however many).
     pub fn footprint(&self) -> usize {
-        0
+        let contexts: usize = self.contexts.iter().map(Known::footprint).sum();
+        // An entry of a map has its part of a node.
+        let maps = self.index.len() * 12 + self.hints.len() * 48;
+        size_of::<Detector>()
+            + self.contexts.capacity() * size_of::<Known>()
+            + self.ranks.capacity() * size_of::<(u64, u16)>()
+            + contexts
+            + maps
+            + self.revisits.as_ref().map_or(0, Revisits::footprint)
     }
 }

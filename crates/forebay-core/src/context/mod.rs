@@ -1,19 +1,25 @@
 //! What pattern a program context has (AMP §3.1), and by the baselines.
 //!
 //! ```text
-//!   accesses of a context ──▶ recency (AMP) │ dear │ pcc ──▶ Pattern ──▶ Place: its partition
+//!   accesses of a context ──▶ recency (AMP) │ dear │ pcc │ ubm ──▶ Pattern ──▶ Place: its partition
 //! ```
 //!
-//! [`Detector`] is AMP's access pattern detector (AMP Fig. 3). The cache manager, to which it says where blocks go, is
+//! [`Detector`] is AMP's access pattern detector (AMP Fig. 3); what it knows of each context is in `known`, and whether anybody comes back
+//! to a context's blocks in `revisits`. The cache manager, to which it says where blocks go, is
 //! [`Program`](crate::partition::Program).
 
 pub mod dear;
 mod detector;
+mod known;
 pub mod order;
 pub mod pcc;
 pub mod recency;
+mod revisits;
+mod sample;
+pub mod ubm;
 
-pub use detector::Detector;
+pub use detector::{Detector, MOST_HINTS};
+pub use known::Learnt;
 
 use crate::types::{ContextId, HandlerId};
 use recency::{Mean, ONE, Sampling};
@@ -78,6 +84,11 @@ pub enum Detection {
         /// From how many blocks on a stream that repeats none is sequential.
         threshold: u32,
     },
+    /// By consecutive accesses (UBM).
+    Consecutive {
+        /// From how many blocks on a run is sequential.
+        threshold: u32,
+    },
 }
 
 /// What can be chosen of contexts.
@@ -96,17 +107,20 @@ pub struct Settings {
     pub seed: u32,
 }
 
+/// N_L.
+const SAMPLING: Sampling = Sampling::Adaptive(256);
+
 /// AMP §3.3: "up to a fixed number, e.g 10".
 pub const MOST_PARTITIONS: u8 = 10;
 
 impl Settings {
     /// AMP's own: T = 0.4, ten partitions.
+    ///
+    /// N_L, of which the paper says nothing, is 256. A list then has 128 to 256 blocks of a large context, from which the size of a loop is known
+    /// to a tenth, and one access in that share of the context's blocks costs more than a hash. A review is due every 1000 accesses to the cache,
+    /// as §4.4 has it of DEAR; a verdict waits for enough evidence, so that it may take several.
     pub const AMP: Settings = Settings {
-        detection: Detection::Recency {
-            threshold: ONE / 10 * 4,
-            sampling: Sampling::Adaptive(1024),
-            mean: Mean::Periodic,
-        },
+        detection: Detection::Recency { threshold: ONE / 10 * 4, sampling: SAMPLING, mean: Mean::Periodic },
         by: By::Context,
         partitions: MOST_PARTITIONS,
         review: 1000,
@@ -117,6 +131,9 @@ impl Settings {
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };
     /// PCC's counters with AMP's cache: the PCC* of AMP §4.2.
     pub const PCC: Settings = Settings { detection: Detection::Counters { threshold: 100 }, ..Settings::AMP };
+    /// UBM's detection, which tells files apart, with AMP's cache.
+    pub const UBM: Settings =
+        Settings { detection: Detection::Consecutive { threshold: 20 }, by: By::File, ..Settings::AMP };
 }
 
 /// A loop, as far as it is known (AMP Fig. 4). Virtual time is the number of accesses to the cache.

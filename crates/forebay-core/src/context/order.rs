@@ -10,77 +10,124 @@
 //!   in use     ■ · · ■ ■ ■          block 1 has number 3: position 1
 //! ```
 //!
-//! When numbers run out, blocks are numbered anew in their order, which happens once in as many accesses as there are blocks.
+//! When numbers run out, blocks are numbered anew in their order, which happens at most once in as many accesses as there are blocks. What
+//! was forgotten stays in the table, without a number in use, until then.
 
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// The fewest numbers that there are.
 const LEAST: usize = 64;
 
-/// An order of blocks, each named by a number of the caller's.
+/// An order of blocks, each with a note of the caller's.
 #[derive(Clone, Debug)]
-pub struct Order {
-    /// The number of each block's last access.
-    last: BTreeMap<u64, u32>,
+pub struct Order<T> {
+    /// By number.
+    entries: Vec<Entry<T>>,
     /// Node i, from 1, counts the numbers in use among the i & -i that end with number i - 1.
     tree: Vec<u32>,
-    /// The number that comes next.
-    next: u32,
+    /// Open addressing by block: its number, plus one; 0 is empty. At most half full.
+    table: Vec<u32>,
+    /// How many numbers are in use.
+    len: u32,
+    /// No number below this is in use.
+    first: u32,
 }
 
-impl Default for Order {
-    fn default() -> Order {
-        Order { last: BTreeMap::new(), tree: vec![0; LEAST + 1], next: 0 }
+#[derive(Clone, Copy, Debug)]
+struct Entry<T> {
+    block: u64,
+    note: T,
+    in_use: bool,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Order<T> {
+        Order { entries: Vec::new(), tree: Vec::new(), table: Vec::new(), len: 0, first: 0 }
     }
 }
 
-impl Order {
+impl<T: Copy> Order<T> {
     /// How many blocks it has, |L|.
     pub fn len(&self) -> u32 {
-        self.last.len() as u32
+        self.len
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
-        self.last.is_empty()
+        self.len == 0
     }
 
-    /// A block is accessed. Returns where it stood until then, the oldest block at 0; `None` if it is new.
-    pub fn access(&mut self, block: u64) -> Option<u32> {
-        if self.next as usize + 1 >= self.tree.len() {
-            self.number_anew();
+    /// A block is accessed, and gets a note. Returns where it stood until then, the oldest block at 0, and its note; `None` if it is new.
+    pub fn access(&mut self, block: u64, note: T) -> Option<(u32, T)> {
+        if self.entries.len() + 1 >= self.tree.len() {
+            self.number_anew(|_| true);
         }
-        let number = self.next;
-        self.next += 1;
+        let number = self.entries.len() as u32;
+        let cell = self.cell(block);
+        let before = core::mem::replace(&mut self.table[cell], number + 1).checked_sub(1);
+        self.entries.push(Entry { block, note, in_use: true });
         self.add(number, 1);
-        let before = self.last.insert(block, number)?;
+        self.len += 1;
+        let before = before.filter(|&before| self.entries[before as usize].in_use)?;
         let position = self.below(before);
-        self.add(before, -1);
-        Some(position)
+        self.drop(before);
+        Some((position, self.entries[before as usize].note))
+    }
+
+    /// Forgets the oldest block, if it is as `old` says, and returns its note.
+    pub fn forget_oldest(&mut self, old: impl Fn(&T) -> bool) -> Option<T> {
+        while self.entries.get(self.first as usize).is_some_and(|entry| !entry.in_use) {
+            self.first += 1;
+        }
+        let oldest = self.entries.get(self.first as usize)?;
+        let note = oldest.note;
+        old(&note).then(|| {
+            self.drop(self.first);
+            note
+        })
     }
 
     /// Forgets the blocks that `keep` does not want.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        self.last.retain(|&block, _| keep(block));
-        self.number_anew();
+        self.number_anew(keep);
     }
 
-    /// The bytes that it takes, about: a block in the map has its number, its name, and a part of a node.
+    /// The bytes that it takes.
     pub fn footprint(&self) -> usize {
-        self.last.len() * 24 + self.tree.len() * 4
+        self.entries.capacity() * size_of::<Entry<T>>() + (self.tree.len() + self.table.len()) * size_of::<u32>()
     }
 
-    fn number_anew(&mut self) {
-        let mut blocks: Vec<(u32, u64)> = self.last.iter().map(|(&block, &number)| (number, block)).collect();
-        blocks.sort_unstable();
-        self.tree = vec![0; (blocks.len() * 2).max(LEAST) + 1];
-        self.next = blocks.len() as u32;
-        for (number, (_, block)) in (0..).zip(blocks) {
-            self.last.insert(block, number);
+    fn number_anew(&mut self, keep: impl Fn(u64) -> bool) {
+        self.entries.retain(|entry| entry.in_use && keep(entry.block));
+        let blocks = self.entries.len();
+        let room = (blocks * 2).next_power_of_two().max(LEAST);
+        self.tree = vec![0; room + 1];
+        self.table = vec![0; room * 2];
+        (self.len, self.first) = (blocks as u32, 0);
+        for number in 0..self.len {
+            let cell = self.cell(self.entries[number as usize].block);
+            self.table[cell] = number + 1;
             self.add(number, 1);
         }
+    }
+
+    /// Where in the table the block is, or would go.
+    fn cell(&self, block: u64) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = (block.wrapping_mul(0x94d0_49bb_1331_11eb) >> 32) as usize & mask;
+        while let Some(number) = self.table[at].checked_sub(1)
+            && self.entries[number as usize].block != block
+        {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn drop(&mut self, number: u32) {
+        self.entries[number as usize].in_use = false;
+        self.add(number, -1);
+        self.len -= 1;
     }
 
     /// How many numbers below this one are in use.

@@ -3,11 +3,15 @@
 //! threshold, or other otherwise."
 //!
 //! A block counts in Seq from its first access on and in Loop from its second. That clustered streams repeat blocks as well is what AMP
-//! holds against it.
+//! holds against it. So that memory is bounded, blocks are sampled like AMP's from [`MOST`] on, and what is counted stands for more.
 
 use alloc::collections::BTreeMap;
 
 use super::Pattern;
+use super::sample::hash;
+
+/// More blocks than this a stream does not remember.
+pub const MOST: usize = 4096;
 
 /// The counters of one stream.
 #[derive(Clone, Debug)]
@@ -17,20 +21,28 @@ pub struct Counters {
     blocks: BTreeMap<u64, bool>,
     seq: u32,
     repeating: u32,
+    /// Blocks are counted whose hash has so many leading zeros, of 32.
+    zeros: u32,
 }
 
 impl Counters {
     /// With `threshold` blocks a stream without repetition is sequential.
     pub fn new(threshold: u32) -> Counters {
-        Counters { threshold, blocks: BTreeMap::new(), seq: 0, repeating: 0 }
+        Counters { threshold, blocks: BTreeMap::new(), seq: 0, repeating: 0, zeros: 0 }
     }
 
     /// A block is accessed.
     pub fn access(&mut self, block: u64) {
+        if !counts(block, self.zeros) {
+            return;
+        }
         match self.blocks.get_mut(&block) {
             None => {
                 self.blocks.insert(block, false);
                 self.seq += 1;
+                if self.blocks.len() > MOST {
+                    self.thin();
+                }
             }
             Some(repeated) if !*repeated => {
                 *repeated = true;
@@ -41,19 +53,32 @@ impl Counters {
         }
     }
 
+    /// Half of the blocks will do.
+    fn thin(&mut self) {
+        self.zeros += 1;
+        let zeros = self.zeros;
+        self.blocks.retain(|&block, _| counts(block, zeros));
+        self.repeating = self.blocks.values().filter(|&&repeated| repeated).count() as u32;
+        self.seq = self.blocks.len() as u32 - self.repeating;
+    }
+
     /// What the stream is taken for: PCC's sequential is a one-shot here.
     pub fn pattern(&self) -> Pattern {
         if self.seq < self.repeating {
             Pattern::Looping
-        } else if self.seq >= self.threshold.max(1) {
+        } else if u64::from(self.seq) << self.zeros >= u64::from(self.threshold.max(1)) {
             Pattern::OneShot
         } else {
             Pattern::Other
         }
     }
 
-    /// The bytes that it takes, about.
+    /// The bytes that it takes, about: a block's number, its mark, and its part of a node.
     pub fn footprint(&self) -> usize {
         self.blocks.len() * 20
     }
+}
+
+fn counts(block: u64, zeros: u32) -> bool {
+    hash(block) < 1 << 32u32.saturating_sub(zeros)
 }

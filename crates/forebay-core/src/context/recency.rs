@@ -4,27 +4,17 @@
 //! close to 1 where what was accessed lately is accessed again, 0.5 at random. Either over everything since the last look (the paper's
 //! periodic detector), or as an exponential mean that forgets (its continuous one).
 //!
-//! Not every block is looked at. A block counts if the hash of its number is below Q; with adaptive sampling Q "is halved whenever |L|
-//! grows over the limit N_L and doubled when |L| drops below N_L/2" and Q is below Q₀. (The paper prints "Q > Q₀", which would never
-//! bring Q back. And a list that was just halved has about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled
-//! below N_L/4.)
+//! Not every block is looked at ([`Sampling`]). The same list tells of a loop: how many blocks stand behind the one that is accessed again are
+//! those of a round, and how long ago that access was is what the round took ([`Rhythm`]).
 
+use super::Rhythm;
 use super::order::Order;
+use super::sample::{Sample, hash};
+
+pub use super::sample::Sampling;
 
 /// R of the newest block.
 pub const ONE: u32 = 1 << 16;
-
-/// Which blocks are looked at. The default is the adaptive one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Sampling {
-    /// All of them.
-    Off,
-    /// One in so many, at least 1.
-    Fixed(u32),
-    /// As many as keep the list at no more than so many blocks: N_L. Q₀ is all.
-    Adaptive(u32),
-}
 
 /// How R̄ is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,50 +29,89 @@ pub enum Mean {
 /// What is known of one sequence of accesses.
 #[derive(Clone, Debug)]
 pub struct Recency {
-    sampling: Sampling,
+    sample: Sample,
     mean: Mean,
-    order: Order,
-    /// Q: blocks whose hash is below this are looked at. 2^32 is all.
-    bound: u64,
+    order: Order<When>,
     /// The sum of the R of the period, or R̄ itself.
     sum: u64,
     /// Accesses looked at: all of them, and those that had a defined R.
     accesses: u64,
     defined: u64,
+    /// All accesses, also those not looked at.
+    turn: u64,
+    rounds: Rounds,
 }
 
-/// Q₀.
-const ALL: u64 = 1 << 32;
+/// When a block was accessed.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    /// In virtual time, which others' accesses move on as well.
+    time: u64,
+    /// In accesses of this sequence.
+    turn: u64,
+}
+
+/// Sums over the accesses of a period that had a defined R.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    count: u64,
+    /// Of blocks: of the sequence, not of the sample.
+    blocks: u64,
+    time: u64,
+    squares: u128,
+}
+
+/// A block leaves the list when the sequence has gone on without it for so many times as many accesses as there are blocks. A random choice
+/// among n blocks leaves out one for 4n accesses once in e⁴ = 55 cases, a loop never does. If blocks stayed, what a sequence did long ago would
+/// fill the list for ever, and with adaptive sampling Q would never rise again.
+const STALE: u64 = 4;
+/// Nor before so many accesses, so that short sequences keep what they have.
+const YOUNG: u64 = 4096;
 
 impl Recency {
     /// Nothing is known.
     pub fn new(sampling: Sampling, mean: Mean) -> Recency {
-        let bound = match sampling {
-            Sampling::Fixed(one_in) => ALL / u64::from(one_in.max(1)),
-            Sampling::Off | Sampling::Adaptive(_) => ALL,
-        };
-        Recency { sampling, mean, order: Order::default(), bound, sum: 0, accesses: 0, defined: 0 }
+        Recency {
+            sample: Sample::new(sampling),
+            mean,
+            order: Order::default(),
+            sum: 0,
+            accesses: 0,
+            defined: 0,
+            turn: 0,
+            rounds: Rounds::default(),
+        }
     }
 
-    /// A block is accessed, named by a number. Returns its R, in parts of [`ONE`]; `None` if it is not looked at, or this is its first
-    /// access.
+    /// A block is accessed, named by a number, time being these accesses. Returns its R, in parts of [`ONE`]; `None` if it is not looked at, or
+    /// this is its first access.
     pub fn access(&mut self, block: u64) -> Option<u32> {
-        if hash(block) >= self.bound {
-            return None;
-        }
+        let turn = self.turn + 1;
+        self.turn = turn;
+        (hash(block) < self.bound()).then(|| self.look(block, turn, turn))?
+    }
+
+    /// Q: the hash of a block that is looked at is below it.
+    pub(super) fn bound(&self) -> u64 {
+        self.sample.bound()
+    }
+
+    /// A block that is looked at is accessed at this virtual time, by the access of this number among those of the sequence. Returns its R.
+    pub(super) fn look(&mut self, block: u64, time: u64, turn: u64) -> Option<u32> {
         let others = self.order.len().saturating_sub(1);
-        let position = self.order.access(block);
+        self.turn = turn;
         self.accesses += 1;
-        let recency = position.map(|position| match others {
+        let Some((position, before)) = self.order.access(block, When { time, turn }) else {
+            self.sample.adapt(&mut self.order);
+            return None;
+        };
+        let recency = match others {
             0 => ONE / 2,
             others => (u64::from(position) * u64::from(ONE) / u64::from(others)) as u32,
-        });
-        if let Some(recency) = recency {
-            self.learn(recency);
-        } else {
-            self.adapt();
-        }
-        recency
+        };
+        self.learn(recency);
+        self.rounds.learn(self.sample.all(u64::from(others + 1 - position)), time - before.time);
+        Some(recency)
     }
 
     fn learn(&mut self, recency: u32) {
@@ -94,18 +123,6 @@ impl Recency {
                 let weight = u64::from(weight.clamp(1, ONE)).max(u64::from(ONE) / self.defined);
                 self.sum = (self.sum * (u64::from(ONE) - weight) + u64::from(recency) * weight) / u64::from(ONE);
             }
-        }
-    }
-
-    fn adapt(&mut self) {
-        let Sampling::Adaptive(most) = self.sampling else { return };
-        while self.order.len() > most.max(1) && self.bound > 1 {
-            self.bound /= 2;
-            let bound = self.bound;
-            self.order.retain(|block| hash(block) < bound);
-        }
-        if self.order.len() < most / 4 && self.bound < ALL {
-            self.bound *= 2;
         }
     }
 
@@ -124,21 +141,50 @@ impl Recency {
 
     /// How many blocks there are, as far as one can tell from the sample.
     pub fn blocks(&self) -> u64 {
-        u64::from(self.order.len()) * ALL / self.bound.max(1)
+        self.sample.all(self.order.len().into())
     }
 
-    /// A period is over. The order of blocks stays.
+    /// How many accesses of the period the rhythm is taken from, and the rhythm if there are any.
+    pub fn rhythm(&self) -> (u64, Option<Rhythm>) {
+        (self.rounds.count, self.rounds.rhythm())
+    }
+
+    /// A period is over. The order of blocks stays, and so does an exponential mean.
     pub fn forget(&mut self) {
-        (self.sum, self.accesses, self.defined) = (0, 0, 0);
+        self.rounds = Rounds::default();
+        if self.mean == Mean::Periodic {
+            (self.sum, self.accesses, self.defined) = (0, 0, 0);
+        }
     }
 
-    /// The bytes that it takes.
+    /// Lets go of blocks that have not been accessed for long, `turn` accesses of the sequence after its beginning.
+    pub fn age(&mut self, turn: u64) {
+        let oldest = turn.saturating_sub(STALE.saturating_mul(self.blocks()).max(YOUNG));
+        while self.order.forget_oldest(|when| when.turn < oldest).is_some() {}
+        self.sample.adapt(&mut self.order);
+    }
+
+    /// The bytes that it takes beyond itself.
     pub fn footprint(&self) -> usize {
-        size_of::<Recency>() + self.order.footprint()
+        self.order.footprint()
     }
 }
 
-/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once before, so that runs and strides spread.
-fn hash(block: u64) -> u64 {
-    (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+impl Rounds {
+    fn learn(&mut self, blocks: u64, time: u64) {
+        self.count += 1;
+        self.blocks = self.blocks.saturating_add(blocks);
+        self.time = self.time.saturating_add(time);
+        self.squares = self.squares.saturating_add(u128::from(time) * u128::from(time));
+    }
+
+    fn rhythm(&self) -> Option<Rhythm> {
+        let time = self.time.checked_div(self.count)?;
+        let variance = (self.squares / u128::from(self.count)).saturating_sub(u128::from(time) * u128::from(time));
+        Some(Rhythm {
+            size: u32::try_from(self.blocks / self.count).unwrap_or(u32::MAX),
+            time,
+            deviation: variance.isqrt() as u64,
+        })
+    }
 }

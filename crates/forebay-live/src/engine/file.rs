@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use forebay_core::{BlockKey, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced};
+use forebay_core::{
+    BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced,
+};
 
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
@@ -47,7 +49,7 @@ impl OpenFile {
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
         let buffer = &mut buffer[..len];
-        match self.hit(handler, offset, len, |arena, _, frame| Some(arena.begin_copy(frame))) {
+        match self.hit(of(handler), offset, len, |arena, _, frame| Some(arena.begin_copy(frame))) {
             Some(copy) => copy.to(offset as usize % BLOCK, buffer),
             None => self.read_whole(handler, offset, buffer)?,
         }
@@ -59,14 +61,14 @@ impl OpenFile {
     #[inline(always)]
     fn hit<'a, T>(
         &'a self,
-        handler: u32,
+        caller: Caller,
         offset: u64,
         len: usize,
         then: impl FnOnce(&'a Arena, &mut State, FrameId) -> Option<T>,
     ) -> Option<T> {
         let key = BlockKey::new(self.file, (offset / BLOCK as u64) as u32);
         let within = offset as usize % BLOCK + len <= BLOCK;
-        if within { self.engine.hit(key, self.device_of(offset), self.engine.caller(handler), then) } else { None }
+        if within { self.engine.hit(key, self.device_of(offset), caller, then) } else { None }
     }
 
     /// The device that a byte lies on.
@@ -115,11 +117,33 @@ impl OpenFile {
         self.read_labelled_then(handler, offset, len, None, then);
     }
 
+    /// The same for a caller whose program context is known.
+    pub fn read_by_then(
+        &self,
+        caller: Caller,
+        offset: u64,
+        len: usize,
+        then: impl FnOnce(Result<Lease>) + Send + 'static,
+    ) {
+        self.read_any_then(caller, offset, len, None, then);
+    }
+
     /// The same for a request of a level above, which says what its readers want of it (SCM §4.2). If it is cut short, the label's
     /// demand is, too, and whoever goes on to read gives [`Label::rest`] with it. Without a label all is wanted.
     pub fn read_labelled_then(
         &self,
         handler: u32,
+        offset: u64,
+        len: usize,
+        label: Option<Label>,
+        then: impl FnOnce(Result<Lease>) + Send + 'static,
+    ) {
+        self.read_any_then(of(handler), offset, len, label, then);
+    }
+
+    fn read_any_then(
+        &self,
+        caller: Caller,
         offset: u64,
         len: usize,
         label: Option<Label>,
@@ -132,8 +156,7 @@ impl OpenFile {
         // What a label says is for the core, even where the bytes are there.
         let label = label.filter(|label| !label.is_plain(&(offset..offset + len as u64)));
         if label.is_none()
-            && let Some(frame) =
-                self.hit(handler, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
+            && let Some(frame) = self.hit(caller, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
         {
             return then(Ok(Lease::of_frame(Arc::clone(&self.engine), frame, offset as usize % BLOCK, len)));
         }
@@ -141,13 +164,19 @@ impl OpenFile {
             let blocks = |range| label::blocks(self.file, range, self.size);
             (blocks(&label.demand), blocks(&label.hits))
         });
-        self.engine.read(self.file, HandlerId(handler), (offset, len), label, Box::new(then));
+        self.engine.read(self.file, caller, (offset, len), label, Box::new(then));
     }
 
     #[inline(always)]
     fn clip(&self, offset: u64, len: usize) -> usize {
         usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).min(len)
     }
+}
+
+/// A handler whose program context is unknown.
+#[inline(always)]
+fn of(handler: u32) -> Caller {
+    Caller { handler: HandlerId(handler), context: ContextId(0) }
 }
 
 impl Drop for OpenFile {
@@ -162,7 +191,7 @@ impl Engine {
     fn read(
         self: &Arc<Self>,
         file: FileId,
-        handler: HandlerId,
+        Caller { handler, context }: Caller,
         (offset, len): (u64, usize),
         label: Option<(Extent, Extent)>,
         then: Then,
@@ -174,7 +203,6 @@ impl Engine {
         let len = len.min(longest - skip);
         let extent = Extent { file, start, len: (skip + len).div_ceil(BLOCK) as u32 };
         let read = state.register(PendingRead { extent, skip, len, then });
-        let context = self.caller(handler.0).context;
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
         // What lies beyond the read the core leaves out.

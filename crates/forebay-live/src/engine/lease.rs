@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_core::{BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FrameId, HandlerId, ReadId};
+use forebay_core::{BlockKey, Caller, DeviceId, Event, EventKind, Extent, FrameId, ReadId};
 
 use super::{Engine, State};
 use crate::arena::Arena;
@@ -103,12 +103,6 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 }
 
 impl Engine {
-    /// A thread, and the place in its program.
-    #[inline(always)]
-    pub(super) fn caller(&self, handler: u32) -> Caller {
-        Caller { handler: HandlerId(handler), context: ContextId(0) }
-    }
-
     /// A block that is resident and whose reference tells the core nothing new: `then` is called with its frame while the
     /// engine is locked, and makes sure that it stays.
     #[inline(always)]

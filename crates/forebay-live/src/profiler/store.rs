@@ -12,12 +12,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// The user's: `$XDG_CACHE_HOME/forebay/profiles`, else `~/.cache/forebay/profiles`; `None` without either. As the
-    /// specification wants it, a relative `XDG_CACHE_HOME` counts as unset.
+    /// The user's: `forebay/profiles` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without either.
     pub fn user() -> Option<Store> {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-        Some(Store::at(cache.join("forebay/profiles")))
+        Some(Store::at(user_folder()?.join("profiles")))
     }
 
     /// Profiles in `folder`, which is made when the first one is saved.
@@ -71,6 +68,14 @@ impl Store {
         }
         kept.map(|()| path)
     }
+}
+
+/// Where what was learnt is kept: `forebay` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without either. As the specification wants
+/// it, a relative `XDG_CACHE_HOME` counts as unset.
+pub(crate) fn user_folder() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("forebay"))
 }
 
 fn write(path: &Path, profile: &Profile) -> std::io::Result<()> {

@@ -20,10 +20,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_core::DeviceId;
+use forebay_core::{Caller, ContextId, DeviceId, HandlerId};
 use parking_lot::Mutex;
 
 use crate::activity::{Proc, Watcher};
+use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
 use crate::source::{Attributes, Entry, Error, Kind, Result, Source, Space, Version};
 
@@ -82,6 +83,7 @@ pub struct Tree {
     engine: Arc<Engine>,
     branches: Vec<Branch>,
     nodes: Mutex<Nodes>,
+    callers: Option<Arc<Callers>>,
     made: SystemTime,
 }
 
@@ -109,7 +111,29 @@ impl Tree {
         if branches.is_empty() {
             return Err(BranchError::None);
         }
-        Ok(Tree { engine, branches, nodes: Mutex::new(Nodes::new()), made: SystemTime::now() })
+        Ok(Tree { engine, branches, nodes: Mutex::new(Nodes::new()), callers: None, made: SystemTime::now() })
+    }
+
+    /// From now on readers' program contexts are told to the policy.
+    pub fn know_callers(&mut self, callers: Arc<Callers>) {
+        self.callers = Some(callers);
+    }
+
+    /// Who reads from which program context, as far as the policy cares for that. `file` is what
+    /// [`file_name`](Tree::file_name) said.
+    #[inline]
+    pub fn caller(&self, reader: Reader, file: Option<&FileName>) -> Caller {
+        match (&self.callers, file) {
+            (Some(callers), Some(file)) => callers.caller(reader, file),
+            _ => Caller { handler: HandlerId(reader.thread), context: ContextId(0) },
+        }
+    }
+
+    /// What a node's file is called in messages and hints, if that makes a difference to [`caller`](Tree::caller).
+    pub fn file_name(&self, node: NodeId) -> Option<FileName> {
+        self.callers.as_ref()?;
+        let Ok(Node::In { branch, place, .. }) = self.node(node) else { return None };
+        Some(FileName::new(format!("{}/{}", branch.source.describe().trim_end_matches('/'), place.path.display())))
     }
 
     /// What it shows, for messages.

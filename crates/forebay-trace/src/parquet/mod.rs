@@ -11,7 +11,7 @@
 //! | context | u32 | program context |
 //!
 //! The rest is in the footer's key-value metadata: `forebay.version` (1), `forebay.shape` (`ranges` or `objects`),
-//! `forebay.block_bytes`, `forebay.files` (JSON: what is known of the files), `forebay.origin` (how it was made), and
+//! `forebay.block_bytes`, `forebay.files` and `forebay.contexts` (JSON: what is known of them), `forebay.origin` (how it was made), and
 //! `forebay.checksums`, a CRC-32 for each row group, over its rows in order: Parquet's own pages have none, so that a flipped
 //! bit could go unnoticed.
 
@@ -21,7 +21,7 @@ mod writer;
 pub(crate) use reader::open;
 pub(crate) use writer::Writer;
 
-use crate::{FileInfo, Operation, Request, Shape};
+use crate::{ContextInfo, FileInfo, Operation, Request, Shape};
 
 /// The one version that there is.
 const VERSION: &str = "1";
@@ -48,6 +48,7 @@ mod key {
     pub(super) const SHAPE: &str = "forebay.shape";
     pub(super) const BLOCK_BYTES: &str = "forebay.block_bytes";
     pub(super) const FILES: &str = "forebay.files";
+    pub(super) const CONTEXTS: &str = "forebay.contexts";
     pub(super) const ORIGIN: &str = "forebay.origin";
     pub(super) const CHECKSUMS: &str = "forebay.checksums";
 }
@@ -71,6 +72,32 @@ impl From<&FileInfo> for FileRow {
 impl From<FileRow> for FileInfo {
     fn from(row: FileRow) -> FileInfo {
         FileInfo { file: row.file, name: row.name, bytes: row.bytes }
+    }
+}
+
+/// A context in the table of contexts.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct ContextRow {
+    context: u32,
+    /// In hexadecimal: JSON's numbers end at 2^53.
+    id: String,
+    program: String,
+    build: String,
+    frames: Vec<String>,
+}
+
+impl From<ContextInfo> for ContextRow {
+    fn from(info: ContextInfo) -> ContextRow {
+        let ContextInfo { context, id, program, build, frames } = info;
+        ContextRow { context, id: format!("{id:016x}"), program, build, frames }
+    }
+}
+
+impl ContextRow {
+    /// `None` if its id is no number.
+    fn info(self) -> Option<ContextInfo> {
+        let ContextRow { context, id, program, build, frames } = self;
+        Some(ContextInfo { context, id: u64::from_str_radix(&id, 16).ok()?, program, build, frames })
     }
 }
 

@@ -12,8 +12,8 @@ use parquet::file::reader::{ChunkReader, FileReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::parser::parse_message_type;
 
-use super::{FileRow, SCHEMA, VERSION, WIDE, checksum, key};
-use crate::{BATCH, Error, FileInfo, Operation, Request, Shape, Source};
+use super::{ContextRow, FileRow, SCHEMA, VERSION, WIDE, checksum, key};
+use crate::{BATCH, ContextInfo, Error, FileInfo, Operation, Request, Shape, Source};
 
 /// Opens a file of the own format; `content` is what `path` has.
 pub(crate) fn open<C: ChunkReader + 'static>(path: &Path, content: C) -> Result<Box<dyn Source>, Error> {
@@ -48,6 +48,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broke
 struct About {
     shape: Shape,
     files: Vec<FileInfo>,
+    contexts: Vec<ContextInfo>,
     origin: Option<String>,
     checksums: Vec<u32>,
     /// Rows of each group.
@@ -81,6 +82,13 @@ impl About {
             None => Vec::new(),
             Some(json) => serde_json::from_str(json).map_err(|_| wrong(key::FILES))?,
         };
+        let contexts: Option<Vec<ContextRow>> = match value(key::CONTEXTS) {
+            None => Some(Vec::new()),
+            Some(json) => serde_json::from_str(json).ok(),
+        };
+        let contexts: Option<Vec<ContextInfo>> =
+            contexts.and_then(|rows| rows.into_iter().map(ContextRow::info).collect());
+        let contexts = contexts.ok_or_else(|| wrong(key::CONTEXTS))?;
         let checksums: Option<Vec<u32>> = value(key::CHECKSUMS)
             .and_then(|sums| sums.split_whitespace().map(|sum| u32::from_str_radix(sum, 16).ok()).collect());
         let checksums = checksums.ok_or_else(|| wrong(key::CHECKSUMS))?;
@@ -93,7 +101,8 @@ impl About {
         match rows {
             Some(rows) if rows.len() == checksums.len() && inside => {
                 let files = files.into_iter().map(FileInfo::from).collect();
-                Ok(About { shape, files, origin: value(key::ORIGIN).map(str::to_owned), checksums, rows })
+                let origin = value(key::ORIGIN).map(str::to_owned);
+                Ok(About { shape, files, contexts, origin, checksums, rows })
             }
             _ => Err("its footer contradicts itself".to_owned()),
         }
@@ -233,6 +242,10 @@ impl<C: ChunkReader + 'static> Source for Rows<C> {
 
     fn files(&self) -> Vec<FileInfo> {
         self.about.files.clone()
+    }
+
+    fn contexts(&self) -> Vec<ContextInfo> {
+        self.about.contexts.clone()
     }
 
     fn origin(&self) -> Option<String> {

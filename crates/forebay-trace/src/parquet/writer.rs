@@ -11,8 +11,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{FileRow, GROUP, SCHEMA, VERSION, checksum, code, key, shape_name};
-use crate::{FileInfo, Request, Shape};
+use super::{ContextRow, FileRow, GROUP, SCHEMA, VERSION, checksum, code, key, shape_name};
+use crate::{Request, Shape, Source};
 
 /// Writes the own format into `W`.
 pub(crate) struct Writer<W: Write + Send> {
@@ -51,7 +51,7 @@ impl<W: Write + Send> Writer<W> {
     }
 
     /// Writes what is left, and what is known of the whole.
-    pub(crate) fn finish(mut self, files: &[FileInfo], origin: Option<&str>) -> Result<W, ParquetError> {
+    pub(crate) fn finish(mut self, about: &dyn Source) -> Result<W, ParquetError> {
         self.end_group()?;
         let mut say = |key: &str, value: String| {
             self.rows.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
@@ -61,12 +61,17 @@ impl<W: Write + Send> Writer<W> {
         if let Shape::Ranges { block_bytes } = self.shape {
             say(key::BLOCK_BYTES, block_bytes.to_string());
         }
+        let json = |json: serde_json::Result<String>| json.map_err(|error| ParquetError::External(error.into()));
+        let files: Vec<FileRow> = about.files().iter().map(FileRow::from).collect();
         if !files.is_empty() {
-            let rows: Vec<FileRow> = files.iter().map(FileRow::from).collect();
-            say(key::FILES, serde_json::to_string(&rows).map_err(|error| ParquetError::External(error.into()))?);
+            say(key::FILES, json(serde_json::to_string(&files))?);
         }
-        if let Some(origin) = origin {
-            say(key::ORIGIN, origin.to_owned());
+        let contexts: Vec<ContextRow> = about.contexts().into_iter().map(ContextRow::from).collect();
+        if !contexts.is_empty() {
+            say(key::CONTEXTS, json(serde_json::to_string(&contexts))?);
+        }
+        if let Some(origin) = about.origin() {
+            say(key::ORIGIN, origin);
         }
         let checksums: Vec<String> = self.checksums.iter().map(|sum| format!("{sum:08x}")).collect();
         say(key::CHECKSUMS, checksums.join(" "));

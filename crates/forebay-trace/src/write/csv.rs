@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Encode, Output, Refused};
-use crate::{FileInfo, Operation, Request, Shape};
+use crate::{Operation, Request, Shape, Source};
 
 pub(super) struct Csv {
     output: Output,
@@ -35,7 +35,7 @@ impl Encode for Csv {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _files: &[FileInfo], _origin: Option<&str>) -> Result<Output, Refused> {
+    fn finish(self: Box<Self>, _about: &dyn Source) -> Result<Output, Refused> {
         Ok(self.output)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Blocks, Encode, Output, Refused};
-use crate::{FileInfo, Request, Shape};
+use crate::{Request, Shape, Source};
 
 pub(super) struct Ids<F> {
     output: Output,
@@ -30,7 +30,7 @@ impl<const N: usize, F: Fn(u64) -> Option<[u8; N]> + Send> Encode for Ids<F> {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _files: &[FileInfo], _origin: Option<&str>) -> Result<Output, Refused> {
+    fn finish(self: Box<Self>, _about: &dyn Source) -> Result<Output, Refused> {
         Ok(self.output)
     }
 }

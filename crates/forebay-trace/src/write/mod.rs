@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::write::compressed::Compressed;
-use crate::{Error, FileInfo, Format, Request, Shape, Source, parquet};
+use crate::{Error, Format, Request, Shape, Source, parquet};
 
 /// Takes requests and makes bytes of them.
 trait Encode: Send {
     fn encode(&mut self, requests: &[Request]) -> Result<(), Refused>;
 
     /// Writes what is left.
-    fn finish(self: Box<Self>, files: &[FileInfo], origin: Option<&str>) -> Result<Output, Refused>;
+    fn finish(self: Box<Self>, about: &dyn Source) -> Result<Output, Refused>;
 }
 
 /// Where the bytes go.
@@ -100,7 +100,7 @@ impl Writer {
     pub fn finish(self, about: &dyn Source) -> Result<u64, Error> {
         let Writer { path, encoder, written } = self;
         let named = || -> Result<(), Refused> {
-            let mut file = encoder.finish(&about.files(), about.origin().as_deref())?.finish()?;
+            let mut file = encoder.finish(about)?.finish()?;
             file.flush()?;
             let file = file.into_inner().map_err(|error| error.into_error())?;
             // Temporary files are private; a trace is as readable as any file that a program makes.
@@ -178,7 +178,7 @@ impl Encode for parquet::Writer<Output> {
         Ok(self.write(requests)?)
     }
 
-    fn finish(self: Box<Self>, files: &[FileInfo], origin: Option<&str>) -> Result<Output, Refused> {
-        Ok((*self).finish(files, origin)?)
+    fn finish(self: Box<Self>, about: &dyn Source) -> Result<Output, Refused> {
+        Ok((*self).finish(about)?)
     }
 }

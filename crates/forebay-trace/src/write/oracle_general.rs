@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::{Blocks, Encode, Output, Refused};
-use crate::{FileInfo, Request, Shape};
+use crate::{Request, Shape, Source};
 
 const RECORD: usize = 24;
 /// Where the next request is in a record.
@@ -49,7 +49,7 @@ impl Encode for OracleGeneral {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _files: &[FileInfo], _origin: Option<&str>) -> Result<Output, Refused> {
+    fn finish(mut self: Box<Self>, _about: &dyn Source) -> Result<Output, Refused> {
         self.records.flush()?;
         let mut file = self.records.into_inner().map_err(|error| error.into_error())?;
         let mut next: HashMap<u64, u64> = HashMap::new();

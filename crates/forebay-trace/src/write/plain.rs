@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{Blocks, Encode, Output, Refused};
-use crate::{FileInfo, Request, Shape};
+use crate::{Request, Shape, Source};
 
 pub(super) struct Plain {
     output: Output,
@@ -24,7 +24,7 @@ impl Encode for Plain {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _files: &[FileInfo], _origin: Option<&str>) -> Result<Output, Refused> {
+    fn finish(self: Box<Self>, _about: &dyn Source) -> Result<Output, Refused> {
         Ok(self.output)
     }
 }

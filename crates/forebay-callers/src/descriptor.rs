@@ -1,0 +1,36 @@
+//! A descriptor that is closed by a system call of our own: the C library's `close` is a cancellation point and may be
+//! somebody else's.
+
+use std::ffi::CStr;
+use std::mem::ManuallyDrop;
+
+use rustix::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Result;
+
+/// An open file.
+pub(crate) struct Descriptor(ManuallyDrop<OwnedFd>);
+
+impl Descriptor {
+    /// Opens `path`, not through a symbolic link, for this process alone, without waiting.
+    pub(crate) fn open(path: &CStr, flags: OFlags) -> Result<Descriptor> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
+        Ok(Descriptor(ManuallyDrop::new(opened)))
+    }
+}
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the value is taken once, here, and not used again.
+        let fd = unsafe { ManuallyDrop::take(&mut self.0) }.into_raw_fd();
+        // SAFETY: the descriptor is ours, and nothing else closes it.
+        unsafe { rustix::io::close(fd) };
+    }
+}

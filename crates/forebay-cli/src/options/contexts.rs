@@ -1,0 +1,135 @@
+//! `forebay contexts`, and where hints are kept.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+use forebay_callers::table_path;
+use forebay_live::contexts::hints::Hints;
+
+/// Where what was learnt of program contexts is kept.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Kept {
+    /// What is learnt of program contexts is kept in this file from one mount to the next, under a policy that tells contexts apart;
+    /// off for nowhere; contexts.redb in the user's cache folder unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hints: Option<Place>,
+}
+
+/// Where programs say which context they are in.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Told {
+    /// Programs that `forebay run` has started say in this file which context they are in, and mounts look there, under a policy that
+    /// tells contexts apart; off for nowhere; /dev/shm/forebay-contexts-UID unless said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contexts: Option<Place>,
+}
+
+impl Told {
+    /// The table of our own user's programs; `None` if there is to be none.
+    pub(crate) fn table(&self) -> Option<PathBuf> {
+        match &self.contexts {
+            Some(Place::Off) => None,
+            Some(Place::File(path)) => Some(path.clone()).filter(|path| !path.as_os_str().is_empty()),
+            None => table_path(rustix::process::geteuid().as_raw()),
+        }
+    }
+}
+
+/// A file, or nowhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Nothing is kept.
+    Off,
+    /// This file.
+    File(PathBuf),
+}
+
+impl FromStr for Place {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Place, Infallible> {
+        Ok(if text == "off" { Place::Off } else { Place::File(text.into()) })
+    }
+}
+
+impl Kept {
+    /// The database; `None` if nothing is to be kept, or nothing says where.
+    pub(crate) fn database(&self) -> Option<Hints> {
+        match &self.hints {
+            None => Hints::user(),
+            Some(Place::Off) => None,
+            Some(Place::File(path)) => Some(Hints::at(path.clone())),
+        }
+    }
+}
+
+/// `forebay contexts`
+#[derive(Debug, Args)]
+pub(crate) struct Contexts {
+    /// What to do with what was learnt; show it unless said
+    #[command(subcommand)]
+    pub(crate) command: Option<ContextsCommand>,
+}
+
+/// `forebay contexts …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContextsCommand {
+    /// Show what mounts have learnt: programs, call stacks, patterns, loops, when they were seen last
+    Show(ContextsShow),
+    /// Write the same for other programs, as JSON or CSV
+    Export(ContextsExport),
+    /// Forget it, all or of one program
+    Clear(ContextsClear),
+}
+
+/// `forebay contexts show`
+#[derive(Debug, Args)]
+pub(crate) struct ContextsShow {
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `forebay contexts export`
+#[derive(Debug, Args)]
+pub(crate) struct ContextsExport {
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+
+    /// Where to write it; standard output unless said
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// As what; the ending of FILE tells it unless said, else JSON
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<Exported>,
+}
+
+/// As what contexts are exported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Exported {
+    /// An array of records
+    Json,
+    /// A line a context
+    Csv,
+}
+
+/// `forebay contexts clear`
+#[derive(Debug, Args)]
+pub(crate) struct ContextsClear {
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+
+    /// Forget only what was learnt of this program: its path, or the last part of it
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) executable: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,63 @@
+//! `forebay run` and `forebay record`: programs under the preload library.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// A program, and where it tells of its contexts.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Program {
+    #[command(flatten)]
+    pub(crate) told: super::Told,
+
+    /// The program and its arguments
+    #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// `forebay run`
+#[derive(Debug, Args)]
+#[command(override_usage = "forebay run [OPTIONS] -- <PROGRAM> [ARGS]...")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) program: Program,
+}
+
+/// What stands in for the pages of mapped files that a program touches, which nothing records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Mapped {
+    /// Nothing
+    None,
+    /// One pass from the first to the last page, at the time of the mapping
+    Whole,
+}
+
+/// `forebay record`
+#[derive(Debug, Args)]
+#[command(override_usage = "forebay record [OPTIONS] --output <FILE> -- <PROGRAM> [ARGS]...")]
+pub(crate) struct Record {
+    /// Where to write the trace, whose format its ending tells: .parquet keeps everything
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Keep only what is done to files in this folder; may be given several times. Names of files then begin with the folder's
+    /// last part
+    #[arg(long, value_name = "FOLDER", value_delimiter = ',')]
+    pub(crate) only: Vec<PathBuf>,
+
+    /// Keep only what is read
+    #[arg(long)]
+    pub(crate) reads: bool,
+
+    /// What stands in for pages of mapped files that are touched, which nothing records
+    #[arg(long, value_enum, default_value = "none")]
+    pub(crate) mapped: Mapped,
+
+    /// Print what was recorded as JSON, on standard output after all that the program prints; it is on standard error otherwise
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) program: Program,
+}

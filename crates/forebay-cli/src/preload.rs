@@ -1,0 +1,81 @@
+//! Programs under the preload library: where it is, what the environment must say, how programs end.
+
+use std::ffi::OsString;
+use std::io::{Error, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+
+use forebay_callers::{CONTEXTS, Table};
+
+use crate::failure::Failure;
+use crate::options::Program;
+
+/// The file of the library.
+const LIBRARY: &str = "libforebay_context.so";
+
+/// The variable that says where it is, if not where it usually is. No option: it is a matter of how Forebay was installed.
+const VARIABLE: &str = "FOREBAY_CONTEXT_LIBRARY";
+
+/// The program, to be run with the library before all others. What it runs itself inherits that.
+pub(crate) fn command(program: &Program) -> Result<Command, Failure> {
+    let library = library()?;
+    let mut preload = library.into_os_string();
+    if preload.as_bytes().iter().any(|byte| b" :".contains(byte)) {
+        let library = preload.display();
+        return Err(Failure::input(format!(
+            "{library}: the loader takes no library whose path has a blank or a colon; copy it elsewhere and set {VARIABLE}"
+        )));
+    }
+    // What was to be preloaded anyway still is.
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let [name, arguments @ ..] = program.program.as_slice() else { return Err(Failure::input("no program is given")) };
+    let mut command = Command::new(name);
+    command.args(arguments).env("LD_PRELOAD", preload).env(CONTEXTS, contexts(program)?);
+    Ok(command)
+}
+
+/// What [`CONTEXTS`] must be: the path of a table that is there.
+fn contexts(program: &Program) -> Result<OsString, Failure> {
+    let Some(path) = program.told.table() else { return Ok(OsString::new()) };
+    // Programs may change their folder.
+    let path = std::path::absolute(&path).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    Table::create(&path).map_err(|error| Failure::input(format!("{error}; or give --contexts off")))?;
+    Ok(path.into_os_string())
+}
+
+/// Where the library is: where the variable says, beside this command, in `lib` beside its folder, or where cargo puts it.
+fn library() -> Result<PathBuf, Failure> {
+    if let Some(said) = std::env::var_os(VARIABLE).filter(|said| !said.is_empty()) {
+        let library = PathBuf::from(said);
+        let found = std::path::absolute(&library).ok().filter(|library| library.is_file());
+        return found.ok_or_else(|| Failure::input(format!("{VARIABLE} says {}: no such file", library.display())));
+    }
+    let executable = std::env::current_exe().and_then(|path| path.canonicalize());
+    let executable = executable.map_err(|error| Failure::run(format!("cannot find this very command: {error}")))?;
+    let folder = executable.parent().map(PathBuf::from).unwrap_or_default();
+    let places = ["", "../lib", "../lib/forebay", "deps"].map(|place| folder.join(place).join(LIBRARY));
+    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        Failure::input(format!(
+            "{LIBRARY} is not at {}; set {VARIABLE} to where it is (cargo build -p forebay-context makes it)",
+            places.join(", ")
+        ))
+    })
+}
+
+/// A program that did not start, by the exit codes of shells: 127, there is none of that name; 126, it cannot be run.
+pub(crate) fn not_started(command: &Command, error: Error) -> Failure {
+    let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    Failure::Start(code, format!("{}: {error}", command.get_program().display()))
+}
+
+/// How a program ended, as an exit code by the rule of shells: 128 and the signal, if one ended it.
+pub(crate) fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

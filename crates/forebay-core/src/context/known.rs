@@ -1,0 +1,287 @@
+//! What is known of one context: its accesses, the pattern they are taken for, its loop, and whether it has a partition.
+//!
+//! Whatever tells the pattern, the loop's rhythm and how many blocks there are come from AMP's list, so that the baselines have AMP's cache
+//! (the PCC* of AMP §4.2).
+
+use alloc::boxed::Box;
+
+use super::recency::{Mean, ONE, Recency, Sampling};
+use super::{Access, Detection, Hint, Pattern, Place, Rhythm, Settings, dear, pcc, ubm};
+use crate::types::BlockKey;
+
+/// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ± 0.036, nearly three deviations from T = 0.4.
+const EVIDENCE: u64 = 64;
+/// So many blocks in a row that were new and that nobody came back to make a one-shot context. A context every other block of which is new would
+/// pass for one once in 65,536 times.
+const LEFT_ALONE: u32 = 16;
+
+/// What is known of a context, as a list shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Learnt {
+    /// The context, the file or the handler.
+    pub id: u32,
+    /// The pattern.
+    pub pattern: Pattern,
+    /// R̄ of the period under way, in parts of [`ONE`], if any block was accessed again.
+    pub recency: Option<u32>,
+    /// Accesses, since it is known.
+    pub accesses: u64,
+    /// Blocks, as far as one can tell from the sample.
+    pub blocks: u64,
+    /// The loop, if it is one.
+    pub rhythm: Rhythm,
+    /// The number of its partition.
+    pub partition: Option<u8>,
+}
+
+/// The state of a context. What every access needs comes first.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(super) struct Known {
+    pub(super) id: u32,
+    place: Place,
+    pub(super) accesses: u64,
+    /// The hash of a block that anybody wants to look at is below this.
+    pub(super) bound: u64,
+    rhythm: Rhythm,
+    pattern: Pattern,
+    /// Whether the pattern was seen here, and not only hinted at.
+    measured: bool,
+    /// Whether there was ever enough to tell the rhythm from.
+    settled: bool,
+    /// Accesses in a row that were the first of their block, of those that were looked at.
+    fresh: u32,
+    /// Blocks in a row to which nobody came back for a long time, of those that were looked at.
+    alone: u32,
+    /// Accesses until the last review, and how popular it was then: these, those of long ago counting less.
+    reviewed: u64,
+    popular: u64,
+    /// The last review that saw accesses.
+    seen: u64,
+    recency: Recency,
+    other: Option<Box<Other>>,
+}
+
+/// Who tells the pattern, if it is not AMP.
+#[derive(Clone, Debug)]
+enum Other {
+    Dear(dear::Detector),
+    Counters(pcc::Counters),
+    Run(ubm::Run),
+}
+
+impl Known {
+    /// Nothing but what a hint says.
+    pub(super) fn new(id: u32, settings: &Settings, hint: Option<Hint>) -> Known {
+        let (sampling, mean, other) = match settings.detection {
+            Detection::Recency { sampling, mean, .. } => (sampling, mean, None),
+            Detection::Dear { interval, group } => by_other(Other::Dear(dear::Detector::new(interval, group))),
+            Detection::Counters { threshold } => by_other(Other::Counters(pcc::Counters::new(threshold))),
+            Detection::Consecutive { threshold } => by_other(Other::Run(ubm::Run::new(threshold))),
+        };
+        let mut known = Known {
+            id,
+            place: Place::Default,
+            accesses: 0,
+            bound: u64::MAX,
+            rhythm: Rhythm::default(),
+            pattern: Pattern::Other,
+            measured: false,
+            settled: false,
+            fresh: 0,
+            alone: 0,
+            reviewed: 0,
+            popular: 0,
+            seen: 0,
+            recency: Recency::new(sampling, mean),
+            other,
+        };
+        if let Some(hint) = hint {
+            known.hint(hint);
+        }
+        known
+    }
+
+    /// What an earlier run learnt, for as long as there is nothing better.
+    pub(super) fn hint(&mut self, hint: Hint) {
+        if self.measured {
+            return;
+        }
+        (self.rhythm, self.settled) = (hint.rhythm, hint.rhythm != Rhythm::default());
+        if hint.pattern == Pattern::OneShot {
+            (self.fresh, self.alone) = (LEFT_ALONE, LEFT_ALONE);
+        }
+        self.take_for(hint.pattern);
+    }
+
+    /// What the cache manager is told.
+    #[inline]
+    pub(super) fn access(&self, now: u64) -> Access {
+        let rhythm = if matches!(self.place, Place::Loop(_)) { self.rhythm } else { Rhythm::default() };
+        Access { place: self.place, rhythm, now }
+    }
+
+    /// A block is accessed, whose hash may be of interest. Returns whether that made it a loop without a partition.
+    pub(super) fn look(&mut self, key: BlockKey, hash: u64, now: u64, settings: &Settings) -> bool {
+        match self.other.as_deref_mut() {
+            Some(Other::Dear(dear)) => dear.access(key.raw()),
+            Some(Other::Counters(counters)) => counters.access(key.raw()),
+            Some(Other::Run(run)) => run.access(key.raw()),
+            None => {}
+        }
+        if hash >= self.recency.bound() {
+            return false;
+        }
+        match self.recency.look(key.raw(), now, self.accesses) {
+            Some(_) => self.fresh = 0,
+            None => self.fresh = self.fresh.saturating_add(1),
+        }
+        let continuous = matches!(settings.detection, Detection::Recency { mean: Mean::Continuous(_), .. });
+        let before = self.pattern;
+        if let Some(pattern) = continuous.then(|| self.by_recency(settings)).flatten() {
+            self.find(pattern);
+        }
+        self.pattern != before && self.pattern == Pattern::Looping
+    }
+
+    /// Which blocks it wants to look at: those whose hash is below this.
+    pub(super) fn wants(&self) -> u64 {
+        if self.other.is_some() { u64::MAX } else { self.recency.bound() }
+    }
+
+    /// Somebody came back to one of its blocks.
+    pub(super) fn revisited(&mut self) {
+        self.alone = 0;
+    }
+
+    /// Nobody came back to one of its blocks for a long time.
+    pub(super) fn left_alone(&mut self) {
+        self.alone = self.alone.saturating_add(1);
+    }
+
+    /// Some time has gone by: what is it taken for now?
+    pub(super) fn review(&mut self, now: u64, settings: &Settings) {
+        let recent = self.accesses - self.reviewed;
+        self.reviewed = self.accesses;
+        self.popular = self.popular - self.popular.div_ceil(64) + recent;
+        if recent > 0 {
+            self.seen = now;
+            self.judge(settings);
+            self.recency.age(self.accesses);
+        }
+    }
+
+    fn judge(&mut self, settings: &Settings) {
+        let (rounds, rhythm) = self.recency.rhythm();
+        let enough = rounds >= EVIDENCE;
+        if let Some(rhythm) = rhythm.filter(|_| enough || !self.settled) {
+            self.rhythm = rhythm;
+        }
+        self.settled |= enough;
+        let pattern = match self.other.as_deref() {
+            Some(Other::Dear(dear)) => Some(dear.pattern()),
+            Some(Other::Counters(counters)) => Some(counters.pattern()),
+            Some(Other::Run(run)) => Some(run.pattern()),
+            None => self.by_recency(settings),
+        };
+        // That the others know nothing yet looks like any other pattern; a hint is not overruled by that.
+        if let Some(pattern) = pattern.filter(|&pattern| pattern != Pattern::Other || self.measured || enough) {
+            self.find(pattern);
+        }
+        if enough {
+            self.recency.forget();
+        }
+    }
+
+    fn find(&mut self, pattern: Pattern) {
+        self.measured = true;
+        self.take_for(pattern);
+    }
+
+    /// AMP §3.1, and nothing as long as there is no evidence.
+    fn by_recency(&self, settings: &Settings) -> Option<Pattern> {
+        let Detection::Recency { threshold, .. } = settings.detection else { return None };
+        if self.fresh >= LEFT_ALONE && self.alone >= LEFT_ALONE {
+            return Some(Pattern::OneShot);
+        }
+        let (_, defined) = self.recency.seen();
+        match self.recency.mean().filter(|_| defined >= EVIDENCE) {
+            Some(mean) if mean < threshold => Some(Pattern::Looping),
+            // As far above 0.5 as a loop is below it.
+            Some(mean) if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
+            Some(_) => Some(Pattern::Other),
+            None => (self.pattern == Pattern::OneShot).then_some(Pattern::Other),
+        }
+    }
+
+    /// The pattern is this, and a partition that it had for another is no more.
+    fn take_for(&mut self, pattern: Pattern) {
+        self.pattern = pattern;
+        self.place = match (pattern, self.place) {
+            (Pattern::OneShot, _) => Place::Dropped,
+            (Pattern::Looping, Place::Loop(number)) => Place::Loop(number),
+            _ => Place::Default,
+        };
+    }
+
+    /// It gets the partition of this number, or none.
+    pub(super) fn set_partition(&mut self, number: Option<u8>) {
+        if self.pattern == Pattern::Looping {
+            self.place = number.map_or(Place::Default, Place::Loop);
+        }
+    }
+
+    /// The number of its partition.
+    pub(super) fn partition(&self) -> Option<u8> {
+        match self.place {
+            Place::Loop(number) => Some(number),
+            Place::Default | Place::Dropped => None,
+        }
+    }
+
+    /// How much it deserves a partition, "in terms of unique block count"; `None` if it is no loop, or one of which nothing is known. A loop
+    /// that has stopped deserves no more than what nobody else wants: its blocks have been swept by then (AMP §3.2).
+    pub(super) fn deserves(&self, now: u64) -> Option<u64> {
+        let Rhythm { size, time, deviation } = self.rhythm;
+        let looping = self.pattern == Pattern::Looping && size > 0 && time > 0;
+        let sweep = time.saturating_add(deviation.saturating_mul(3));
+        let stopped = self.reviewed > 0 && now - self.seen > sweep.saturating_mul(2);
+        looping.then(|| if stopped { 0 } else { self.recency.blocks().max(size.into()) })
+    }
+
+    /// How often it was accessed of late.
+    pub(super) fn popularity(&self) -> u64 {
+        self.popular + (self.accesses - self.reviewed)
+    }
+
+    /// What the next run could use.
+    pub(super) fn to_hint(&self) -> Option<Hint> {
+        (self.pattern != Pattern::Other).then_some(Hint { pattern: self.pattern, rhythm: self.learnt().rhythm })
+    }
+
+    pub(super) fn learnt(&self) -> Learnt {
+        Learnt {
+            id: self.id,
+            pattern: self.pattern,
+            recency: self.recency.mean(),
+            accesses: self.accesses,
+            blocks: self.recency.blocks(),
+            rhythm: if self.pattern == Pattern::Looping { self.rhythm } else { Rhythm::default() },
+            partition: self.partition(),
+        }
+    }
+
+    /// The bytes that it takes beyond itself.
+    pub(super) fn footprint(&self) -> usize {
+        let other = match self.other.as_deref() {
+            Some(Other::Dear(dear)) => dear.footprint(),
+            Some(Other::Counters(counters)) => counters.footprint(),
+            Some(Other::Run(_)) | None => 0,
+        };
+        self.recency.footprint() + other + self.other.as_ref().map_or(0, |_| size_of::<Other>())
+    }
+}
+
+fn by_other(other: Other) -> (Sampling, Mean, Option<Box<Other>>) {
+    (super::SAMPLING, Mean::Periodic, Some(Box::new(other)))
+}

@@ -1,0 +1,70 @@
+//! Block sampling (AMP §3.1): which blocks are looked at.
+//!
+//! A block counts if the hash of its number is below Q; with adaptive sampling Q "is halved whenever |L| grows over the limit N_L and doubled
+//! when |L| drops below N_L/2" and Q is below Q₀. (The paper prints "Q > Q₀", which would never bring Q back. And a list that was just halved
+//! has about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below N_L/4.)
+//!
+//! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list says when they do.
+
+use super::order::Order;
+
+/// Which blocks are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Sampling {
+    /// All of them.
+    Off,
+    /// One in so many, at least 1.
+    Fixed(u32),
+    /// As many as keep the list at no more than so many blocks: N_L. Q₀ is all.
+    Adaptive(u32),
+}
+
+/// Q, and how it moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    sampling: Sampling,
+    /// Q: blocks whose hash is below this are looked at. 2^32 is all.
+    bound: u64,
+}
+
+/// Q₀.
+pub(super) const ALL: u64 = 1 << 32;
+
+impl Sample {
+    pub(super) fn new(sampling: Sampling) -> Sample {
+        let bound = match sampling {
+            Sampling::Fixed(one_in) => ALL / u64::from(one_in.max(1)),
+            Sampling::Off | Sampling::Adaptive(_) => ALL,
+        };
+        Sample { sampling, bound }
+    }
+
+    /// Q.
+    pub(super) fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// So many blocks of the sample stand for how many?
+    pub(super) fn all(&self, blocks: u64) -> u64 {
+        blocks.saturating_mul(ALL) / self.bound.max(1)
+    }
+
+    /// The list has grown or shrunk.
+    pub(super) fn adapt<T: Copy>(&mut self, order: &mut Order<T>) {
+        let Sampling::Adaptive(most) = self.sampling else { return };
+        while order.len() > most.max(1) && self.bound > 1 {
+            self.bound /= 2;
+            let bound = self.bound;
+            order.retain(|block| hash(block) < bound);
+        }
+        if order.len() < most / 4 && self.bound < ALL {
+            self.bound *= 2;
+        }
+    }
+}
+
+/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once before, so that runs and strides spread.
+pub(super) fn hash(block: u64) -> u64 {
+    (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}

@@ -1,0 +1,55 @@
+//! UBM's detection (Kim et al., OSDI 2000), as AMP §2.2 has it: "UBM watches for consecutive accesses to the file. If found, depending on
+//! whether repeated accesses are observed, the stream is classified as either looping or sequential, or 'other' [if] not found."
+//!
+//! A run of consecutive blocks is sequential once it is long enough, and looping once it begins anew at its first block. An access anywhere
+//! else ends it. "Only loops that access consecutive blocks will be detected", which is what AMP holds against it.
+
+use super::Pattern;
+
+/// The run that a stream is in.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// From how many blocks on a run is sequential.
+    threshold: u32,
+    start: u64,
+    /// The block after the last one.
+    next: u64,
+    /// How often it began anew.
+    rounds: u32,
+}
+
+impl Run {
+    /// A run of `threshold` blocks, at least 2, is sequential.
+    pub fn new(threshold: u32) -> Run {
+        Run { threshold: threshold.max(2), start: 0, next: 0, rounds: 0 }
+    }
+
+    /// A block is accessed, by its number in the file.
+    pub fn access(&mut self, block: u64) {
+        if block == self.next {
+            self.next += 1;
+        } else if block + 1 == self.next {
+            // A block that is read in several pieces.
+        } else if block == self.start && self.is_long() {
+            self.rounds += 1;
+            self.next = block + 1;
+        } else {
+            (self.start, self.next, self.rounds) = (block, block + 1, 0);
+        }
+    }
+
+    /// What the stream is taken for: UBM's sequential is a one-shot here.
+    pub fn pattern(&self) -> Pattern {
+        if self.rounds > 0 {
+            Pattern::Looping
+        } else if self.is_long() {
+            Pattern::OneShot
+        } else {
+            Pattern::Other
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.next - self.start >= u64::from(self.threshold)
+    }
+}

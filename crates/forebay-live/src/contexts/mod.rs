@@ -1,0 +1,189 @@
+//! Program contexts of readers (AMP §3.3): from the thread that reads to the context that the core is told.
+//!
+//! ```text
+//!   a read by a thread ─▶ in a table of its user's?  ─yes─▶ hash of its call stack ──▶ interned ──▶ ContextId 1, 2, 3 …
+//!                              │ no (not preloaded)                                     │ the first time: its hint,
+//!                              └─▶ hash of its executable and the file ────────────────▶┘ if an earlier mount kept one
+//! ```
+//!
+//! [`Callers`] is asked before each read, but only under a policy that tells contexts apart. What is known by the 64-bit number of a
+//! context ([`hints`]) outlives the mount; [`ContextId`]s are dense, in order of first appearance, and do not.
+
+pub mod hints;
+mod interned;
+mod keeper;
+mod plain;
+mod threads;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::SystemTime;
+
+use forebay_core::context::{By, Hint};
+use forebay_core::{Caller, ContextId, EventKind, HandlerId};
+use parking_lot::Mutex;
+
+use crate::engine::Engine;
+use hints::{Hints, HintsError, Known, Origin};
+use interned::Interned;
+pub use keeper::Keeper;
+use plain::Plain;
+pub use plain::{Executable, FileName};
+pub use threads::{Threads, place};
+
+/// Who reads, as the operating system numbers them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reader {
+    /// The thread.
+    pub thread: u32,
+    /// Its user.
+    pub user: u32,
+}
+
+/// What can be found out about readers.
+pub trait Programs: Send + Sync {
+    /// The context that a reader's own program says it is in.
+    fn context(&self, reader: Reader) -> Option<u64>;
+    /// What runs in a thread.
+    fn executable(&self, thread: u32) -> Option<Executable>;
+    /// What contexts of a user's programs stand for, of those among `wanted` that are known.
+    fn origins(&self, user: u32, wanted: &[u64]) -> BTreeMap<u64, Origin>;
+}
+
+/// What is behind a context.
+#[derive(Clone, Debug)]
+enum Means {
+    /// The preload library, in a program of this user.
+    Stack(u32),
+    /// An executable and a file, or for want of numbers an executable alone.
+    Plain(Arc<Executable>, Option<Arc<str>>),
+}
+
+/// Says from which program context a read comes.
+pub struct Callers {
+    engine: Weak<Engine>,
+    programs: Box<dyn Programs>,
+    plain: Plain,
+    interned: Interned,
+    /// What earlier mounts learnt.
+    known: BTreeMap<u64, Hint>,
+    store: Option<Hints>,
+    /// What was kept last.
+    kept: Mutex<Vec<(ContextId, Hint)>>,
+}
+
+impl Callers {
+    /// Bytes that it may come to take, besides the engine's budget: numbers, names, hints.
+    pub const BYTES: u64 = 4 << 20;
+
+    /// Looks after the callers of an engine, with what `store` has kept. `None` if the engine's policy does not tell contexts apart.
+    /// A store that cannot be read is an error; one that is damaged is begun anew.
+    pub fn start(
+        engine: &Arc<Engine>,
+        programs: impl Programs + 'static,
+        store: Option<Hints>,
+    ) -> Result<Option<Arc<Callers>>, HintsError> {
+        if !engine.tells_contexts_apart() {
+            return Ok(None);
+        }
+        let known = store.as_ref().map(Hints::load).transpose()?.unwrap_or_default();
+        Ok(Some(Arc::new(Callers {
+            engine: Arc::downgrade(engine),
+            programs: Box::new(programs),
+            plain: Plain::new(),
+            interned: Interned::new(),
+            known: known.into_iter().map(|(id, known)| (id, known.hint)).collect(),
+            store,
+            kept: Mutex::default(),
+        })))
+    }
+
+    /// Who reads `file`.
+    pub fn caller(&self, reader: Reader, file: &FileName) -> Caller {
+        let handler = HandlerId(reader.thread);
+        let context = match self.programs.context(reader) {
+            Some(id) => self.number(id, || Means::Stack(reader.user)),
+            None => self.plain_context(reader.thread, file),
+        };
+        Caller { handler, context }
+    }
+
+    fn plain_context(&self, thread: u32, file: &FileName) -> ContextId {
+        let executable = self.plain.executable(thread, || self.programs.executable(thread));
+        let Some(executable) = executable else { return ContextId(0) };
+        let of_file = self.number(executable.with(file), || Means::Plain(Arc::clone(&executable), Some(file.name())));
+        if of_file != ContextId(0) {
+            return of_file;
+        }
+        self.number(executable.id(), || Means::Plain(Arc::clone(&executable), None))
+    }
+
+    /// The dense number of a context. The first time, what is known of it goes to the core before whatever it is numbered for.
+    #[inline]
+    fn number(&self, id: u64, means: impl FnOnce() -> Means) -> ContextId {
+        self.interned.get(id).unwrap_or_else(|| {
+            self.interned.introduce(id, means, |context| {
+                if let (Some(&hint), Some(engine)) = (self.known.get(&id), self.engine.upgrade()) {
+                    engine.tell(EventKind::Hinted { context, hint });
+                }
+            })
+        })
+    }
+
+    /// What a number stands for: the 64-bit number between mounts, and what is known of its origin.
+    pub fn origins(&self, contexts: &[ContextId]) -> BTreeMap<ContextId, (u64, Origin)> {
+        let means: Vec<(ContextId, u64, Means)> = contexts
+            .iter()
+            .filter_map(|&context| self.interned.means(context).map(|(id, means)| (context, id, means)))
+            .collect();
+        let mut wanted: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for (_, id, means) in &means {
+            if let Means::Stack(user) = means {
+                wanted.entry(*user).or_default().push(*id);
+            }
+        }
+        let named: BTreeMap<u32, BTreeMap<u64, Origin>> =
+            wanted.into_iter().map(|(user, ids)| (user, self.programs.origins(user, &ids))).collect();
+        let origin = |id: u64, means: Means| match means {
+            Means::Stack(user) => named.get(&user).and_then(|named| named.get(&id)).cloned().unwrap_or_default(),
+            Means::Plain(executable, file) => executable.origin(file.as_deref()),
+        };
+        means.into_iter().map(|(context, id, means)| (context, (id, origin(id, means)))).collect()
+    }
+
+    /// Keeps what was learnt, if it is anything new. Returns of how many contexts.
+    pub fn keep(&self) -> Result<usize, HintsError> {
+        let (Some(store), Some(engine)) = (&self.store, self.engine.upgrade()) else { return Ok(0) };
+        let learnt = engine.hints();
+        let mut kept = self.kept.lock();
+        if *kept == learnt {
+            return Ok(0);
+        }
+        let contexts: Vec<ContextId> = learnt.iter().map(|(context, _)| *context).collect();
+        let mut origins = self.origins(&contexts);
+        let seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let known: BTreeMap<u64, Known> = learnt
+            .iter()
+            .filter_map(|(context, hint)| Some((origins.remove(context)?, *hint)))
+            .map(|((id, origin), hint)| (id, Known { origin, hint, seen }))
+            .collect();
+        store.merge(&known)?;
+        *kept = learnt;
+        Ok(known.len())
+    }
+}
+
+impl Engine {
+    /// Whether the policy asks for program contexts.
+    fn tells_contexts_apart(&self) -> bool {
+        self.with_core(|_, _, _, core| core.contexts().is_some_and(|contexts| contexts.settings().by == By::Context))
+    }
+
+    /// What was learnt of contexts.
+    fn hints(&self) -> Vec<(ContextId, Hint)> {
+        self.with_core(|_, _, _, core| core.contexts().map(|contexts| contexts.hints().collect()).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;
