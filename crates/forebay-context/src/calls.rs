@@ -1,0 +1,19 @@
+//! The functions that stand before the C library's.
+
+pub(crate) mod descriptors;
+pub(crate) mod opening;
+pub(crate) mod positions;
+pub(crate) mod scanning;
+pub(crate) mod stream;
+pub(crate) mod streams;
+pub(crate) mod writing;
+
+/// Looks up what is behind each of them.
+pub(crate) fn prepare() {
+    descriptors::prepare();
+    opening::prepare();
+    positions::prepare();
+    scanning::prepare();
+    streams::prepare();
+    writing::prepare();
+}

@@ -1,0 +1,123 @@
+//! What of a thread's stack may be read.
+
+use std::cell::Cell;
+
+const PAGE: usize = 4096;
+/// How far up from where a thread is its stack is followed: larger frames than this are not stepped over.
+const FARTHEST: usize = 16 << 20;
+/// How far below what is known the stack may have grown without being taken for another one.
+const GROWTH: usize = 1 << 20;
+
+/// The pages in a row, around where the thread last was, that are known to be readable.
+#[derive(Default)]
+pub(crate) struct Bounds {
+    low: Cell<usize>,
+    high: Cell<usize>,
+}
+
+impl Bounds {
+    pub(crate) const fn new() -> Bounds {
+        Bounds { low: Cell::new(0), high: Cell::new(0) }
+    }
+
+    /// The thread's stack pointer is `sp` now: in the stack that is known, just below it, or in another one.
+    #[inline(always)]
+    pub(crate) fn enter(&self, sp: usize) {
+        if sp < self.low.get() || sp >= self.high.get() {
+            self.move_to(sp & !(PAGE - 1));
+        }
+    }
+
+    #[cold]
+    fn move_to(&self, page: usize) {
+        let low = self.low.get();
+        let grown = page < low && low - page <= GROWTH && (page..low).step_by(PAGE).all(readable);
+        if !grown {
+            // The page of the stack pointer itself is in use.
+            self.high.set(page + PAGE);
+        }
+        self.low.set(page);
+    }
+
+    /// The word at `address`, if it is aligned and in this stack.
+    #[inline(always)]
+    pub(crate) fn load(&self, address: usize) -> Option<usize> {
+        if address < self.low.get() || !address.is_multiple_of(8) || address >= self.high.get() && !self.extend(address)
+        {
+            return None;
+        }
+        // SAFETY: between the thread's stack pointer's page and the highest page that the kernel could read in one row with it.
+        // Only this thread takes its frames down, and it is here.
+        Some(unsafe { (address as *const usize).read_volatile() })
+    }
+
+    /// Finds out whether the stack reaches to `address`.
+    #[cold]
+    fn extend(&self, address: usize) -> bool {
+        let mut high = self.high.get();
+        if address - self.low.get() > FARTHEST {
+            return false;
+        }
+        while address >= high && readable(high) {
+            high += PAGE;
+        }
+        self.high.set(high);
+        address < high
+    }
+}
+
+/// Whether the page at `page` can be read: the kernel reads a signal set there before it finds that it was told to do nothing
+/// with it. (`rt_sigprocmask`, which no sandbox refuses; not through the C library, whose `errno` is the program's.)
+fn readable(page: usize) -> bool {
+    let answer: isize;
+    // SAFETY: `how` is none that the kernel knows, so that nothing is changed whatever is at `page`.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_rt_sigprocmask as isize => answer,
+            in("rdi") -1isize,
+            in("rsi") page,
+            in("rdx") 0usize,
+            in("r10") 8usize,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    answer == -(libc::EINVAL as isize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_there_is_readable() {
+        let here = 0usize;
+        assert!(readable(&raw const here as usize & !(PAGE - 1)));
+        assert!(!readable(0) && !readable(PAGE));
+        // SAFETY: a fresh mapping that nobody may read.
+        let closed = unsafe {
+            libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        assert!(!readable(closed as usize));
+        // SAFETY: the mapping of just now.
+        unsafe { libc::munmap(closed, PAGE) };
+    }
+
+    #[test]
+    fn bounds_follow_the_thread_from_stack_to_stack() {
+        let mut other = vec![7usize; 8192];
+        let bounds = Bounds::new();
+        let local = [41usize, 42];
+        bounds.enter(&raw const local as usize);
+        assert_eq!(bounds.load(&raw const local[1] as usize), Some(42));
+        assert_eq!(bounds.load(&raw const local[1] as usize + 1), None);
+        bounds.enter(&raw mut other[0] as usize);
+        assert_eq!(bounds.load(&raw const other[8000] as usize), Some(7));
+        // Beyond the farthest, and the first stack again.
+        assert_eq!(bounds.load((&raw const other[0] as usize & !7) + FARTHEST + 2 * PAGE), None);
+        bounds.enter(&raw const local as usize);
+        assert_eq!(bounds.load(&raw const local[0] as usize), Some(41));
+    }
+}
