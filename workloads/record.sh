@@ -12,6 +12,7 @@ here=$(dirname "$(realpath "$0")")
 programs=$here/programs
 data=${FOREBAY_WORKLOADS:-/var/tmp/forebay-workloads}
 forebay=${FOREBAY:-$here/../target/release/forebay}
+export FOREBAY_WORKLOADS=$data
 pg=/usr/lib/postgresql/15/bin
 all="cscope gnuplot scan kernel glimpse sqlite postgres"
 tables="region nation supplier part partsupp customer orders lineitem"
@@ -48,7 +49,7 @@ sources() {
     for part in arch/x86 block crypto fs include init io_uring ipc kernel lib mm net security virt; do
         mkdir -p "tree/$part" && cp -r "build/$part/." "tree/$part"
     done
-    (cd tree && cscope -b -R -k)
+    (cd tree && cscope -b -R -k -f ../cscope.out)
 }
 
 # One database at scale 0.05 in SQLite, one at scale 0.1 in PostgreSQL.
@@ -114,7 +115,7 @@ server() {
 # An engineer's session: queries to one running cscope, and a look at the lines that it names.
 run_cscope() {
     cd tree
-    coproc index { exec cscope -d -l; }
+    coproc index { exec cscope -d -l -f ../cscope.out; }
     for query in 1schedule_timeout 3kmem_cache_alloc 0jiffies 2vfs_read 3mutex_lock_interruptible 0PAGE_SHIFT 1do_exit; do
         echo "$query" >&"${index[1]}"
         read -r _ _ count _ <&"${index[0]}"
@@ -171,13 +172,17 @@ run() {
     cd "$data" && "run_$1"
 }
 
+# Only what is done to files of the folder is kept: what the loader and the shell read is not the workload's. From the repository,
+# so that the trace says of its origin nothing of this machine.
 record() {
-    cd "$data"
+    cd "$here/.."
+    local out=$data/recorded
+    mkdir -p "$out" && chmod 777 "$out"
     for name in ${*:-$all}; do
-        local user=() out=$data/recorded
-        mkdir -p "$out" && chmod 777 "$out" && rm -f "$out/$name.parquet"
+        local user=()
         [ "$name" = postgres ] && user=(runuser -u postgres --)
-        FOREBAY_WORKLOADS=$data "${user[@]}" "$forebay" record -o "$out/$name.parquet" -- "$here/record.sh" run "$name"
+        rm -f "$out/$name.parquet"
+        "${user[@]}" "$forebay" record --only "$data" -o "$out/$name.parquet" -- workloads/record.sh run "$name"
         cp "$out/$name.parquet" "$here/$name.parquet"
         ls -l "$here/$name.parquet"
     done
