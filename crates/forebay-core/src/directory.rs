@@ -86,6 +86,15 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
+    /// Remembers a block that is absent as a ghost at the front of `list`, if a ghost is left.
+    pub fn remember(&mut self, key: BlockKey, list: ListId) {
+        let Some(ghost) = self.frames.front(NO_GHOST) else { return };
+        self.frames.set_key(ghost, key);
+        self.frames.set(ghost, flag::ABSENT);
+        self.frames.move_to_front(ghost, list);
+        self.index.insert(&self.frames, key, ghost);
+    }
+
     /// What the frame released last held, so that whoever asked a policy for a victim learns what went.
     pub fn released(&self) -> Released {
         self.released

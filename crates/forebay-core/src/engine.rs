@@ -18,6 +18,7 @@
 
 mod admit;
 mod check;
+mod contexts;
 mod fetch;
 mod pace;
 mod partition;
@@ -30,7 +31,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::context::{self, Caller, Detector};
+use crate::context::{self, Access, Caller, Detector};
 use crate::counters::Counters;
 use crate::demand::Demands;
 use crate::device::DeviceCost;
@@ -151,6 +152,9 @@ pub trait Core: Send {
     fn unread(&self) -> u32;
     /// What is known of program contexts, if they have partitions.
     fn contexts(&self) -> Option<&Detector>;
+    /// Appends how many frames the partitions of program contexts have, if there are any: the default one, one-shot blocks, each loop. Of a
+    /// divided cache, those of partition `partition`; else that is zero.
+    fn program(&self, partition: usize, sizes: &mut Vec<u32>);
     /// How the cache is divided among devices, if it is.
     fn division(&self) -> Option<&Division>;
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`.
@@ -191,7 +195,7 @@ pub struct Engine<R, I> {
     every_reference: bool,
     /// Whether hits may bypass the events.
     short_cut: bool,
-    /// Whether they may, but partitions must hear of them.
+    /// Whether they may, but partitions or contexts must hear of them.
     heard_short_cut: bool,
     /// Scratch: fetches of the read being admitted.
     runs: Vec<Extent>,
@@ -201,7 +205,7 @@ pub struct Engine<R, I> {
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
-    /// can be partitions ([`Segments::MOST`]) it is not divided; whoever sets it up asks first (`Policy::most_partitions`).
+    /// can be partitions ([`Segments::most`]) it is not divided; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(mut setup: Setup) -> Engine<R, I> {
         setup.frames = setup.frames.max(1);
         setup.block_bytes = setup.block_bytes.next_power_of_two();
@@ -213,14 +217,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Reclaim::WithTheRest => None,
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
-        let divided = setup.partition.settings().filter(|_| setup.devices.len() <= Segments::<R>::MOST);
+        let divided = setup.partition.settings();
+        let divided = divided.filter(|_| setup.devices.len() <= Segments::<R>::most(setup.context.as_ref()));
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings));
         let sizes: Vec<u32> = division
             .as_ref()
             .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
         let knows = setup.prefetch.wants_to_know();
         let short_cut = !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept;
-        let heard = division.as_ref().is_some_and(Division::wants_references);
+        let heard = setup.context.is_some() || division.as_ref().is_some_and(Division::wants_references);
         let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().map(|cost| Device {
             cost: cost.clone(),
@@ -238,11 +243,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         Engine {
             directory: Directory::new(
-                Segments::<R>::lists(sizes.len()),
+                Segments::<R>::lists(sizes.len(), setup.context.as_ref()),
                 frames,
-                Segments::<R>::ghosts(frames, sizes.len()),
+                Segments::<R>::ghosts(frames, sizes.len(), setup.context.as_ref()),
             ),
-            segments: Segments::new(&sizes),
+            segments: Segments::new(&sizes, setup.context.as_ref()),
             division,
             detector: setup.context.map(|settings| Detector::new(settings).over(setup.frames)),
             files: Files::default(),
@@ -481,9 +486,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
-        let _ = caller;
         if !self.short_cut {
-            return self.heard_hit(key);
+            return self.heard_hit(key, device, caller);
         }
         let slot = self.directory.find(key)?;
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
@@ -548,6 +552,12 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn contexts(&self) -> Option<&Detector> {
         self.detector.as_ref()
+    }
+
+    fn program(&self, partition: usize, sizes: &mut Vec<u32>) {
+        if let Some(program) = self.segments.program(partition) {
+            sizes.extend(program.sizes(&self.directory.frames));
+        }
     }
 
     fn unread(&self) -> u32 {

@@ -1,8 +1,9 @@
-//! Policies by name: the registry of replacement algorithms, the presets of prefetching and of partitions, a line each.
+//! Policies by name: the registry of replacement algorithms, the presets of prefetching, of partitions and of contexts, a line each.
 //!
-//! A policy is written `PREFETCH+PARTITION+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
-//! `lazy+arc`. What is left out is LRU (or what a preset goes with: `sarc` is `sarc+sarc-lists`), one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
-//! their name, as in `competitive-em:unit=adaptive,streams=active+arc` and `lazy-clock:window=500`.
+//! A policy is written `PREFETCH+PARTITION+CONTEXT+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
+//! `lazy+arc`, `amp`. What is left out is LRU (or what a preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no
+//! partitions of contexts, one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow their name, as in
+//! `competitive-em:unit=adaptive,streams=active+arc`, `lazy-clock:window=500` and `amp:by=file+s3-fifo`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -19,7 +20,7 @@ use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
-use crate::partition::{Partition, Scheme, Segments};
+use crate::partition::{Partition, Program, Scheme, Segments};
 use crate::prefetch::{Degree, Prefetch, THRESHOLD, Total};
 use crate::reclaim::{Reclaim, Settings};
 use crate::replacement;
@@ -30,7 +31,7 @@ use crate::trigger::Trigger;
 pub struct Entry {
     /// The name.
     pub name: &'static str,
-    /// Which question it answers: `prefetch`, `partition` or `replacement`.
+    /// Which question it answers: `prefetch`, `partition`, `context` or `replacement`.
     pub axis: &'static str,
     /// Where it is from.
     pub paper: &'static str,
@@ -75,10 +76,17 @@ macro_rules! registry {
                 }
             }
 
-            /// How many partitions it can have.
-            pub fn most_partitions(self) -> usize {
+            /// How many partitions it can have, if contexts have their own in each of them or not.
+            pub fn most_partitions(self, context: Option<&context::Settings>) -> usize {
                 match self {
-                    $(Replacement::$policy => Segments::<replacement::$policy>::MOST),+
+                    $(Replacement::$policy => Segments::<replacement::$policy>::most(context)),+
+                }
+            }
+
+            /// How many ghosts there are beside `frames` frames where contexts have partitions, which need some to adapt by.
+            pub fn ghosts_with_contexts(self, frames: u32) -> u32 {
+                match self {
+                    $(Replacement::$policy => Program::ghosts::<replacement::$policy>(frames)),+
                 }
             }
 
@@ -188,6 +196,25 @@ partitions! {
     "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "lazy+clock: a hand a partition (SAC §3.2)";
 }
 
+macro_rules! contexts {
+    ($($name:literal $settings:expr, $replacement:ident $whole:literal, $paper:literal $line:literal;)+) => {
+        /// The presets of program contexts, over ARC unless another replacement algorithm is named.
+        pub const CONTEXTS: &[Entry] = &[$(Entry { name: $name, axis: "context", paper: $paper, line: $line }),+];
+
+        /// The last word says whether the replacement algorithm is part of the name.
+        const PROGRAMS: &[(&str, context::Settings, Replacement, bool)] =
+            &[$(($name, $settings, Replacement::$replacement, $whole)),+];
+    };
+}
+
+contexts! {
+    "amp"     context::Settings::AMP, Arc false, "AMP §3" "a partition, evicting what was used last, for each program context that loops; what is read once is dropped";
+    "dear"    context::Settings::DEAR, Arc false, "Choi et al., USENIX 1999" "the same, patterns told process by process, by the order of blocks (DEAR)";
+    "pcc"     context::Settings::PCC, Arc false, "Gniady et al., OSDI 2004 (PCC* in AMP)" "the same, patterns told by counting blocks that come again (PCC)";
+    "ubm"     context::Settings::UBM, Arc false, "Kim et al., OSDI 2000" "the same, patterns told file by file, by blocks that follow each other (UBM)";
+    "amp-lru" context::Settings::AMP, Lru true, "AMP §4.2.2" "amp+lru";
+}
+
 /// What can be built around any replacement algorithm.
 pub trait Build {
     /// What it is then.
@@ -206,9 +233,9 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
     }
 }
 
-/// Every name: prefetchers, partitions, replacement algorithms.
+/// Every name: prefetchers, partitions, contexts, replacement algorithms.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    PREFETCHERS.iter().chain(PARTITIONS).chain(REPLACEMENTS)
+    PREFETCHERS.iter().chain(PARTITIONS).chain(CONTEXTS).chain(REPLACEMENTS)
 }
 
 /// A policy: one answer on every axis.
@@ -254,8 +281,24 @@ impl Policy {
     pub fn most_devices(&self) -> usize {
         match self.partition {
             Partition::Whole => usize::from(u16::MAX),
-            Partition::ByDevice(_) => self.replacement.most_partitions(),
+            Partition::ByDevice(_) => self.replacement.most_partitions(self.context.as_ref()),
         }
+    }
+
+    /// How many ghosts it keeps beside `frames` frames.
+    pub fn ghosts(&self, frames: u32) -> u32 {
+        match self.context {
+            None => self.replacement.ghosts(frames),
+            Some(_) => self.replacement.ghosts_with_contexts(frames),
+        }
+    }
+
+    /// The preset of contexts that this has, whatever its options.
+    fn program(&self) -> Option<(&'static str, Policy)> {
+        let detection = discriminant(&self.context?.detection);
+        let same = |settings: &context::Settings| discriminant(&settings.detection) == detection;
+        let &(name, settings, ..) = PROGRAMS.iter().find(|(_, settings, _, whole)| same(settings) && !whole)?;
+        Some((name, Policy { context: Some(settings), ..*self }))
     }
 
     /// The preset of partitions that this has, whatever its options.
@@ -295,6 +338,10 @@ impl fmt::Display for Policy {
         if let Some((name, preset)) = self.divided() {
             f.write_str("+")?;
             self.write(f, "partition", name, &preset)?;
+        }
+        if let Some((name, preset)) = self.program() {
+            f.write_str("+")?;
+            self.write(f, "context", name, &preset)?;
         }
         write!(f, "+{}", self.replacement.name())
     }
@@ -342,6 +389,12 @@ impl Policy {
         Some(Policy { prefetch, reclaim, ..Policy::replacing(replacement) })
     }
 
+    /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is part of its name.
+    fn of_context(name: &str) -> Option<(Policy, bool)> {
+        let &(_, settings, replacement, whole) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
+        Some((Policy { context: Some(settings), ..Policy::replacing(replacement) }, whole))
+    }
+
     /// A preset of partitions, over LRU if it names no replacement algorithm; and whether it does.
     fn of_partition(name: &str) -> Option<(Policy, bool)> {
         let &(_, scheme, replacement) = DIVISIONS.iter().find(|(known, ..)| *known == name)?;
@@ -355,7 +408,7 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Policy, UnknownPolicy> {
         let unknown = || UnknownPolicy { name: text.to_string(), option: None };
-        let (mut prefetch, mut partition, mut replacement) = (None, None, None);
+        let (mut prefetch, mut partition, mut context, mut replacement) = (None, None, None, None);
         for part in text.split('+') {
             let (name, options) = part.split_once(':').map_or((part, None), |(name, options)| (name, Some(options)));
             let choose = |preset| {
@@ -368,6 +421,9 @@ impl FromStr for Policy {
             } else if let Some((preset, whole)) = Policy::of_partition(name) {
                 let other = whole && replacement.replace(preset.replacement).is_some();
                 partition.replace(choose(preset)?.partition).is_some() || other
+            } else if let Some((preset, whole)) = Policy::of_context(name) {
+                let other = whole && replacement.replace(preset.replacement).is_some();
+                context.replace(choose(preset)?).is_some() || other
             } else if let Some(&found) = Replacement::ALL.iter().find(|known| known.name() == name) {
                 replacement.replace(found).is_some() || options.is_some()
             } else {
@@ -378,8 +434,17 @@ impl FromStr for Policy {
             }
         }
         let policy = prefetch.unwrap_or(Policy::replacing(Replacement::Lru));
-        let replacement = replacement.unwrap_or(policy.replacement);
-        Ok(Policy { partition: partition.unwrap_or_default(), replacement, ..policy })
+        // A preset of prefetching that goes with another one than LRU needs that.
+        let goes_with = match context {
+            Some(program) if policy.replacement == Replacement::Lru => program.replacement,
+            _ => policy.replacement,
+        };
+        Ok(Policy {
+            partition: partition.unwrap_or_default(),
+            context: context.and_then(|program| program.context),
+            replacement: replacement.unwrap_or(goes_with),
+            ..policy
+        })
     }
 }
 

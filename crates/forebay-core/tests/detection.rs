@@ -28,8 +28,10 @@ fn groups_of_dear() {
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[3, 1, 4, 2]]), Pattern::Other);
     // 3 and 0, then 1 and 2: the same.
     assert_eq!(dear(2, [&[1, 2, 3, 4], &[3, 2, 1, 4]]), Pattern::Other);
-    // What was not accessed before has no backward distance; what is not accessed now is not looked at. 3: 3, 1: 0.
-    assert_eq!(dear(1, [&[1, 2, 3, 4], &[1, 8, 9, 3]]), Pattern::Looping);
+    // What is not accessed now is not looked at, what was not accessed before is farthest: 3: 3, 1: 2, 8 and 9: 0.5; or 1.5 after 0.
+    assert_eq!(dear(1, [&[1, 2, 3, 4], &[8, 9, 1, 3]]), Pattern::Looping);
+    assert_eq!(dear(1, [&[1, 2, 3, 4], &[1, 8, 9, 3]]), Pattern::Other);
+    assert_eq!(dear(1, [&[1, 2, 3, 4], &[4, 3, 8, 9]]), Pattern::Clustered);
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[5, 6, 7, 8]]), Pattern::OneShot);
     // One group tells nothing.
     assert_eq!(dear(4, [&[1, 2, 3, 4], &[1, 2, 3, 4]]), Pattern::Other);

@@ -88,8 +88,8 @@ fn key(partition: usize, block: u32) -> BlockKey {
 
 impl Cache {
     fn new(frames: u32, partitions: usize) -> Cache {
-        let directory = Directory::new(Segments::<Clock>::lists(partitions), frames, 0);
-        Cache { directory, segments: Segments::new(&vec![frames; partitions]) }
+        let directory = Directory::new(Segments::<Clock>::lists(partitions, None), frames, 0);
+        Cache { directory, segments: Segments::new(&vec![frames; partitions], None) }
     }
 
     fn victim(&mut self, partition: usize) -> Option<(usize, u32)> {

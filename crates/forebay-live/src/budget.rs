@@ -71,7 +71,7 @@ impl Budget {
 /// history, of the streams and of the closed files, its count of copies; its mark in a prefetch cache and its part of the handlers;
 /// its part of what is known of streams that were.
 fn per_frame(policy: Policy) -> u64 {
-    let slots = 1 + u64::from(policy.replacement.ghosts(1000)).div_ceil(1000);
+    let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
     let knowledge = if policy.prefetch.wants_to_know() { 16 } else { 0 };

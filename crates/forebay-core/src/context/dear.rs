@@ -1,15 +1,16 @@
 //! DEAR's detection (Choi, Noh, Min and Cho, USENIX 1999, §2), as AMP §2.2 has it: "DEAR sorts blocks by last-access time, and observes whether
 //! the more recently accessed block gets accessed farther in the future, indicating a loop."
 //!
-//! At the end of an interval the blocks accessed in it are looked at as its beginning saw them ("one-level look-behind"): how far back the last
-//! access of each lay in the interval before (backward distance), how often it was accessed there (frequency), and how soon it was accessed
-//! now (forward distance). Sorted by backward distance they are put in groups of equal size, and forward distances are averaged by group:
+//! At the end of an interval the blocks accessed in it are looked at as its beginning saw them ("two-stage pipeline with one-level
+//! look-behind"): how far back the last access of each lay in the interval before (backward distance), and how soon it was accessed now
+//! (forward distance). Sorted by backward distance they are put in groups of equal size, and forward distances are averaged by group. Blocks
+//! that were not accessed in the interval before are infinitely far, all alike, so that they are one group, the last:
 //!
 //! ```text
 //!   backward distance   near ─────▶ far
 //!   forward distance    far  ─────▶ near     looping: what was accessed last comes last
 //!                       near ─────▶ far      temporally clustered
-//!   none accessed in both                    one-shot (DEAR's sequential)
+//!   all infinitely far                       one-shot (DEAR's sequential)
 //! ```
 //!
 //! Each must hold from every group to the next one, which is why the scheme "seems to be brittle to fluctuations in block ordering". DEAR also
@@ -74,10 +75,11 @@ impl Detector {
     }
 
     fn detect(&self) -> Pattern {
+        if !self.now.keys().any(|block| self.before.contains_key(block)) {
+            return Pattern::OneShot;
+        }
         let distances = self.forward_distances();
-        if distances.is_empty() {
-            Pattern::OneShot
-        } else if distances.len() > 1 && distances.is_sorted_by(|nearer, farther| nearer > farther) {
+        if distances.len() > 1 && distances.is_sorted_by(|nearer, farther| nearer > farther) {
             Pattern::Looping
         } else if distances.len() > 1 && distances.is_sorted_by(|nearer, farther| nearer < farther) {
             Pattern::Clustered
@@ -88,13 +90,16 @@ impl Detector {
 
     /// The mean forward distance of each group, the group of the smallest backward distances first. In 256ths.
     fn forward_distances(&self) -> Vec<u64> {
-        let both = self.now.iter().filter_map(|(block, now)| Some((self.before.get(block)?.last, now.first)));
-        let mut blocks: Vec<(u32, u32)> = both.collect();
+        let last = |block| self.before.get(block).map(|seen| seen.last);
+        let mut blocks: Vec<(Option<u32>, u32)> =
+            self.now.iter().map(|(block, now)| (last(block), now.first)).collect();
+        // `None` is the least, and so the farthest.
         blocks.sort_unstable_by_key(|&(last, _)| core::cmp::Reverse(last));
-        let mean = |group: &[(u32, u32)]| {
+        let (near, far) = blocks.split_at(blocks.partition_point(|(last, _)| last.is_some()));
+        let mean = |group: &[(Option<u32>, u32)]| {
             (group.iter().map(|&(_, forward)| u64::from(forward)).sum::<u64>() << 8) / group.len() as u64
         };
-        blocks.chunks(self.group).map(mean).collect()
+        near.chunks(self.group).chain(far.chunks(far.len().max(1))).map(mean).collect()
     }
 
     /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a node.

@@ -120,7 +120,7 @@ impl Settings {
     /// to a tenth, and one access in that share of the context's blocks costs more than a hash. A review is due every 1000 accesses to the cache,
     /// as §4.4 has it of DEAR; a verdict waits for enough evidence, so that it may take several.
     pub const AMP: Settings = Settings {
-        detection: Detection::Recency { threshold: ONE / 10 * 4, sampling: SAMPLING, mean: Mean::Periodic },
+        detection: Detection::Recency { threshold: ONE * 4 / 10, sampling: SAMPLING, mean: Mean::Periodic },
         by: By::Context,
         partitions: MOST_PARTITIONS,
         review: 1000,

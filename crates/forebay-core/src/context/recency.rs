@@ -139,6 +139,11 @@ impl Recency {
         (self.accesses, self.defined)
     }
 
+    /// How many blocks are in the list, |L|.
+    pub fn listed(&self) -> u32 {
+        self.order.len()
+    }
+
     /// How many blocks there are, as far as one can tell from the sample.
     pub fn blocks(&self) -> u64 {
         self.sample.all(self.order.len().into())

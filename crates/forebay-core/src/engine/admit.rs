@@ -1,10 +1,12 @@
 //! Steps 2, 3 and 6 of a read: take what is there, wait for what is under way, find room for the rest.
 
-use super::Engine;
+use super::{Access, Engine};
+use crate::context::Caller;
 use crate::event::{Action, Actions};
 use crate::frames::{FETCHING, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::Read;
+use crate::partition::Use;
 use crate::reclaim::Was;
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
@@ -16,6 +18,8 @@ pub(super) struct Met {
     pub(super) stream: Option<StreamId>,
     /// The first block that nobody had asked for.
     pub(super) missed: Option<u32>,
+    /// Where blocks of the read's context go, if contexts have partitions.
+    pub(super) access: Option<Access>,
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
@@ -79,12 +83,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let mut met = Met::default();
         let Some(home) = self.files.get(read.extent.file).map(|file| file.home()) else { return met };
         let wanted = read.label().demand;
+        let caller = Caller { handler: read.handler, context: read.context };
         for key in read.extent.keys() {
             let device = home.device_of(key.block()).index();
             self.hears_of(device, key);
+            met.access = self.accessed(device, key, caller);
             match self.resident(key) {
                 Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                     let io = IoId(self.directory.frames.owner(slot).0);
+                    self.is_for(slot, key, met.access);
                     if self.directory.frames.has(slot, flag::PREFETCHED) {
                         self.no_longer_under_way(slot);
                         self.directory.frames.clear(slot, flag::PREFETCHED);
@@ -99,14 +106,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
                 Some(slot) => {
                     self.devices[device].counters.hits += 1;
-                    if let Some(stream) = self.refer_resident(slot, device, wanted.has(key.block())) {
+                    if let Some(stream) = self.refer_resident(slot, device, wanted.has(key.block()), met.access) {
                         met.stream = Some(stream);
                     }
                 }
                 None => {
                     self.devices[device].counters.misses += 1;
                     self.learn_from_miss(key, device, met.stream);
-                    self.demand(key, out);
+                    self.demand(key, met.access, out);
                     met.missed = met.missed.or(Some(key.block()));
                 }
             }
@@ -115,7 +122,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Refers to a resident frame. Says which stream had brought or expected it, if this is the first reference since.
-    fn refer_resident(&mut self, slot: Slot, device: usize, wanted: bool) -> Option<StreamId> {
+    fn refer_resident(&mut self, slot: Slot, device: usize, wanted: bool, access: Option<Access>) -> Option<StreamId> {
         let frames = &mut self.directory.frames;
         let stream = frames.has(slot, flag::PREFETCHED | flag::EXPECTED).then(|| frames.owner(slot));
         if frames.has(slot, flag::PREFETCHED) {
@@ -124,19 +131,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.devices[device].counters.used += 1;
             self.feed_back(stream, |feedback| feedback.used += 1);
             if unread {
-                self.admit_to_segment(slot);
-            } else if R::SORTS && !wanted {
-                self.segments.passed(&mut self.directory, slot);
+                self.admit_to_segment(slot, access);
             } else {
-                self.segments.first_use(&mut self.directory, slot);
+                self.referred(slot, device, access, if R::SORTS && !wanted { Use::Passed } else { Use::First });
             }
         } else {
             frames.clear(slot, flag::EXPECTED);
-            if R::SORTS && !wanted {
-                self.segments.passed(&mut self.directory, slot);
-            } else {
-                self.segments.hit(&mut self.directory, slot);
-            }
+            self.referred(slot, device, access, if R::SORTS && !wanted { Use::Passed } else { Use::Hit });
         }
         stream
     }
@@ -154,10 +155,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Gives an absent block that a read wants a frame, pinned for it.
-    fn demand(&mut self, key: BlockKey, out: &mut Actions) {
-        let ghost = self.directory.find(key);
-        let partition = self.partition_of(key);
-        let class = self.segments.miss(&mut self.directory, partition, ghost);
+    fn demand(&mut self, key: BlockKey, access: Option<Access>, out: &mut Actions) {
+        let class = self.class_of_missed(key, access);
         if let Some(slot) = self.assign(key, class, out) {
             self.pin(slot);
             let apart = self.begins_unit(key);
@@ -178,7 +177,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.make_room(self.partition_of(key), class, out)?;
         let slot = self.directory.assign(key, FETCHING)?;
-        self.directory.frames.set_count(slot, class);
+        self.directory.frames.set_count(slot, class & 0x0f);
         if let Some(file) = self.files.get_mut(key.file()) {
             file.frames += 1;
             let device = file.device_of(key.block());

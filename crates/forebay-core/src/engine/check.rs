@@ -13,7 +13,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn check_invariants(&self) {
         let frames = &self.directory.frames;
         frames.check_links();
-        let lists = Segments::<R>::lists(self.division().map_or(1, |division| division.shares().len()));
+        let lists = self.division().map_or(1, |division| division.shares().len());
+        let lists = Segments::<R>::lists(lists, self.setup.context.as_ref());
         let (mut pinned, mut prefetching) = (0, 0);
         let mut by_device = vec![0; self.devices.len()];
         for list in 0..lists {

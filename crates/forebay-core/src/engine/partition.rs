@@ -1,11 +1,12 @@
-//! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3).
+//! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a partition, contexts: `contexts`.
 
 use super::Engine;
+use crate::context::Caller;
 use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{Counted, Scheme};
+use crate::partition::{Counted, OUTSIDE, Scheme, Use};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId, FrameId};
 
@@ -31,18 +32,22 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The short cut of a hit where partitions must hear of every reference. Never within the other one: its registers to be saved
+    /// The short cut of a hit where partitions or contexts must hear of every reference. Never within the other one: its registers to be saved
     /// would cost every hit sixteen instructions.
     #[inline(never)]
-    pub(super) fn heard_hit(&mut self, key: BlockKey) -> Option<FrameId> {
+    pub(super) fn heard_hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
         let slot = self.directory.find(key).filter(|_| self.heard_short_cut)?;
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
             return None;
         }
-        let device = self.partition_of(key);
+        // That of the block, where a file is striped.
+        let device = if self.division.is_some() { self.partition_of(key) } else { device.index() };
         self.hears_of(device, key);
-        self.segments.hit(&mut self.directory, slot);
-        self.devices[device].counters.hits += 1;
+        let access = self.accessed(device, key, caller);
+        self.referred(slot, device, access, Use::Hit);
+        if let Some(device) = self.devices.get_mut(device) {
+            device.counters.hits += 1;
+        }
         Some(self.directory.frames.frame(slot))
     }
 
@@ -51,6 +56,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let class = self.directory.frames.count(slot);
         self.directory.frames.set_count(slot, 0);
         self.segments.insert(&mut self.directory, partition, slot, class);
+        self.takes_part(partition);
+    }
+
+    /// A partition has got a frame.
+    pub(super) fn takes_part(&mut self, partition: usize) {
         if let Some(division) = &mut self.division {
             division.lottery.takes_part(partition);
         }
@@ -99,7 +109,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let excess = |number: usize| self.devices[number].frames.saturating_sub(division.shares()[number].size);
         let furthest =
             (0..self.devices.len()).max_by_key(|&number| excess(number)).filter(|&number| excess(number) > 0)?;
-        self.segments.victim(&mut self.directory, furthest, 0)
+        self.segments.victim(&mut self.directory, furthest, OUTSIDE)
     }
 
     /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait when it was under way already, or
@@ -135,7 +145,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 .as_ref()
                 .is_some_and(|division| self.devices[partition].frames > division.shares()[partition].size)
             {
-                let Some(victim) = self.segments.victim(&mut self.directory, partition, 0) else { break };
+                let Some(victim) = self.segments.victim(&mut self.directory, partition, OUTSIDE) else { break };
                 self.book_eviction(victim, out);
             }
         }
@@ -166,5 +176,5 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
 /// The class of the block that a frame of partition `other` is wanted for: another partition's class is none of its own.
 fn of(other: usize, partition: usize, class: Class) -> Class {
-    if other == partition { class } else { 0 }
+    if other == partition { class } else { OUTSIDE }
 }

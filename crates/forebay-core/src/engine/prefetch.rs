@@ -2,8 +2,8 @@
 
 use core::mem;
 
-use super::Engine;
 use super::admit::Met;
+use super::{Access, Engine};
 use crate::event::Actions;
 use crate::files::INITIAL_WINDOW;
 use crate::frames::{FETCHING, flag};
@@ -11,7 +11,7 @@ use crate::index::Index;
 use crate::inflight::Read;
 use crate::prefetch::{Plan, Sight};
 use crate::reclaim::StreamCount;
-use crate::replacement::{Class, Replacement};
+use crate::replacement::Replacement;
 use crate::trigger::{Supply, cycle};
 use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
 
@@ -46,7 +46,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if met.missed.is_none() {
             self.renew(id);
         }
-        let end = self.fetch_ahead(id, read.extent.file, from, plan, out);
+        let end = self.fetch_ahead(id, read.extent.file, from, plan, (met.access, out));
         self.pace_by_set(id, from, end);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
@@ -203,7 +203,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a piece. Returns the block up
     /// to which everything is there or under way.
-    fn fetch_ahead(&mut self, id: StreamId, file: FileId, from: u32, plan: Plan, out: &mut Actions) -> u32 {
+    fn fetch_ahead(
+        &mut self,
+        id: StreamId,
+        file: FileId,
+        from: u32,
+        plan: Plan,
+        (access, out): (Option<Access>, &mut Actions),
+    ) -> u32 {
         let Some(entry) = self.files.get(file) else { return from };
         let (blocks, home) = (entry.blocks, entry.home());
         let mut at = from;
@@ -221,7 +228,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         frames.set_owner(slot, id);
                     }
                 } else {
-                    let class = self.class_of_prefetched(key);
+                    let class = self.class_of_prefetched(key, access);
                     let Some(slot) = self.assign(key, class, out) else { return at };
                     let flags = if R::SORTS { flag::PREFETCHED | flag::SEQUENTIAL } else { flag::PREFETCHED };
                     self.directory.frames.set(slot, flags);
@@ -238,17 +245,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
         }
         at.max(from)
-    }
-
-    /// Where the replacement policy would have a block that is prefetched. With a prefetch cache the policy gets it at its first
-    /// reference, and its ghosts count as they do for what is missed.
-    fn class_of_prefetched(&mut self, key: BlockKey) -> Class {
-        if self.prefetch_cache.is_none() {
-            return 0;
-        }
-        let ghost = self.directory.find(key);
-        let partition = self.partition_of(key);
-        self.segments.miss(&mut self.directory, partition, ghost)
     }
 
     /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece

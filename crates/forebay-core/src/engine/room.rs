@@ -1,6 +1,6 @@
 //! Step 6 of a read: room for a block, from the prefetch cache and the replacement policy (CPEM §4.1).
 
-use super::Engine;
+use super::{Access, Engine};
 use crate::frames::{Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::replacement::Replacement;
@@ -14,8 +14,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         while let Some(slot) =
             self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, self.now))
         {
-            let partition = self.partition_of(self.directory.frames.key(slot));
-            self.hand_over(slot, partition);
+            self.give_up(slot);
         }
     }
 
@@ -35,10 +34,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// A page of the prefetch cache is referenced: "it is moved […] to the kernel's inactive LRU list".
-    pub(super) fn admit_to_segment(&mut self, slot: Slot) {
+    pub(super) fn admit_to_segment(&mut self, slot: Slot, access: Option<Access>) {
         self.leave_prefetch_cache(slot);
-        let partition = self.partition_of(self.directory.frames.key(slot));
-        self.hand_over(slot, partition);
+        let key = self.directory.frames.key(slot);
+        self.is_for(slot, key, access);
+        self.hand_over(slot, self.partition_of(key));
     }
 
     /// A frame that is being filled is prefetched no longer: somebody wants it, it arrived, or it does not come.

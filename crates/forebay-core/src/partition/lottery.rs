@@ -9,6 +9,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::random::Random;
+
 /// Tickets of a partition as large as the cache.
 const TICKETS: u64 = 256;
 
@@ -20,8 +22,7 @@ pub struct Lottery {
     takes_part: Vec<bool>,
     /// Node i, from 1, holds the sum of tickets of the i & -i partitions that end with partition i - 1.
     tree: Vec<u64>,
-    /// State of the generator.
-    state: u64,
+    random: Random,
 }
 
 impl Lottery {
@@ -31,7 +32,7 @@ impl Lottery {
             tickets: vec![0; partitions],
             takes_part: vec![true; partitions],
             tree: vec![0; partitions + 1],
-            state: u64::from(seed),
+            random: Random::new(seed),
         };
         lottery.issue(core::iter::repeat_n(1, partitions), 1);
         lottery
@@ -53,8 +54,7 @@ impl Lottery {
         if all == 0 {
             return None;
         }
-        // The high half of the product: evenly distributed but for one part in 2^64 / all.
-        let mut ticket = ((u128::from(self.random()) * u128::from(all)) >> 64) as u64;
+        let mut ticket = self.random.below(all);
         let mut node = 0;
         let mut step = self.tickets.len().next_power_of_two();
         while step > 0 {
@@ -106,13 +106,5 @@ impl Lottery {
             *sum = sum.wrapping_add_signed(tickets);
             node += node & node.wrapping_neg();
         }
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }

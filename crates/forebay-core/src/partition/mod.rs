@@ -1,4 +1,5 @@
-//! Partition: whose frame goes. Either the whole cache is one, or each device has its own (SAC §2.2).
+//! Partition: whose frame goes. Either the whole cache is one, or each device has its own (SAC §2.2); and in each of them program
+//! contexts may have their own (AMP §3.2).
 //!
 //! ```text
 //!                      ┌ partition of device 0 ┐┌ of device 1 ┐┌ of device 2 ──────┐
@@ -10,7 +11,7 @@
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
 //! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1). Past the paper it may go by how
-//! far back reuse lies ([`Distances`]), and by prices.
+//! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy.
 
 mod distances;
 mod division;
@@ -18,6 +19,7 @@ mod lottery;
 mod marginal;
 mod noise;
 mod program;
+mod random;
 mod segments;
 mod share;
 mod weights;
@@ -26,7 +28,8 @@ pub use distances::Distances;
 pub use division::Division;
 pub use lottery::Lottery;
 pub use program::Program;
-pub use segments::Segments;
+pub use random::Random;
+pub use segments::{OUTSIDE, Segments, Use};
 pub use share::{Counted, Share, State};
 pub use weights::{MOST_WEIGHTS, Weights};
 

@@ -1,5 +1,457 @@
-//! AMP's cache manager (AMP §3.2, Fig. 4): a partition for each looping context beside the default one.
+//! AMP's cache manager (AMP §3.2, Fig. 4): within a segment, a partition for each looping context beside the default policy's.
+//!
+//! ```text
+//!        part 0: the default policy         1: one-shot             2: loop 0      3: loop 1  …
+//!   ┌──────────────────────────────┐ ┌──────────────────┐ ┌───────────────────────┐ ┌────────┄
+//!   │ its own lists: LRU, ARC …    │ │ ahead │ dropped ─┼▶│ most recent … unread  │ │
+//!   └──────────────┬───────────────┘ └──────────────────┘ └───┬───────────────────┘ └────────┄
+//!                  ▼ ghosts, B              first victims     ▼ MRU: victims
+//! ```
 
-/// The partitions of program contexts around a default replacement policy.
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Random;
+use super::segments::{CLASS, OUTSIDE, REMEMBERED, Use};
+use crate::context::{Access, MOST_PARTITIONS, Place, Rhythm, Settings};
+use crate::directory::Directory;
+use crate::frames::{Frames, ListId, NO_GHOST, Slot, flag};
+use crate::index::Index;
+use crate::replacement::{Class, Replacement};
+
+/// The default policy's part.
+const DEFAULT: usize = 0;
+/// One-shot blocks: "partition 1 is the one-shot partition, where pages are freed whenever new pages are needed" (AMP §3.3).
+const ONE_SHOT: usize = 1;
+/// The first of the loops.
+const LOOPS: usize = 2;
+
+/// Classes of admission below this one are the default policy's own.
+const CLASSES: Class = 16 - 1 - MOST_PARTITIONS;
+
+/// One coupon. Fractions of it are what enlargements cost.
+const ONE: u64 = 1 << 32;
+
+/// The partitions of program contexts around a default replacement policy (AMP Fig. 4):
+///
+/// ```text
+///   On each access to partition i:
+///     c_i++
+///   On cache miss of block p in partition i:
+///     if (a free block available)
+///       allocate it and return
+///     if (i is ARC AND (p ∈ B1 OR p ∈ B2))
+///       if (there is another non-empty partition)
+///         evict from another non-empty partition randomly
+///         return
+///       else
+///         do adaptation according to ARC policy
+///     if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty partition)
+///       evict from another non-empty partition randomly
+///       c_i = c_i − loop_size_i / (|B1| + |B2|)
+///       return
+///     if (i is non-empty)
+///       evict a block from this partition (i)
+///     else
+///       evict from another non-empty partition randomly
+/// ```
+///
+/// B1 and B2 are whatever ghosts the default policy has. One that has none gets a list of its last victims, as many as frames: what
+/// B1 and B2 of ARC may have.
+///
+/// Which other partition is drawn evenly, however large it is: so each loses as often as the others, what it gains goes by its marginal gain,
+/// and where both are the same for all of them, marginal gains are. Were larger ones drawn more often, these would have to be larger, too.
+///
+/// What the text leaves open, and how it is here:
+///
+/// - The default policy learns from its ghosts as it always does, whether its partition grows or not: how it divides what it has is its
+///   own affair. By the figure's letter ARC would stand still as long as any loop has a block.
+/// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since the sweep before the last one goes to
+///   them; used after all before anybody needed its frame, it is back. A sweep comes every loop_time + 3 loop_time_dev, by the
+///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.
+/// - A block that was fetched ahead and not read is its loop's last victim, for that which is read next is what it would be first.
 #[derive(Clone, Debug)]
-pub struct Program {}
+pub struct Program {
+    /// The first of the default policy's lists, and how many have frames.
+    default: u8,
+    default_lists: u8,
+    ghost_lists: u8,
+    /// The first of its own lists: dropped, ahead, ghosts, loops.
+    first: u8,
+    loops: Vec<Loop>,
+    /// Whose sweep may be due.
+    turn: usize,
+    random: Random,
+    /// How many ghosts it keeps for a default policy that has none.
+    most_ghosts: u32,
+    frames: u32,
+}
+
+/// The partition of a looping context.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    /// c_i, in parts of [`ONE`].
+    coupons: u64,
+    rhythm: Rhythm,
+    /// When it is swept next, virtual time.
+    due: u64,
+    /// The sign of what was used since the last sweep: a frame's count.
+    epoch: u8,
+}
+
+impl Program {
+    /// How many lists it has with so many loops.
+    pub const fn lists(loops: u8) -> u8 {
+        LISTS + if loops > MOST_PARTITIONS { MOST_PARTITIONS } else { loops }
+    }
+
+    /// How many ghosts a segment of `R` has with contexts.
+    pub fn ghosts<R: Replacement>(frames: u32) -> u32 {
+        if R::GHOST_LISTS > 0 { R::ghosts(frames) } else { frames }
+    }
+
+    /// For a segment of `frames` whose policy's lists begin with `default`, and its own with `first`.
+    pub fn new<R: Replacement>(settings: &Settings, default: u8, first: u8, frames: u32) -> Program {
+        let nothing = Loop { coupons: 0, rhythm: Rhythm::default(), due: 0, epoch: 0 };
+        let mut program = Program {
+            default,
+            default_lists: R::LISTS - R::GHOST_LISTS,
+            ghost_lists: R::GHOST_LISTS,
+            first,
+            loops: vec![nothing; usize::from(settings.partitions.min(MOST_PARTITIONS))],
+            turn: 0,
+            random: Random::new(settings.seed),
+            most_ghosts: 0,
+            frames: 0,
+        };
+        program.resize(frames);
+        program
+    }
+
+    /// The segment is meant to have so many frames from now on.
+    pub fn resize(&mut self, frames: u32) {
+        self.frames = frames;
+        self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
+    }
+
+    /// How many frames each part has: the default policy's, one-shot blocks, the loops.
+    pub fn sizes(&self, frames: &Frames) -> impl Iterator<Item = u32> {
+        (0..self.parts()).map(|part| self.len(frames, part))
+    }
+
+    /// A block is accessed. The loop that is accessed gets a coupon, and whichever it is the turn of is swept if that is due.
+    #[inline]
+    pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
+        let frames = self.frames;
+        if let Place::Loop(number) = access.place
+            && let Some(own) = self.loops.get_mut(usize::from(number))
+        {
+            // On each access to partition i: c_i++
+            own.coupons = own.coupons.saturating_add(ONE);
+            own.rhythm = access.rhythm;
+        }
+        self.turn = if self.turn + 1 < self.loops.len() { self.turn + 1 } else { 0 };
+        if let Some(turn) = self.loops.get_mut(self.turn)
+            && access.now >= turn.due
+        {
+            turn.due = access.now.saturating_add(turn.interval(frames));
+            self.sweep(directory, self.turn);
+        }
+    }
+
+    /// "Garbage collect long-time unused blocks" (AMP §3.2). The list is in the order of last uses, but for what was fetched ahead and
+    /// not read.
+    fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, number: usize) {
+        let (list, dropped) = (self.list(LOOPS + number), self.dropped());
+        let frames = &mut directory.frames;
+        let mut at = frames.back(list);
+        while let Some(slot) = at {
+            at = frames.towards_front(slot);
+            if frames.count(slot) != self.loops[number].epoch {
+                frames.move_to_front(slot, dropped);
+            } else if !frames.has(slot, flag::PREFETCHED) {
+                break;
+            }
+        }
+        self.loops[number].epoch ^= 1;
+    }
+
+    /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply moved among the partitions."
+    pub fn referred<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        place: Place,
+        how: Use,
+    ) {
+        let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
+        if to != DEFAULT {
+            if from == DEFAULT {
+                policy.remove(directory, slot);
+            }
+            return self.put(&mut directory.frames, slot, to);
+        }
+        match how {
+            _ if from != DEFAULT => {
+                directory.frames.set_count(slot, 0);
+                policy.insert(directory, slot, 0);
+            }
+            Use::Hit => policy.hit(directory, slot),
+            Use::First => policy.first_use(directory, slot),
+            Use::Passed => policy.passed(directory, slot),
+        }
+    }
+
+    /// A block that is not resident is wanted by a context whose blocks go to `place`: how it is admitted, and whether the default
+    /// policy remembers it. If it is `ahead` of being read, that policy learns nothing from that.
+    pub fn missed<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        ghost: Option<Slot>,
+        place: Place,
+        ahead: bool,
+    ) -> Class {
+        let part = self.part(place);
+        if part != DEFAULT {
+            return class(part);
+        }
+        let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
+        let class = if ahead { 0 } else { policy.miss(directory, own) };
+        debug_assert!(class < CLASSES, "classes of loops begin here");
+        if ghost.is_some() { class | REMEMBERED } else { class }
+    }
+
+    /// The class of a frame that is under way for `class`, and that a context wants whose blocks go to `place`.
+    pub fn class_for(&self, old: Class, place: Place) -> Class {
+        let part = self.part(place);
+        if part_of(old) == part { old } else { class(part) }
+    }
+
+    /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers hold all.
+    pub fn victim<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        class: Class,
+    ) -> Option<Slot> {
+        // One-shot blocks are as good as free.
+        if let Some(slot) = directory.frames.unpinned_from_back(self.dropped()) {
+            directory.release(slot);
+            return Some(slot);
+        }
+        if class & OUTSIDE != 0 {
+            return self.another(policy, directory, usize::MAX);
+        }
+        let part = part_of(class);
+        if part == DEFAULT {
+            // if (i is ARC AND (p ∈ B1 OR p ∈ B2)) if (there is another non-empty partition) evict from that
+            if class & REMEMBERED != 0
+                && let Some(slot) = self.another(policy, directory, part)
+            {
+                return Some(slot);
+            }
+        } else if let Some(price) = self.price(&directory.frames, part)
+            // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty partition)
+            && self.loops[part - LOOPS].coupons >= price
+            && let Some(slot) = self.another(policy, directory, part)
+        {
+            // c_i = c_i − loop_size_i / (|B1| + |B2|)
+            self.loops[part - LOOPS].coupons -= price;
+            return Some(slot);
+        }
+        // if (i is non-empty) evict a block from this partition, else evict from another non-empty partition randomly
+        self.evict(policy, directory, part, class & CLASS).or_else(|| self.another(policy, directory, part))
+    }
+
+    /// loop_size_i / (|B1| + |B2|), in parts of [`ONE`], if part i is a loop.
+    fn price(&self, frames: &Frames, part: usize) -> Option<u64> {
+        let size = u64::from(self.loops.get(part.checked_sub(LOOPS)?)?.rhythm.size);
+        (size * ONE).checked_div(u64::from(self.remembered(frames))).filter(|_| size > 0)
+    }
+
+    /// |B1| + |B2|
+    fn remembered(&self, frames: &Frames) -> u32 {
+        let lists = self.default + self.default_lists..self.default + self.default_lists + self.ghost_lists;
+        frames.len(self.ghost_list()) + lists.map(|list| frames.len(ListId(list))).sum::<u32>()
+    }
+
+    /// Evicts from a partition other than `part`, drawn evenly from those that have a frame; from the next one, if readers hold all of that.
+    fn another<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        part: usize,
+    ) -> Option<Slot> {
+        let mut others = [0; LOOPS + MOST_PARTITIONS as usize];
+        let mut count = 0;
+        for other in (0..self.parts()).filter(|&other| other != part && self.len(&directory.frames, other) > 0) {
+            others[count] = other;
+            count += 1;
+        }
+        if count == 0 {
+            return None;
+        }
+        let drawn = self.random.below(count as u64) as usize;
+        (0..count).find_map(|step| self.evict(policy, directory, others[(drawn + step) % count], 0))
+    }
+
+    /// Evicts from a partition. `class` is the default policy's.
+    fn evict<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        part: usize,
+        class: Class,
+    ) -> Option<Slot> {
+        if part == DEFAULT {
+            let slot = policy.victim(directory, class)?;
+            self.remember(directory);
+            return Some(slot);
+        }
+        let slot = match part {
+            ONE_SHOT => directory.frames.unpinned_from_back(self.ahead()),
+            _ => directory.frames.unpinned_from_front(self.list(part)),
+        }?;
+        directory.release(slot);
+        Some(slot)
+    }
+
+    /// The default policy, which has no ghosts, gave up a block.
+    fn remember<I: Index>(&mut self, directory: &mut Directory<I>) {
+        if self.most_ghosts == 0 {
+            return;
+        }
+        let list = self.ghost_list();
+        while directory.frames.len(list) >= self.most_ghosts || directory.frames.front(NO_GHOST).is_none() {
+            let Some(oldest) = directory.frames.back(list) else { return };
+            directory.release(oldest);
+        }
+        directory.remember(directory.released().key, list);
+    }
+
+    /// A fetched frame becomes resident.
+    pub fn insert<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        class: Class,
+    ) {
+        let (part, frames) = (part_of(class), &mut directory.frames);
+        if part == DEFAULT {
+            return policy.insert(directory, slot, class & CLASS);
+        }
+        if !frames.has(slot, flag::PREFETCHED) {
+            return self.put(frames, slot, part);
+        }
+        match part {
+            ONE_SHOT => frames.move_to_front(slot, self.ahead()),
+            _ => {
+                self.put(frames, slot, part);
+                frames.move_to_back(slot, self.list(part));
+            }
+        }
+    }
+
+    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until now.
+    pub fn give_up<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        class: Class,
+    ) {
+        match part_of(class) {
+            DEFAULT => policy.insert(directory, slot, class & CLASS),
+            _ => directory.frames.move_to_front(slot, self.dropped()),
+        }
+    }
+
+    /// A frame that was read is a loop's most recently used one, or dropped.
+    fn put(&self, frames: &mut Frames, slot: Slot, part: usize) {
+        match self.loops.get(part.wrapping_sub(LOOPS)) {
+            Some(own) => {
+                frames.set_count(slot, own.epoch);
+                frames.move_to_front(slot, self.list(part));
+            }
+            None => frames.move_to_front(slot, self.dropped()),
+        }
+    }
+
+    fn parts(&self) -> usize {
+        LOOPS + self.loops.len()
+    }
+
+    /// How many frames a part has.
+    fn len(&self, frames: &Frames, part: usize) -> u32 {
+        match part {
+            DEFAULT => (self.default..self.default + self.default_lists).map(|list| frames.len(ListId(list))).sum(),
+            ONE_SHOT => frames.len(self.dropped()) + frames.len(self.ahead()),
+            _ => frames.len(self.list(part)),
+        }
+    }
+
+    fn part(&self, place: Place) -> usize {
+        match place {
+            Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
+            Place::Dropped => ONE_SHOT,
+            _ => DEFAULT,
+        }
+    }
+
+    fn part_at(&self, frames: &Frames, slot: Slot) -> usize {
+        let list = frames.list(slot).0;
+        match list.checked_sub(self.first) {
+            None => DEFAULT,
+            Some(own) if own < LISTS => ONE_SHOT,
+            Some(own) => LOOPS + usize::from(own - LISTS),
+        }
+    }
+
+    fn dropped(&self) -> ListId {
+        ListId(self.first)
+    }
+
+    fn ahead(&self) -> ListId {
+        ListId(self.first + 1)
+    }
+
+    fn ghost_list(&self) -> ListId {
+        ListId(self.first + 2)
+    }
+
+    /// The list of a loop.
+    fn list(&self, part: usize) -> ListId {
+        ListId(self.first + LISTS + (part - LOOPS) as u8)
+    }
+
+    /// The bytes beside the slab.
+    pub fn footprint(&self) -> usize {
+        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>()
+    }
+}
+
+/// Lists that are no loop's: dropped, ahead, ghosts.
+const LISTS: u8 = 3;
+
+impl Loop {
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it might be as long as the cache.
+    fn interval(&self, frames: u32) -> u64 {
+        match self.rhythm.time {
+            0 => u64::from(frames),
+            time => time.saturating_add(self.rhythm.deviation.saturating_mul(3)),
+        }
+    }
+}
+
+/// The part that a class belongs to.
+fn part_of(class: Class) -> usize {
+    usize::from((class & CLASS).saturating_sub(CLASSES - 1))
+}
+
+/// The class of a part's blocks; of the default policy's, that of unknown ones.
+fn class(part: usize) -> Class {
+    if part == DEFAULT { 0 } else { CLASSES - 1 + part as u8 }
+}

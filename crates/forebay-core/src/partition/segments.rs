@@ -1,37 +1,71 @@
-//! One instance of a replacement policy for each partition, in one slab.
+//! One instance of a replacement policy for each partition, in one slab; and around each one the partitions of program contexts, if they
+//! have any.
+//!
+//! ```text
+//!   lists of the slab   FREE … │ segment 0 │ segment 1 │ … │ program 0 │ program 1 │ …
+//! ```
 
 use alloc::vec::Vec;
 
+use super::Program;
+use crate::context::{Access, Place, Settings};
 use crate::directory::Directory;
 use crate::frames::{FIRST_POLICY_LIST, Slot};
 use crate::index::Index;
 use crate::replacement::{Class, Replacement};
 
+/// The class of a block that another segment has, for [`Segments::victim`]: none of its own.
+pub const OUTSIDE: Class = 0x20;
+/// What the class of a block has beside, from miss to victim, that the default policy remembers.
+pub(super) const REMEMBERED: Class = 0x10;
+/// What is a class by itself, and kept.
+pub(super) const CLASS: Class = 0x0f;
+
+/// How a resident frame is referenced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// [`Replacement::hit`]
+    Hit,
+    /// [`Replacement::first_use`]
+    First,
+    /// [`Replacement::passed`]
+    Passed,
+}
+
 /// The segments of a cache. The list that a slot is in says which one has it.
 #[derive(Clone, Debug)]
 pub struct Segments<R> {
     segments: Vec<R>,
+    /// One for each segment, or none.
+    programs: Vec<Program>,
 }
 
 impl<R: Replacement> Segments<R> {
     /// The most partitions for which the slab has lists.
-    pub const MOST: usize = ((u8::MAX - FIRST_POLICY_LIST) / R::LISTS) as usize;
+    pub fn most(context: Option<&Settings>) -> usize {
+        usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + program_lists(context)))
+    }
 
-    /// A segment for each of `sizes`, at most [`MOST`](Self::MOST), with so many frames.
-    pub fn new(sizes: &[u32]) -> Segments<R> {
+    /// A segment for each of `sizes`, at most [`most`](Self::most), with so many frames.
+    pub fn new(sizes: &[u32], context: Option<&Settings>) -> Segments<R> {
+        let sizes = &sizes[..sizes.len().min(Self::most(context))];
         let first = |number: usize| FIRST_POLICY_LIST + number as u8 * R::LISTS;
-        let segments = sizes.iter().take(Self::MOST).enumerate();
-        Segments { segments: segments.map(|(number, &size)| R::new(first(number), size.max(1))).collect() }
+        let own = |number: usize| first(sizes.len()) + number as u8 * program_lists(context);
+        let segments = sizes.iter().enumerate().map(|(number, &size)| R::new(first(number), size.max(1)));
+        let program =
+            |(number, &size): (usize, &u32)| Some(Program::new::<R>(context?, first(number), own(number), size.max(1)));
+        Segments { segments: segments.collect(), programs: sizes.iter().enumerate().filter_map(program).collect() }
     }
 
     /// The lists of a slab with so many partitions.
-    pub fn lists(partitions: usize) -> u8 {
-        FIRST_POLICY_LIST + R::LISTS * partitions.min(Self::MOST) as u8
+    pub fn lists(partitions: usize, context: Option<&Settings>) -> u8 {
+        let partitions = partitions.min(Self::most(context)) as u8;
+        FIRST_POLICY_LIST + (R::LISTS + program_lists(context)) * partitions
     }
 
     /// The ghosts of a slab of `frames` with so many partitions: each may round up.
-    pub fn ghosts(frames: u32, partitions: usize) -> u32 {
-        let ghosts = R::ghosts(frames);
+    pub fn ghosts(frames: u32, partitions: usize, context: Option<&Settings>) -> u32 {
+        let ghosts = if context.is_some() { Program::ghosts::<R>(frames) } else { R::ghosts(frames) };
         if ghosts == 0 || partitions < 2 { ghosts } else { ghosts + partitions as u32 }
     }
 
@@ -40,7 +74,7 @@ impl<R: Replacement> Segments<R> {
         usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST) / R::LISTS)
     }
 
-    /// [`Replacement::hit`]
+    /// [`Replacement::hit`], where contexts have no partitions.
     #[inline(always)]
     pub fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let at = self.of(directory, slot);
@@ -49,11 +83,36 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// [`Replacement::first_use`]
-    pub fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    /// A resident frame is referenced, where contexts have no partitions.
+    pub fn referred<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, how: Use) {
         let at = self.of(directory, slot);
-        if let Some(segment) = self.segments.get_mut(at) {
-            segment.first_use(directory, slot);
+        let Some(segment) = self.segments.get_mut(at) else { return };
+        match how {
+            Use::Hit => segment.hit(directory, slot),
+            Use::First => segment.first_use(directory, slot),
+            Use::Passed => segment.passed(directory, slot),
+        }
+    }
+
+    /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions.
+    #[inline]
+    pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, access: &Access) {
+        if let Some(program) = self.programs.get_mut(partition) {
+            program.accessed(directory, access);
+        }
+    }
+
+    /// A resident frame of `partition` is referenced by a context whose blocks go to `place`.
+    pub fn referred_by<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        partition: usize,
+        slot: Slot,
+        place: Place,
+        how: Use,
+    ) {
+        if let (Some(segment), Some(program)) = (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            program.referred(segment, directory, slot, place, how);
         }
     }
 
@@ -65,28 +124,56 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// [`Replacement::miss`], on a block of `partition`.
+    /// [`Replacement::miss`], on a block of `partition`, where contexts have no partitions.
     pub fn miss<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, ghost: Option<Slot>) -> Class {
         self.segments.get_mut(partition).map_or(0, |segment| segment.miss(directory, ghost))
     }
 
+    /// A block of `partition` is wanted that is not resident, by a context whose blocks go to `place`. Nothing is learnt from what is
+    /// fetched `ahead`.
+    pub fn missed_by<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        partition: usize,
+        ghost: Option<Slot>,
+        place: Place,
+        ahead: bool,
+    ) -> Class {
+        match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            (Some(segment), Some(program)) => program.missed(segment, directory, ghost, place, ahead),
+            _ => 0,
+        }
+    }
+
+    /// The class of a frame of `partition` that is under way for `class`, and that a context wants whose blocks go to `place`.
+    pub fn class_for(&self, partition: usize, class: Class, place: Place) -> Class {
+        self.programs.get(partition).map_or(class, |program| program.class_for(class, place))
+    }
+
     /// [`Replacement::victim`], of `partition`.
     pub fn victim<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, class: Class) -> Option<Slot> {
-        self.segments.get_mut(partition)?.victim(directory, class)
+        let segment = self.segments.get_mut(partition)?;
+        match self.programs.get_mut(partition) {
+            None => segment.victim(directory, class & CLASS),
+            Some(program) => program.victim(segment, directory, class),
+        }
     }
 
     /// [`Replacement::insert`], into `partition`.
     pub fn insert<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, class: Class) {
-        if let Some(segment) = self.segments.get_mut(partition) {
-            segment.insert(directory, slot, class);
+        match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            (Some(segment), None) => segment.insert(directory, slot, class),
+            (Some(segment), Some(program)) => program.insert(segment, directory, slot, class),
+            _ => {}
         }
     }
 
-    /// [`Replacement::passed`]
-    pub fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
-        let at = self.of(directory, slot);
-        if let Some(segment) = self.segments.get_mut(at) {
-            segment.passed(directory, slot);
+    /// The same of a frame that nobody has read, and that the prefetch cache gives up.
+    pub fn give_up<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, class: Class) {
+        match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            (Some(segment), None) => segment.insert(directory, slot, class),
+            (Some(segment), Some(program)) => program.give_up(segment, directory, slot, class),
+            _ => {}
         }
     }
 
@@ -114,11 +201,30 @@ impl<R: Replacement> Segments<R> {
 
     /// [`Replacement::resize`], of all partitions.
     pub fn resize(&mut self, sizes: impl Iterator<Item = u32>) {
-        self.segments.iter_mut().zip(sizes).for_each(|(segment, size)| segment.resize(size.max(1)));
+        for (number, size) in sizes.enumerate() {
+            if let Some(segment) = self.segments.get_mut(number) {
+                segment.resize(size.max(1));
+            }
+            if let Some(program) = self.programs.get_mut(number) {
+                program.resize(size.max(1));
+            }
+        }
+    }
+
+    /// The program contexts of a partition, if they have any of their own.
+    pub fn program(&self, partition: usize) -> Option<&Program> {
+        self.programs.get(partition)
     }
 
     /// The bytes beside the slab.
     pub fn footprint(&self) -> usize {
-        self.segments.capacity() * size_of::<R>() + self.segments.iter().map(R::footprint).sum::<usize>()
+        self.segments.capacity() * size_of::<R>()
+            + self.segments.iter().map(R::footprint).sum::<usize>()
+            + self.programs.iter().map(Program::footprint).sum::<usize>()
     }
+}
+
+/// The lists of a segment beside its policy's.
+fn program_lists(context: Option<&Settings>) -> u8 {
+    context.map_or(0, |settings| Program::lists(settings.partitions))
 }

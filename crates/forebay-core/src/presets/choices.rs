@@ -4,6 +4,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Policy;
+use crate::context::recency::{Mean, ONE, Sampling};
+use crate::context::{self, By, Detection, MOST_PARTITIONS};
 use crate::demand::Estimator;
 use crate::partition::{self, Benefit, Cost, Increment, Threshold, Weights};
 use crate::prefetch::{Degree, Prefetch, Total};
@@ -14,7 +16,7 @@ use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 pub struct Choice {
     /// Its name.
     pub name: &'static str,
-    /// Which part of a policy it belongs to: `prefetch` or `partition`.
+    /// Which part of a policy it belongs to: `prefetch`, `partition` or `context`.
     pub axis: &'static str,
     /// What it may be.
     pub values: &'static str,
@@ -29,7 +31,8 @@ pub struct Choice {
 impl Choice {
     /// The options of a preset, by its name.
     pub fn of(preset: &str) -> impl Iterator<Item = &'static Choice> {
-        let preset = Policy::of_preset(preset).or(Policy::of_partition(preset).map(|(policy, _)| policy));
+        let whole = || Policy::of_partition(preset).or(Policy::of_context(preset)).map(|(policy, _)| policy);
+        let preset = Policy::of_preset(preset).or_else(whole);
         CHOICES.iter().filter(move |choice| preset.is_some_and(|preset| (choice.get)(&preset).is_some()))
     }
 }
@@ -70,6 +73,26 @@ macro_rules! of_sarc {
                 Prefetch::Sarc { $field, .. } => {
                     put($field, value.parse().ok().filter(|blocks| ($least..).contains(blocks)))
                 }
+                _ => None,
+            },
+        }
+    };
+}
+
+/// A number of a detector's, at least 1.
+macro_rules! of_detection {
+    ($name:literal, $detection:ident, $field:ident, $values:literal, $line:literal) => {
+        Choice {
+            name: $name,
+            axis: "context",
+            values: $values,
+            line: $line,
+            get: |policy| match policy.context?.detection {
+                Detection::$detection { $field, .. } => Some($field.to_string()),
+                _ => None,
+            },
+            set: |policy, value| match &mut policy.context.as_mut()?.detection {
+                Detection::$detection { $field, .. } => put($field, value.parse().ok().filter(|&number| number > 0)),
                 _ => None,
             },
         }
@@ -323,8 +346,168 @@ pub const CHOICES: &[Choice] = &[
         get: |policy| Some(division(policy)?.seed.to_string()),
         set: |policy, value| put(&mut division_mut(policy)?.seed, value.parse().ok()),
     },
+    Choice {
+        name: "threshold",
+        axis: "context",
+        values: "0..1",
+        line: "T: below it, in thousandths, the mean reference recency of a loop (AMP §3.1)",
+        get: |policy| match policy.context?.detection {
+            Detection::Recency { threshold, .. } => Some(fraction(threshold)),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+            Detection::Recency { threshold, .. } => put(threshold, thousandths(value).map(|parts| ONE * parts / 1000)),
+            _ => None,
+        },
+    },
+    Choice {
+        name: "sampling",
+        axis: "context",
+        values: "off|1/N|adaptive|BLOCKS",
+        line: "which blocks are looked at: all, one in N, or as many as keep the list at so many blocks (AMP §3.1)",
+        get: |policy| match policy.context?.detection {
+            Detection::Recency { sampling, .. } => Some(match sampling {
+                Sampling::Off => OFF.to_string(),
+                Sampling::Fixed(one_in) => part_of(one_in),
+                Sampling::Adaptive(LIST) => ADAPTIVE.to_string(),
+                Sampling::Adaptive(blocks) => blocks.to_string(),
+            }),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+            Detection::Recency { sampling, .. } => {
+                let list = || value.parse().ok().filter(|&blocks| blocks > 1).map(Sampling::Adaptive);
+                let chosen = match value {
+                    OFF => Some(Sampling::Off),
+                    ADAPTIVE => Some(Sampling::Adaptive(LIST)),
+                    _ => one_in(value).map(Sampling::Fixed).or_else(list),
+                };
+                put(sampling, chosen)
+            }
+            _ => None,
+        },
+    },
+    Choice {
+        name: "mean",
+        axis: "context",
+        values: "periodic|continuous|1/N",
+        line: "of what the mean recency is one: of a period, or the latest counts for 1/N, 1/64 (AMP §3.1)",
+        get: |policy| match policy.context?.detection {
+            Detection::Recency { mean, .. } => Some(match mean {
+                Mean::Periodic => PERIODIC.to_string(),
+                Mean::Continuous(WEIGHT) => CONTINUOUS.to_string(),
+                Mean::Continuous(weight) => part_of(ONE / weight.max(1)),
+            }),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+            Detection::Recency { mean, .. } => {
+                let weight = |n: u32| (n <= ONE).then(|| Mean::Continuous(ONE / n));
+                let chosen = match value {
+                    PERIODIC => Some(Mean::Periodic),
+                    CONTINUOUS => Some(Mean::Continuous(WEIGHT)),
+                    _ => one_in(value).and_then(weight),
+                };
+                put(mean, chosen)
+            }
+            _ => None,
+        },
+    },
+    of_detection!(
+        "interval",
+        Dear,
+        interval,
+        "ACCESSES",
+        "after how many accesses of a stream its pattern is looked at (DEAR)"
+    ),
+    of_detection!("group", Dear, group, "BLOCKS", "how many blocks are looked at together (DEAR)"),
+    of_detection!(
+        "threshold",
+        Counters,
+        threshold,
+        "BLOCKS",
+        "from how many blocks on a stream that repeats none is read once (PCC)"
+    ),
+    of_detection!(
+        "threshold",
+        Consecutive,
+        threshold,
+        "BLOCKS",
+        "from how many blocks on, one after the other, a run is sequential (UBM)"
+    ),
+    Choice {
+        name: "by",
+        axis: "context",
+        values: "context|file|handler",
+        line: "by what accesses are told apart (AMP §2.2): the place in the program, the file (UBM), the process (DEAR)",
+        get: |policy| Some(name_of(&BYS, policy.context?.by)),
+        set: |policy, value| put(&mut policy.context.as_mut()?.by, named(&BYS, value)),
+    },
+    Choice {
+        name: "partitions",
+        axis: "context",
+        values: "0..10",
+        line: "how many loops have a partition, the most popular ones (AMP §3.3)",
+        get: |policy| Some(policy.context?.partitions.to_string()),
+        set: |policy, value| {
+            let partitions = value.parse().ok().filter(|&partitions| partitions <= MOST_PARTITIONS);
+            put(&mut policy.context.as_mut()?.partitions, partitions)
+        },
+    },
+    Choice {
+        name: "review",
+        axis: "context",
+        values: "ACCESSES",
+        line: "how often patterns and popularity are looked at (AMP §3)",
+        get: |policy| Some(policy.context?.review.to_string()),
+        set: |policy, value| put(&mut policy.context.as_mut()?.review, value.parse().ok().filter(|&review| review > 0)),
+    },
+    Choice {
+        name: "seed",
+        axis: "context",
+        values: "NUMBER",
+        line: "fixes the draws of who gives a block (AMP Fig. 4)",
+        get: |policy| Some(policy.context?.seed.to_string()),
+        set: |policy, value| put(&mut policy.context.as_mut()?.seed, value.parse().ok()),
+    },
 ];
 
+const OFF: &str = "off";
+const PERIODIC: &str = "periodic";
+const CONTINUOUS: &str = "continuous";
+/// N_L unless said.
+const LIST: u32 = match context::Settings::AMP.detection {
+    Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
+    _ => 0,
+};
+/// Of the latest recency, in a continuous mean, unless said.
+const WEIGHT: u32 = ONE / 64;
+
+/// N, of 1/N.
+fn one_in(value: &str) -> Option<u32> {
+    value.strip_prefix("1/")?.parse().ok().filter(|&n| n > 0)
+}
+
+fn part_of(n: u32) -> String {
+    let mut text = String::from("1/");
+    text.push_str(&n.to_string());
+    text
+}
+
+/// Thousandths of a number between 0 and 1 that has no smaller parts.
+fn thousandths(value: &str) -> Option<u32> {
+    let number: f64 = value.parse().ok().filter(|number| (0.0..=1.0).contains(number))?;
+    let parts = (number * 1000.0 + 0.5) as u32;
+    (f64::from(parts) / 1000.0 == number).then_some(parts)
+}
+
+/// The same as it is written, of parts of [`ONE`].
+fn fraction(parts: u32) -> String {
+    let thousandths = (u64::from(parts) * 1000 + u64::from(ONE / 2)) / u64::from(ONE);
+    (thousandths as f64 / 1000.0).to_string()
+}
+
+const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
 const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
 const COUNTS: [(&str, StreamCount); 2] = [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
 

@@ -44,6 +44,7 @@ pub struct Arc {
 impl Replacement for Arc {
     /// T1, T2, B1 and B2, in this order.
     const LISTS: u8 = 4;
+    const GHOST_LISTS: u8 = 2;
     const MOVES: bool = true;
 
     fn ghosts(frames: u32) -> u32 {

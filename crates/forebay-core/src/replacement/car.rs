@@ -39,6 +39,7 @@ pub struct Car {
 impl Replacement for Car {
     /// T1, T2, B1 and B2, in this order.
     const LISTS: u8 = 4;
+    const GHOST_LISTS: u8 = 2;
 
     /// As many as frames, and the one that is there between lines 6 and 10.
     fn ghosts(frames: u32) -> u32 {

@@ -51,6 +51,7 @@ fn lirs(frames: u32) -> u32 {
 
 impl Replacement for Lirs {
     const LISTS: u8 = 3;
+    const GHOST_LISTS: u8 = 1;
     const MOVES: bool = true;
     /// Notes of a frame and its ghosts.
     const BYTES_BESIDE: u32 = 8 * (1 + GHOSTS);

@@ -105,6 +105,9 @@ pub trait Replacement {
     /// How many lists of the slab it needs.
     const LISTS: u8;
 
+    /// The last so many of them hold its ghosts, and nothing else; the others hold frames, and no ghosts.
+    const GHOST_LISTS: u8 = 0;
+
     /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that sees references ahead.
     const MOVES: bool = false;
 

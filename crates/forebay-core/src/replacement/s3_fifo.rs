@@ -45,6 +45,7 @@ fn small_share(frames: u32) -> u32 {
 
 impl Replacement for S3Fifo {
     const LISTS: u8 = 3;
+    const GHOST_LISTS: u8 = 1;
 
     fn ghosts(frames: u32) -> u32 {
         frames.saturating_sub(small_share(frames))

@@ -34,6 +34,7 @@ fn k_in(frames: u32) -> u32 {
 impl Replacement for TwoQ {
     /// A1in, Am, A1out.
     const LISTS: u8 = 3;
+    const GHOST_LISTS: u8 = 1;
     const MOVES: bool = true;
 
     /// Kout.

@@ -12,10 +12,12 @@ use forebay_core::{BlockKey, FileId};
 /// How many references go through a cache together.
 const BATCH: usize = 32;
 
+use super::references::Chunk;
+
 /// A cache that counts its misses.
 pub(super) trait Cache: Send {
     /// Refers to blocks, one after the other.
-    fn refer(&mut self, keys: &[u32]);
+    fn refer(&mut self, chunk: &Chunk);
     /// How many of them were not there.
     fn misses(&self) -> u64;
 }
@@ -26,10 +28,11 @@ pub(super) fn cache(policy: Replacement, frames: u32) -> Box<dyn Cache> {
 }
 
 /// How many slots of the slab such a cache takes.
-pub(super) fn slots(policy: Replacement, frames: u32) -> u64 {
-    /// More than any policy has lists.
-    const LISTS: u64 = 16;
-    u64::from(frames) + u64::from(policy.ghosts(frames)) + LISTS
+pub(super) fn slots(policy: Replacement, contexts: bool, frames: u32) -> u64 {
+    /// More than any policy has lists, with contexts or without.
+    const LISTS: u64 = 32;
+    let ghosts = if contexts { policy.ghosts_with_contexts(frames) } else { policy.ghosts(frames) };
+    u64::from(frames) + u64::from(ghosts) + LISTS
 }
 
 struct Frames(u32);
@@ -50,8 +53,8 @@ struct Untimed<R> {
 }
 
 impl<R: replacement::Replacement + Send> Cache for Untimed<R> {
-    fn refer(&mut self, keys: &[u32]) {
-        for keys in keys.chunks(BATCH) {
+    fn refer(&mut self, chunk: &Chunk) {
+        for keys in chunk.keys.chunks(BATCH) {
             self.approach(keys);
             for &key in keys {
                 self.refer_to(BlockKey::new(FileId(0), key));

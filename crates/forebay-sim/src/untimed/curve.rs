@@ -3,6 +3,7 @@
 use forebay_core::presets::Replacement;
 
 use super::passes::Passes;
+use super::references::Chunk;
 use super::replay::{Job, Trace};
 use super::sample::sample;
 use super::stack::Stack;
@@ -50,9 +51,9 @@ impl Trace<'_> {
     /// Reads the trace through LRU's stack. `false` if it was ended early.
     fn stack(&mut self, stack: &mut Stack, passes: &Passes<'_>) -> Result<bool, Error> {
         let mut references = self.references()?;
-        let mut keys = Vec::new();
-        while references.next(&mut keys)? {
-            stack.refer(&keys);
+        let mut chunk = Chunk::default();
+        while references.next(&mut chunk)? {
+            stack.refer(&chunk.keys);
             if !passes.goes_on(references.progress()) {
                 return Ok(false);
             }
@@ -95,7 +96,7 @@ fn count_passes(whole: bool, algorithm: Algorithm, sampling: Sampling, points: &
     let caches = match algorithm {
         _ if whole => 0,
         Algorithm::Opt => 1 + points,
-        Algorithm::Online(_) => points.div_ceil(caches_per_pass(options)),
+        Algorithm::Online(_) | Algorithm::Contexts(..) => points.div_ceil(caches_per_pass(options)),
     };
     (usize::from(matches!(sampling, Sampling::Size(_))) + 1 + caches) as u64
 }

@@ -9,12 +9,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use forebay_core::presets::{REPLACEMENTS, Replacement};
+use forebay_core::context;
+use forebay_core::presets::{CONTEXTS, Policy, REPLACEMENTS, Replacement};
+use forebay_core::{partition::Partition, prefetch::Prefetch};
 use forebay_trace::Source;
 use serde::Serialize;
 
 mod cache;
 mod capacity;
+mod contexts;
 mod curve;
 mod moments;
 mod opt;
@@ -60,14 +63,20 @@ pub enum Algorithm {
     Opt,
     /// One of the core's.
     Online(Replacement),
+    /// The same with partitions of program contexts around it.
+    Contexts(Replacement, context::Settings),
 }
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Algorithm::Opt => "opt",
-            Algorithm::Online(policy) => policy.name(),
-        })
+        match *self {
+            Algorithm::Opt => f.write_str("opt"),
+            Algorithm::Online(policy) => f.write_str(policy.name()),
+            Algorithm::Contexts(replacement, settings) => {
+                let policy = Policy { context: Some(settings), ..Policy::replacing(replacement) };
+                f.write_str(policy.to_string().trim_start_matches("none+"))
+            }
+        }
     }
 }
 
@@ -80,7 +89,7 @@ pub struct UnknownAlgorithm {
 }
 
 fn known() -> String {
-    REPLACEMENTS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    REPLACEMENTS.iter().chain(CONTEXTS).map(|entry| entry.name).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for Algorithm {
@@ -90,8 +99,16 @@ impl FromStr for Algorithm {
         if text == "opt" {
             return Ok(Algorithm::Opt);
         }
-        let found = Replacement::ALL.iter().find(|known| known.name() == text);
-        found.map(|&policy| Algorithm::Online(policy)).ok_or_else(|| UnknownAlgorithm { name: text.to_owned() })
+        let unknown = || UnknownAlgorithm { name: text.to_owned() };
+        match text.parse().map_err(|_| unknown())? {
+            Policy { prefetch: Prefetch::None, partition: Partition::Whole, context, replacement, .. } => {
+                Ok(match context {
+                    None => Algorithm::Online(replacement),
+                    Some(settings) => Algorithm::Contexts(replacement, settings),
+                })
+            }
+            _ => Err(unknown()),
+        }
     }
 }
 

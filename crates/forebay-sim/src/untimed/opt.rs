@@ -3,7 +3,7 @@
 use super::Error;
 use super::moments::Moments;
 use super::passes::Passes;
-use super::references::References;
+use super::references::{Chunk, References};
 
 /// The block is never referred to again.
 const NEVER: u32 = u32::MAX;
@@ -23,11 +23,11 @@ impl NextUses {
     pub(super) fn of(mut references: References, passes: &Passes<'_>) -> Result<Option<(NextUses, References)>, Error> {
         let mut next = NextUses::default();
         let mut last: Vec<u32> = Vec::new();
-        let mut keys = Vec::new();
+        let mut chunk = Chunk::default();
         let mut now = 0u32;
-        while references.next(&mut keys)? {
+        while references.next(&mut chunk)? {
             last.resize(references.distinct() as usize, NEVER);
-            for &key in &keys {
+            for &key in &chunk.keys {
                 let before = std::mem::replace(&mut last[key as usize], now);
                 next.push(NEVER);
                 if before != NEVER {

@@ -1,6 +1,7 @@
 //! Caches of given capacities over a trace.
 
 use super::cache::{Cache, cache, slots};
+use super::contexts;
 use super::opt::{self, NextUses};
 use super::passes::Passes;
 use super::references::References;
@@ -25,12 +26,12 @@ pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watc
         Err(_) => true,
     };
     let counting = runs.iter().any(large);
-    let online = runs.iter().filter(|run| run.algorithm != Algorithm::Opt).count();
-    let optimal = runs.len() - online;
+    let online = groups(runs.iter().map(|run| run.algorithm));
+    let optimal = runs.len() - online.iter().map(Vec::len).sum::<usize>();
+    let online: usize = online.iter().map(|group| group.len().div_ceil(caches_per_pass(options))).sum();
     // OPT's reading is a pass, and each of its runs another.
     let reading = usize::from(optimal > 0) + optimal;
-    let passes =
-        Passes::new(watch, (usize::from(counting) + online.div_ceil(caches_per_pass(options)) + reading) as u64);
+    let passes = Passes::new(watch, (usize::from(counting) + online + reading) as u64);
     let mut trace = Trace { open, options, sample: Sample::ALL, size: None };
     if counting && !trace.count(&passes)? {
         return Ok(Vec::new());
@@ -44,6 +45,17 @@ pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watc
     let references = trace.size.map_or(0, |size| size.references);
     let done = jobs.iter().zip(misses).filter_map(|(job, misses)| Some((job, misses?)));
     Ok(done.map(|(job, misses)| Outcome::new(job.algorithm, job.blocks, references, misses)).collect())
+}
+
+/// What goes through passes of its own: plain policies, which need not know who asks, and those with contexts. Each by its place.
+fn groups(algorithms: impl Iterator<Item = Algorithm> + Clone) -> [Vec<usize>; 2] {
+    let of = |wanted: fn(&Algorithm) -> bool| {
+        algorithms.clone().enumerate().filter(|(_, algorithm)| wanted(algorithm)).map(|(at, _)| at).collect()
+    };
+    [
+        of(|algorithm| matches!(algorithm, Algorithm::Online(_))),
+        of(|algorithm| matches!(algorithm, Algorithm::Contexts(..))),
+    ]
 }
 
 /// Reads a trace for its size alone. `None` if it was ended early.
@@ -84,6 +96,14 @@ impl Trace<'_> {
         References::open(self.open, self.options, self.sample.threshold)
     }
 
+    /// With who asks, if `callers`.
+    fn references_for(&self, callers: bool) -> Result<References, Error> {
+        if callers {
+            return References::with_callers(self.open, self.options, self.sample.threshold);
+        }
+        self.references()
+    }
+
     /// Reads the trace for its size. `false` if it was ended early.
     pub(super) fn count(&mut self, passes: &Passes<'_>) -> Result<bool, Error> {
         Ok(serve(self.references()?, &mut [], self.options, passes)?.map(|read| self.learn(&read, passes)).is_some())
@@ -101,8 +121,9 @@ impl Trace<'_> {
         if jobs.iter().any(|job| job.algorithm == Algorithm::Opt) && !self.optimal(jobs, &mut misses, passes)? {
             return Ok(misses);
         }
-        let online: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].algorithm != Algorithm::Opt).collect();
-        for together in online.chunks(caches_per_pass(self.options)) {
+        let most = caches_per_pass(self.options);
+        let [plain, contexts] = groups(jobs.iter().map(|job| job.algorithm));
+        for together in plain.chunks(most).chain(contexts.chunks(most)) {
             if !self.online(jobs, together, &mut misses, passes)? {
                 break;
             }
@@ -121,16 +142,26 @@ impl Trace<'_> {
         let mut caches: Vec<Box<dyn Cache>> = Vec::new();
         let mut places = Vec::new();
         for &at in together {
-            let Algorithm::Online(policy) = jobs[at].algorithm else { continue };
+            let (policy, settings) = match jobs[at].algorithm {
+                Algorithm::Opt => continue,
+                Algorithm::Online(policy) => (policy, None),
+                Algorithm::Contexts(policy, settings) => (policy, Some(settings)),
+            };
             let blocks = jobs[at].blocks;
             match self.size {
                 // Nothing is ever evicted, by whatever policy.
                 Some(size) if u64::from(size.distinct) <= blocks => misses[at] = Some(u64::from(size.distinct)),
                 _ => {
-                    let frames = u32::try_from(blocks).ok().filter(|&frames| slots(policy, frames) <= 1 << 32);
+                    let frames = u32::try_from(blocks)
+                        .ok()
+                        .filter(|&frames| slots(policy, settings.is_some(), frames) <= 1 << 32);
                     let reason = "frames and ghosts are more than 2^32: take larger blocks, or a sample";
                     let capacity = Capacity::Blocks(blocks);
-                    caches.push(cache(policy, frames.ok_or(Error::Capacity { capacity, reason })?));
+                    let frames = frames.ok_or(Error::Capacity { capacity, reason })?;
+                    caches.push(match settings {
+                        None => cache(policy, frames),
+                        Some(settings) => contexts::cache(policy, settings, frames),
+                    });
                     places.push(at);
                 }
             }
@@ -139,7 +170,10 @@ impl Trace<'_> {
             passes.next();
             return Ok(true);
         }
-        let Some(read) = serve(self.references()?, &mut caches, self.options, passes)? else { return Ok(false) };
+        let callers = together.iter().any(|&at| matches!(jobs[at].algorithm, Algorithm::Contexts(..)));
+        let Some(read) = serve(self.references_for(callers)?, &mut caches, self.options, passes)? else {
+            return Ok(false);
+        };
         self.learn(&read, passes);
         places.iter().zip(&caches).for_each(|(&at, cache)| misses[at] = Some(cache.misses()));
         Ok(true)

@@ -5,7 +5,7 @@ use std::sync::{Barrier, Mutex, PoisonError, RwLock};
 
 use super::cache::Cache;
 use super::passes::Passes;
-use super::references::References;
+use super::references::{Chunk, References};
 use super::{Error, Options};
 
 /// How many caches a thread serves in one pass at most. More take another pass: their memory is bounded, and whoever ends
@@ -30,7 +30,7 @@ pub(super) fn serve(
     passes: &Passes<'_>,
 ) -> Result<Option<References>, Error> {
     let threads = threads(options).min(caches.len() + 1);
-    let mut chunk = Vec::new();
+    let mut chunk = Chunk::default();
     if threads > 1 {
         return Rounds::new(references, caches, threads).run(passes);
     }
@@ -50,7 +50,7 @@ pub(super) fn serve(
 /// their order, whatever thread serves it.
 struct Rounds<'a> {
     caches: Vec<Mutex<&'a mut Box<dyn Cache>>>,
-    this: RwLock<Vec<u32>>,
+    this: RwLock<Chunk>,
     next: Mutex<Next>,
     task: AtomicUsize,
     over: AtomicBool,
@@ -61,7 +61,7 @@ struct Rounds<'a> {
 /// What reading the next chunk needs, and came to.
 struct Next {
     references: References,
-    keys: Vec<u32>,
+    chunk: Chunk,
     more: Result<bool, Error>,
     stopped: bool,
 }
@@ -71,7 +71,7 @@ impl<'a> Rounds<'a> {
         Rounds {
             caches: caches.iter_mut().map(Mutex::new).collect(),
             this: RwLock::default(),
-            next: Mutex::new(Next { references, keys: Vec::new(), more: Ok(true), stopped: false }),
+            next: Mutex::new(Next { references, chunk: Chunk::default(), more: Ok(true), stopped: false }),
             task: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             barrier: Barrier::new(threads),
@@ -108,8 +108,8 @@ impl<'a> Rounds<'a> {
             if task == 0 {
                 self.read(passes);
             } else if let Some(cache) = self.caches.get(task - 1) {
-                let keys = self.this.read().unwrap_or_else(PoisonError::into_inner);
-                cache.lock().unwrap_or_else(PoisonError::into_inner).refer(&keys);
+                let chunk = self.this.read().unwrap_or_else(PoisonError::into_inner);
+                cache.lock().unwrap_or_else(PoisonError::into_inner).refer(&chunk);
             } else {
                 return;
             }
@@ -119,7 +119,7 @@ impl<'a> Rounds<'a> {
     fn read(&self, passes: &Passes<'_>) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let next = &mut *next;
-        next.more = next.references.next(&mut next.keys);
+        next.more = next.references.next(&mut next.chunk);
         next.stopped = !passes.goes_on(next.references.progress());
     }
 
@@ -127,7 +127,7 @@ impl<'a> Rounds<'a> {
     fn turn(&self) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let mut this = self.this.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *this, &mut next.keys);
+        std::mem::swap(&mut *this, &mut next.chunk);
         self.task.store(0, Ordering::Relaxed);
         self.over.store(next.stopped || !matches!(next.more, Ok(true)), Ordering::Release);
     }

@@ -8,6 +8,7 @@
 //! does between its requests (think time, processor); a task begins at the moment at which the one before it ended, as if
 //! storage took no time. Workloads without tasks have handler 0 and no times.
 
+mod amp;
 mod applications;
 mod basic;
 mod micro;
@@ -47,7 +48,8 @@ trait Workload: Send {
 
 /// Every workload there is.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    let kinds = [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS, scm::KINDS];
+    let kinds =
+        [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS, scm::KINDS, amp::KINDS];
     kinds.into_iter().flatten()
 }
 

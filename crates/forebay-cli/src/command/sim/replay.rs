@@ -1,7 +1,6 @@
 //! Miss ratios without time: policies × sizes.
 
 use forebay_core::Policy;
-use forebay_core::partition::Partition;
 use forebay_core::prefetch::Prefetch;
 use forebay_core::presets::Replacement;
 use forebay_sim::untimed::{self, Algorithm, Run};
@@ -50,17 +49,15 @@ fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
 fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     match (name.parse::<Algorithm>(), name.parse::<Policy>()) {
         (Ok(algorithm), _) => Ok(algorithm),
-        (Err(_), Ok(Policy { prefetch: Prefetch::None, partition: Partition::Whole, replacement, .. })) => {
-            Ok(Algorithm::Online(replacement))
-        }
         (Err(_), Ok(Policy { prefetch: Prefetch::None, .. })) => Err(Failure::input(format!(
             "policy '{name}' divides the cache by how long devices take: add devices to simulate time, as in --device ibm-10k"
         ))),
         (Err(_), Ok(_)) => Err(Failure::input(format!(
             "policy '{name}' looks ahead, which gains nothing but time: add a device to simulate time, as in --device ibm-10k"
         ))),
-        (Err(unknown), Err(_)) => {
-            Err(Failure::input(format!("{unknown}; with --device, all that `forebay policies` lists")))
-        }
+        (Err(unknown), Err(wrong)) => Err(Failure::input(match wrong.option {
+            Some(_) => wrong.to_string(),
+            None => format!("{unknown}; with --device, all that `forebay policies` lists"),
+        })),
     }
 }

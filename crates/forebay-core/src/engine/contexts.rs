@@ -1,0 +1,76 @@
+//! Whose block is whose, where program contexts have partitions (AMP §3.2). Where they have none, the replacement policy's all the same.
+
+use super::Engine;
+use crate::context::{Access, Caller};
+use crate::frames::Slot;
+use crate::index::Index;
+use crate::partition::Use;
+use crate::replacement::{Class, Replacement};
+use crate::types::BlockKey;
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// A block of a device is accessed, resident or not: where it goes, if contexts have partitions.
+    #[inline]
+    pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller) -> Option<Access> {
+        let access = self.detector.as_mut()?.access(caller, key);
+        let partition = self.partition_by(device);
+        self.segments.accessed(&mut self.directory, partition, &access);
+        Some(access)
+    }
+
+    /// A resident frame is referenced.
+    #[inline]
+    pub(super) fn referred(&mut self, slot: Slot, device: usize, access: Option<Access>, how: Use) {
+        match access {
+            None => self.segments.referred(&mut self.directory, slot, how),
+            Some(access) => {
+                let partition = self.partition_by(device);
+                self.segments.referred_by(&mut self.directory, partition, slot, access.place, how);
+            }
+        }
+    }
+
+    /// A frame that is under way, or in the prefetch cache, goes where the context's blocks go that wants it first.
+    pub(super) fn is_for(&mut self, slot: Slot, key: BlockKey, access: Option<Access>) {
+        if let Some(access) = access {
+            let old = self.directory.frames.count(slot);
+            let class = self.segments.class_for(self.partition_of(key), old, access.place);
+            self.directory.frames.set_count(slot, class);
+        }
+    }
+
+    /// Where a block goes that is missed.
+    pub(super) fn class_of_missed(&mut self, key: BlockKey, access: Option<Access>) -> Class {
+        let ghost = self.directory.find(key);
+        let partition = self.partition_of(key);
+        match access {
+            None => self.segments.miss(&mut self.directory, partition, ghost),
+            Some(access) => self.segments.missed_by(&mut self.directory, partition, ghost, access.place, false),
+        }
+    }
+
+    /// Where a block goes that is prefetched: to its reader's others. With a prefetch cache the replacement policy gets it at its first
+    /// reference, and its ghosts count as they do for what is missed.
+    pub(super) fn class_of_prefetched(&mut self, key: BlockKey, access: Option<Access>) -> Class {
+        if self.prefetch_cache.is_some() {
+            return self.class_of_missed(key, access);
+        }
+        let Some(access) = access else { return 0 };
+        let ghost = self.directory.find(key);
+        let partition = self.partition_of(key);
+        self.segments.missed_by(&mut self.directory, partition, ghost, access.place, true)
+    }
+
+    /// The prefetch cache has given up a frame that nobody has read.
+    pub(super) fn give_up(&mut self, slot: Slot) {
+        let partition = self.partition_of(self.directory.frames.key(slot));
+        let class = self.directory.frames.count(slot);
+        self.directory.frames.set_count(slot, 0);
+        self.segments.give_up(&mut self.directory, partition, slot, class);
+        self.takes_part(partition);
+    }
+
+    fn partition_by(&self, device: usize) -> usize {
+        if self.division.is_some() { device } else { 0 }
+    }
+}

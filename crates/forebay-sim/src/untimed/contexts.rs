@@ -1,0 +1,89 @@
+//! One cache under replay whose program contexts have partitions: the core's detector and segments over its directory.
+
+use forebay_core::context::{Detector, Settings};
+use forebay_core::directory::Directory;
+use forebay_core::frames::{FETCHING, FREE, flag};
+use forebay_core::index::Dense;
+use forebay_core::partition::{Segments, Use};
+use forebay_core::presets::{Build, Replacement};
+use forebay_core::{BlockKey, Caller, FileId, replacement};
+
+use super::cache::Cache;
+use super::references::Chunk;
+
+/// A cache of `frames` blocks.
+pub(super) fn cache(policy: Replacement, settings: Settings, frames: u32) -> Box<dyn Cache> {
+    policy.build(Frames(frames, settings))
+}
+
+struct Frames(u32, Settings);
+
+impl Build for Frames {
+    type Output = Box<dyn Cache>;
+
+    fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Cache> {
+        let Frames(frames, settings) = self;
+        let context = Some(&settings);
+        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
+        Box::new(Contexts {
+            directory: Directory::new(lists, frames, ghosts),
+            segments: Segments::<R>::new(&[frames], context),
+            detector: Detector::new(settings).over(frames),
+            misses: 0,
+        })
+    }
+}
+
+struct Contexts<R> {
+    directory: Directory<Dense>,
+    segments: Segments<R>,
+    detector: Detector,
+    misses: u64,
+}
+
+impl<R: replacement::Replacement + Send> Cache for Contexts<R> {
+    fn refer(&mut self, chunk: &Chunk) {
+        let mut keys = chunk.keys.iter();
+        for request in &chunk.requests {
+            for (nth, &key) in keys.by_ref().take(request.keys as usize).enumerate() {
+                let block = request.first.map_or(key, |first| first.wrapping_add(nth as u32));
+                self.refer_to(key, BlockKey::new(request.file, block), request.caller);
+            }
+        }
+    }
+
+    fn misses(&self) -> u64 {
+        self.misses
+    }
+}
+
+impl<R: replacement::Replacement> Contexts<R> {
+    /// Refers to the block of number `key`, which is called `name` in its trace.
+    fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
+        let (directory, segments) = (&mut self.directory, &mut self.segments);
+        let access = self.detector.access(caller, name);
+        segments.accessed(directory, 0, &access);
+        let key = BlockKey::new(FileId(0), key);
+        let ghost = match directory.find(key) {
+            Some(slot) if !directory.frames.is_ghost(slot) => {
+                return segments.referred_by(directory, 0, slot, access.place, Use::Hit);
+            }
+            ghost => ghost,
+        };
+        // The whole life of a miss at once: class, frame, fetch, insertion.
+        self.misses += 1;
+        let class = segments.missed_by(directory, 0, ghost, access.place, false);
+        if let Some(ghost) = ghost {
+            segments.remove(directory, ghost);
+            directory.release(ghost);
+        }
+        if directory.frames.len(FREE) == 0 {
+            segments.victim(directory, 0, class);
+        }
+        // Without readers no frame is held, and a victim always found.
+        if let Some(slot) = directory.assign(key, FETCHING) {
+            directory.frames.clear(slot, flag::ABSENT);
+            segments.insert(directory, 0, slot, class);
+        }
+    }
+}
