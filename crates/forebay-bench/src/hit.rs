@@ -11,7 +11,7 @@ use forebay_live::engine::{Config, Engine};
 use forebay_live::source::{Fetch, Object, Version};
 
 use crate::report::Row;
-use crate::{distances, partitions, prefetch_cache};
+use crate::{contexts, distances, partitions, prefetch_cache};
 
 /// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
 const BLOCKS: u64 = 4096;
@@ -63,6 +63,9 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
     }
     if let Some(what) = what.strip_prefix(distances::PREFIX) {
         return distances::count(what, hits);
+    }
+    if let Some(what) = what.strip_prefix(contexts::PREFIX) {
+        return contexts::count(what, hits);
     }
     if let Some((what, policy)) = what.split_once(':') {
         return prefetch_cache::count(what, policy, hits);

@@ -4,6 +4,7 @@
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
 mod bridge;
+mod contexts;
 mod curve;
 mod distances;
 mod handlers;
@@ -56,7 +57,7 @@ struct Options {
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions` or of `distances`
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions`, of `distances` or of `contexts`
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has
@@ -80,6 +81,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("prefetch-cache", prefetch_cache::run),
     ("partitions", partitions::run),
     ("distances", distances::run),
+    ("contexts", contexts::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),

@@ -51,6 +51,7 @@ pub struct Detector {
     contexts: Vec<Known>,
     /// Where in `contexts` one of an id was found last, by the id's last bits.
     cells: [u16; CELLS],
+    last: Last,
     /// Where in `contexts` each is.
     index: BTreeMap<u32, u16>,
     /// Of contexts that are not known, by [`By::Context`].
@@ -60,6 +61,18 @@ pub struct Detector {
     revisits: Option<Revisits>,
     /// For a review: what each loop deserves, and where it is.
     ranks: Vec<(u64, u16)>,
+}
+
+/// The context that was accessed last, which is mostly the next one as well.
+#[derive(Clone, Debug, Default)]
+struct Last {
+    id: u32,
+    at: usize,
+    /// The time of the last access that is counted.
+    since: u64,
+    /// The hash of a block that anybody wants to look at is below this.
+    bound: u64,
+    access: Access,
 }
 
 impl Detector {
@@ -83,6 +96,8 @@ impl Detector {
             due: settings.review.into(),
             contexts: Vec::new(),
             cells: [0; CELLS],
+            // Whatever comes first is looked at.
+            last: Last { bound: u64::MAX, ..Last::default() },
             index: BTreeMap::new(),
             hints: BTreeMap::new(),
             hand: 0,
@@ -122,31 +137,64 @@ impl Detector {
             By::File => key.file().0,
             By::Handler => caller.handler.0,
         };
-        let mut at = usize::from(self.cells[id as usize % CELLS]);
-        if self.contexts.get(at).is_none_or(|known| known.id != id) {
-            at = self.seek(id);
+        if id != self.last.id || hash(key.raw()) < self.last.bound || self.now >= self.due {
+            self.look(id, key);
         }
-        let known = &mut self.contexts[at];
-        known.accesses += 1;
-        if hash(key.raw()) < known.bound || self.now >= self.due {
-            self.look(at, key);
-        }
-        self.contexts[at].access(self.now)
+        Access { now: self.now, ..self.last.access }
     }
 
-    /// Where a context is that was not where it was looked for. It may be new.
-    #[cold]
-    fn seek(&mut self, id: u32) -> usize {
-        let known = self.index.get(&id).map(|&at| usize::from(at));
-        let at = known.unwrap_or_else(|| self.come_to_know(id));
-        self.cells[id as usize % CELLS] = at as u16;
+    /// Another context than the last one, a block that somebody wants to look at, or a review that is due.
+    #[inline(never)]
+    fn look(&mut self, id: u32, key: BlockKey) {
+        // All accesses since the last time were of the same context.
+        let at = self.whose(id);
+        self.contexts[at].accesses += 1;
+        self.last.since = self.now;
+        let hash = hash(key.raw());
+        if hash < self.last.bound {
+            let looping = self.contexts[at].look(key, hash, self.now, &self.settings);
+            if looping {
+                self.lend(at);
+            }
+            self.visit(at, key, hash);
+        }
+        if self.now >= self.due {
+            self.review();
+        }
+        self.last.bound = self.bound(at);
+        self.last.access = self.contexts[at].access();
+    }
+
+    /// Where the context is; it may be new. Those of its accesses are counted that were not looked at.
+    fn whose(&mut self, id: u32) -> usize {
+        self.count();
+        if id == self.last.id && !self.contexts.is_empty() {
+            return self.last.at;
+        }
+        let cell = id as usize % CELLS;
+        let mut at = usize::from(self.cells[cell]);
+        if self.contexts.get(at).is_none_or(|known| known.id != id) {
+            let known = self.index.get(&id).map(|&at| usize::from(at));
+            at = known.unwrap_or_else(|| self.come_to_know(id));
+            self.cells[cell] = at as u16;
+        }
+        (self.last.id, self.last.at) = (id, at);
+        self.last.bound = self.bound(at);
         at
+    }
+
+    /// Counts the accesses of the last context that were not looked at: all before this one.
+    fn count(&mut self) {
+        let before = self.now.saturating_sub(1);
+        if let Some(known) = self.contexts.get_mut(self.last.at) {
+            known.accesses += before.saturating_sub(self.last.since);
+        }
+        self.last.since = before;
     }
 
     fn come_to_know(&mut self, id: u32) -> usize {
         let hint = self.hints.get(&id).copied();
-        let mut known = Known::new(id, &self.settings, hint);
-        known.bound = self.bound(&known);
+        let known = Known::new(id, &self.settings, hint);
         let at = if self.contexts.len() < Detector::most_contexts(self.settings.by) {
             self.contexts.push(known);
             self.contexts.len() - 1
@@ -188,42 +236,31 @@ impl Detector {
         }
     }
 
-    /// A block is one that somebody wants to look at, or a review is due.
-    #[cold]
-    fn look(&mut self, at: usize, key: BlockKey) {
-        let hash = hash(key.raw());
-        let looping = self.contexts[at].look(key, hash, self.now, &self.settings);
-        if looping {
-            self.lend(at);
-        }
-        let bound = self.revisits.as_ref().map_or(0, Revisits::bound);
-        if hash < bound {
-            self.visit(self.contexts[at].id, key);
-        }
-        if self.now >= self.due {
-            self.review();
-        }
-        if self.revisits.as_ref().map_or(0, Revisits::bound) == bound {
-            self.contexts[at].bound = self.bound(&self.contexts[at]);
-        } else {
-            for at in 0..self.contexts.len() {
-                self.contexts[at].bound = self.bound(&self.contexts[at]);
-            }
-        }
+    /// Which blocks anybody wants to look at when this context accesses them.
+    fn bound(&self, at: usize) -> u64 {
+        let known = &self.contexts[at];
+        let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
+        known.wants().max(revisits.map_or(0, Revisits::bound))
     }
 
-    fn bound(&self, known: &Known) -> u64 {
-        known.wants().max(self.revisits.as_ref().map_or(0, Revisits::bound))
-    }
-
-    /// Everybody's list: to whose block was come back, and to whose not?
-    fn visit(&mut self, id: u32, key: BlockKey) {
-        let Some(revisits) = &mut self.revisits else { return };
-        if let Some(before) = revisits.access(key.raw(), id, self.now)
-            && let Some(&at) = self.index.get(&before)
+    /// To whose block does the context come back? And is it one to whose blocks it has to be seen whether anybody does?
+    fn visit(&mut self, at: usize, key: BlockKey, hash: u64) {
+        let Some(revisits) = self.revisits.as_mut().filter(|revisits| hash < revisits.bound()) else { return };
+        if let Some(whose) = revisits.come_back(key.raw())
+            && let Some(&at) = self.index.get(&whose)
         {
             self.contexts[usize::from(at)].revisited();
         }
+        let known = &self.contexts[at];
+        if known.is_fresh() {
+            revisits.leave(key.raw(), known.id, self.now);
+        }
+        self.leave_alone();
+    }
+
+    /// Nobody came back to some for a long time.
+    fn leave_alone(&mut self) {
+        let Some(revisits) = &mut self.revisits else { return };
         while let Some(whose) = revisits.forget_one(self.now) {
             if let Some(&at) = self.index.get(&whose) {
                 self.contexts[usize::from(at)].left_alone();
@@ -233,9 +270,9 @@ impl Detector {
 
     fn review(&mut self) {
         self.due = self.now + u64::from(self.settings.review);
+        self.leave_alone();
         for known in &mut self.contexts {
             known.review(self.now, &self.settings);
-            known.bound = known.wants().max(self.revisits.as_ref().map_or(0, Revisits::bound));
         }
         if let Some(revisits) = &mut self.revisits {
             revisits.adapt();
@@ -285,6 +322,8 @@ impl Detector {
         if let Some(&at) = self.index.get(&context.0) {
             self.contexts[usize::from(at)].hint(hint);
             self.lend(at.into());
+            // What is known of the last context is looked up anew.
+            self.last.bound = u64::MAX;
         }
     }
 
@@ -305,7 +344,12 @@ impl Detector {
 
     /// What is known of each context, in the order of their ids.
     pub fn learnt(&self) -> impl Iterator<Item = Learnt> {
-        self.index.values().map(|&at| self.contexts[usize::from(at)].learnt())
+        let uncounted = self.now - self.last.since;
+        self.index.values().map(move |&at| {
+            let mut learnt = self.contexts[usize::from(at)].learnt();
+            learnt.accesses += if usize::from(at) == self.last.at { uncounted } else { 0 };
+            learnt
+        })
     }
 
     /// The bytes that it takes. Their number is bounded: contexts, hints, and the blocks of lists are (but for [`Sampling::Off`] and

@@ -34,15 +34,12 @@ pub struct Learnt {
     pub partition: Option<u8>,
 }
 
-/// The state of a context. What every access needs comes first.
+/// The state of a context.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub(super) struct Known {
     pub(super) id: u32,
-    place: Place,
     pub(super) accesses: u64,
-    /// The hash of a block that anybody wants to look at is below this.
-    pub(super) bound: u64,
+    place: Place,
     rhythm: Rhythm,
     pattern: Pattern,
     /// Whether the pattern was seen here, and not only hinted at.
@@ -81,9 +78,8 @@ impl Known {
         };
         let mut known = Known {
             id,
-            place: Place::Default,
             accesses: 0,
-            bound: u64::MAX,
+            place: Place::Default,
             rhythm: Rhythm::default(),
             pattern: Pattern::Other,
             measured: false,
@@ -114,11 +110,10 @@ impl Known {
         self.take_for(hint.pattern);
     }
 
-    /// What the cache manager is told.
-    #[inline]
-    pub(super) fn access(&self, now: u64) -> Access {
+    /// What the cache manager is told, but for the time.
+    pub(super) fn access(&self) -> Access {
         let rhythm = if matches!(self.place, Place::Loop(_)) { self.rhythm } else { Rhythm::default() };
-        Access { place: self.place, rhythm, now }
+        Access { place: self.place, rhythm, now: 0 }
     }
 
     /// A block is accessed, whose hash may be of interest. Returns whether that made it a loop without a partition.
@@ -133,7 +128,7 @@ impl Known {
             return false;
         }
         match self.recency.look(key.raw(), now, self.accesses) {
-            Some(_) => self.fresh = 0,
+            Some(_) => (self.fresh, self.alone) = (0, 0),
             None => self.fresh = self.fresh.saturating_add(1),
         }
         let continuous = matches!(settings.detection, Detection::Recency { mean: Mean::Continuous(_), .. });
@@ -147,6 +142,11 @@ impl Known {
     /// Which blocks it wants to look at: those whose hash is below this.
     pub(super) fn wants(&self) -> u64 {
         if self.other.is_some() { u64::MAX } else { self.recency.bound() }
+    }
+
+    /// Whether it does not come back itself: it accesses new blocks only.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh >= LEFT_ALONE
     }
 
     /// Somebody came back to one of its blocks.
@@ -189,6 +189,7 @@ impl Known {
             self.find(pattern);
         }
         if enough {
+            self.recency.take_fewer();
             self.recency.forget();
         }
     }
@@ -201,7 +202,7 @@ impl Known {
     /// AMP §3.1, and nothing as long as there is no evidence.
     fn by_recency(&self, settings: &Settings) -> Option<Pattern> {
         let Detection::Recency { threshold, .. } = settings.detection else { return None };
-        if self.fresh >= LEFT_ALONE && self.alone >= LEFT_ALONE {
+        if self.is_fresh() && self.alone >= LEFT_ALONE {
             return Some(Pattern::OneShot);
         }
         let (_, defined) = self.recency.seen();

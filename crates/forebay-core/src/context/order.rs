@@ -13,7 +13,6 @@
 //! When numbers run out, blocks are numbered anew in their order, which happens at most once in as many accesses as there are blocks. What
 //! was forgotten stays in the table, without a number in use, until then.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// The fewest numbers that there are.
@@ -75,6 +74,19 @@ impl<T: Copy> Order<T> {
         Some((position, self.entries[before as usize].note))
     }
 
+    /// Forgets a block, and returns its note; `None` if it is not there.
+    pub fn forget(&mut self, block: u64) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let number = self.table[self.cell(block)].checked_sub(1)?;
+        let entry = self.entries[number as usize];
+        entry.in_use.then(|| {
+            self.drop(number);
+            entry.note
+        })
+    }
+
     /// Forgets the oldest block, if it is as `old` says, and returns its note.
     pub fn forget_oldest(&mut self, old: impl Fn(&T) -> bool) -> Option<T> {
         while self.entries.get(self.first as usize).is_some_and(|entry| !entry.in_use) {
@@ -102,13 +114,16 @@ impl<T: Copy> Order<T> {
         self.entries.retain(|entry| entry.in_use && keep(entry.block));
         let blocks = self.entries.len();
         let room = (blocks * 2).next_power_of_two().max(LEAST);
-        self.tree = vec![0; room + 1];
-        self.table = vec![0; room * 2];
+        self.table.clear();
+        self.table.resize(room * 2, 0);
+        self.tree.clear();
+        // All numbers up to that of the newest block are in use: of those that end with a node's, all that are not beyond it.
+        let used = |node: usize| node.min(blocks).saturating_sub(node & (node.wrapping_sub(1)));
+        self.tree.extend((0..=room).map(|node| used(node) as u32));
         (self.len, self.first) = (blocks as u32, 0);
         for number in 0..self.len {
             let cell = self.cell(self.entries[number as usize].block);
             self.table[cell] = number + 1;
-            self.add(number, 1);
         }
     }
 

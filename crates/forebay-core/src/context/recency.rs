@@ -4,8 +4,9 @@
 //! close to 1 where what was accessed lately is accessed again, 0.5 at random. Either over everything since the last look (the paper's
 //! periodic detector), or as an exponential mean that forgets (its continuous one).
 //!
-//! Not every block is looked at ([`Sampling`]). The same list tells of a loop: how many blocks stand behind the one that is accessed again are
-//! those of a round, and how long ago that access was is what the round took ([`Rhythm`]).
+//! Not every block is looked at ([`Sampling`]). The same list tells the [`Rhythm`] of a loop: how many accesses there were since the last one to the same
+//! block, and how long ago that was. In a loop each block is accessed once a round, so that its blocks are as many as its accesses, which can
+//! be counted where blocks of a sample can only be estimated; and the coupons of AMP Fig. 4 are given for accesses.
 
 use super::Rhythm;
 use super::order::Order;
@@ -55,8 +56,8 @@ struct When {
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     count: u64,
-    /// Of blocks: of the sequence, not of the sample.
-    blocks: u64,
+    /// Of accesses of the sequence.
+    turns: u64,
     time: u64,
     squares: u128,
 }
@@ -110,7 +111,7 @@ impl Recency {
             others => (u64::from(position) * u64::from(ONE) / u64::from(others)) as u32,
         };
         self.learn(recency);
-        self.rounds.learn(self.sample.all(u64::from(others + 1 - position)), time - before.time);
+        self.rounds.learn(turn - before.turn, time - before.time);
         Some(recency)
     }
 
@@ -154,6 +155,11 @@ impl Recency {
         (self.rounds.count, self.rounds.rhythm())
     }
 
+    /// Enough is known, so that from now on a quarter of N_L will do to see it change.
+    pub fn take_fewer(&mut self) {
+        self.sample.take_fewer();
+    }
+
     /// A period is over. The order of blocks stays, and so does an exponential mean.
     pub fn forget(&mut self) {
         self.rounds = Rounds::default();
@@ -176,9 +182,9 @@ impl Recency {
 }
 
 impl Rounds {
-    fn learn(&mut self, blocks: u64, time: u64) {
+    fn learn(&mut self, turns: u64, time: u64) {
         self.count += 1;
-        self.blocks = self.blocks.saturating_add(blocks);
+        self.turns = self.turns.saturating_add(turns);
         self.time = self.time.saturating_add(time);
         self.squares = self.squares.saturating_add(u128::from(time) * u128::from(time));
     }
@@ -187,7 +193,7 @@ impl Rounds {
         let time = self.time.checked_div(self.count)?;
         let variance = (self.squares / u128::from(self.count)).saturating_sub(u128::from(time) * u128::from(time));
         Some(Rhythm {
-            size: u32::try_from(self.blocks / self.count).unwrap_or(u32::MAX),
+            size: u32::try_from(self.turns / self.count).unwrap_or(u32::MAX),
             time,
             deviation: variance.isqrt() as u64,
         })

@@ -1,9 +1,9 @@
 //! Whether anybody comes back to a context's blocks: what tells one-shot contexts (AMP §3.1).
 //!
 //! "If none of the blocks accessed by a context are accessed again after a long time, the detector assigns the one-shot pattern": it is not enough
-//! that the context itself does not come back, so one list, sampled as those of contexts are, has the blocks of all, each with who accessed it
-//! last. A block is accessed again, by whomever: that context's blocks are not one-shot. A block was not accessed for a *long time*: it leaves
-//! the list as one that nobody came back to.
+//! that the context itself does not come back. One list, sampled as those of contexts are, has the blocks of all contexts that do not come
+//! back themselves. A block of it is accessed, by whomever: that context's blocks are not one-shot. A block of it was not accessed for a
+//! *long time*: it leaves the list as one that nobody came back to. Where there are no such contexts the list is empty and costs nothing.
 
 use super::order::Order;
 use super::sample::{Sample, Sampling};
@@ -39,13 +39,20 @@ impl Revisits {
         self.sample.bound()
     }
 
-    /// Somebody accesses a block. Returns who did so before, if that is not a long time ago.
-    pub(super) fn access(&mut self, block: u64, by: u32, time: u64) -> Option<u32> {
-        let before = self.order.access(block, Visit { by, time });
-        if before.is_none() {
-            self.sample.adapt(&mut self.order);
-        }
-        before.map(|(_, visit)| visit.by)
+    /// Whether there is any block.
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Somebody accesses a block. Whose was it, if it is in the list? It is no more.
+    pub(super) fn come_back(&mut self, block: u64) -> Option<u32> {
+        self.order.forget(block).map(|visit| visit.by)
+    }
+
+    /// A block is accessed by a context that does not come back itself.
+    pub(super) fn leave(&mut self, block: u64, by: u32, time: u64) {
+        self.order.access(block, Visit { by, time });
+        self.sample.adapt(&mut self.order);
     }
 
     /// Lets go of a block to which nobody came back for a long time; whose it was.

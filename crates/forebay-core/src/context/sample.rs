@@ -26,6 +26,8 @@ pub(super) struct Sample {
     sampling: Sampling,
     /// Q: blocks whose hash is below this are looked at. 2^32 is all.
     bound: u64,
+    /// By how much N_L is divided.
+    fewer: u32,
 }
 
 /// Q₀.
@@ -37,12 +39,17 @@ impl Sample {
             Sampling::Fixed(one_in) => ALL / u64::from(one_in.max(1)),
             Sampling::Off | Sampling::Adaptive(_) => ALL,
         };
-        Sample { sampling, bound }
+        Sample { sampling, bound, fewer: 1 }
     }
 
     /// Q.
     pub(super) fn bound(&self) -> u64 {
         self.bound
+    }
+
+    /// From now on a list of N_L / 4 blocks will do.
+    pub(super) fn take_fewer(&mut self) {
+        self.fewer = 4;
     }
 
     /// So many blocks of the sample stand for how many?
@@ -53,7 +60,8 @@ impl Sample {
     /// The list has grown or shrunk.
     pub(super) fn adapt<T: Copy>(&mut self, order: &mut Order<T>) {
         let Sampling::Adaptive(most) = self.sampling else { return };
-        while order.len() > most.max(1) && self.bound > 1 {
+        let most = (most / self.fewer).max(1);
+        while order.len() > most && self.bound > 1 {
             self.bound /= 2;
             let bound = self.bound;
             order.retain(|block| hash(block) < bound);

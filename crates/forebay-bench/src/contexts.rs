@@ -1,0 +1,162 @@
+//! What it costs to tell contexts' patterns (AMP §3.1), in instructions counted by callgrind as differences of two lengths: an access that the
+//! detector is told of, by how many blocks the context has, against a hit under ARC; and by the number of contexts that take turns.
+
+use std::hint::black_box;
+
+use anyhow::{Context, bail};
+use forebay_core::context::recency::{Mean, ONE, Sampling};
+use forebay_core::context::{Detection, Detector, Settings};
+use forebay_core::directory::Directory;
+use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, flag};
+use forebay_core::index::Hashed;
+use forebay_core::replacement::{Arc, Replacement};
+use forebay_core::{
+    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
+    Instant, Policy, ReadId, Setup,
+};
+
+use crate::hit::each;
+use crate::report::Row;
+
+/// Loops of this benchmark, as `--count` has them.
+pub(crate) const PREFIX: &str = "contexts/";
+
+/// Counts everything.
+pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
+    let (lengths, sizes) =
+        if smoke { ((1_000, 2_000), vec![1_000]) } else { ((200_000, 600_000), vec![4_096, 65_536, 1_048_576]) };
+    let counted = |what: &str, size: u32| each(&format!("{PREFIX}{what}/{size}"), lengths);
+    let nothing = counted("nothing", 1)?;
+    let (hit, policy) = (counted("hit", FRAMES)? - nothing, counted("arc", FRAMES)? - nothing);
+    let mut rows = Vec::new();
+    for &blocks in &sizes {
+        for (what, name, wanted) in [("sampled", "with sampling", Some(0.1)), ("all", "of all blocks", None)] {
+            let detection = counted(what, blocks)? - nothing;
+            rows.push(Row {
+                what: format!("instructions of detection {name}, a context of {blocks} blocks at random"),
+                ratio: detection / hit,
+                wanted,
+                detail: format!("{detection:.1} and {hit:.0}, of which ARC and its index {policy:.0}"),
+                ..row()
+            });
+        }
+    }
+    for contexts in [2, 200] {
+        let detection = counted("turns", contexts)? - nothing;
+        rows.push(Row {
+            what: format!("instructions of detection with sampling, {contexts} contexts in turn"),
+            ratio: detection / hit,
+            detail: format!("{detection:.1} and {hit:.0}"),
+            ..row()
+        });
+    }
+    Ok(rows)
+}
+
+fn row() -> Row {
+    Row {
+        bench: "contexts",
+        what: String::new(),
+        against: "a hit under ARC by the short cut".into(),
+        ratio: 0.0,
+        wanted: None,
+        detail: String::new(),
+        point: None,
+    }
+}
+
+/// One loop, to be counted from outside: what is done, and among how many.
+pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
+    let (what, size) = what.rsplit_once('/').context("a loop of `contexts` ends with a size")?;
+    let size: u32 = size.parse()?;
+    let all = Detection::Recency { threshold: ONE / 10 * 4, sampling: Sampling::Off, mean: Mean::Periodic };
+    match what {
+        "nothing" => (0..rounds).for_each(|nth| _ = black_box(key(nth, FRAMES))),
+        "sampled" => detect(Settings::AMP, (1, size), rounds),
+        "all" => detect(Settings { detection: all, ..Settings::AMP }, (1, size), rounds),
+        "turns" => detect(Settings::AMP, (size, 65_536), rounds),
+        "arc" => segment(size, rounds),
+        "hit" => short_cuts(size, rounds)?,
+        other => bail!("there is no loop named {other}"),
+    }
+    Ok(())
+}
+
+/// As many accesses before that the sample has the size that it keeps, at whatever length.
+fn detect(settings: Settings, (contexts, blocks): (u32, u32), rounds: u64) {
+    let mut detector = Detector::new(settings).over(FRAMES);
+    let warm = u64::from(blocks) * 4;
+    for nth in 0..warm + rounds {
+        let caller = Caller { handler: HandlerId(1), context: ContextId(nth as u32 % contexts) };
+        black_box(detector.access(caller, key(nth, blocks)));
+    }
+}
+
+/// ARC and its index, without an engine.
+fn segment(frames: u32, rounds: u64) {
+    let mut directory: Directory<Hashed> = Directory::new(FIRST_POLICY_LIST + Arc::LISTS, frames, Arc::ghosts(frames));
+    let mut arc = Arc::new(FIRST_POLICY_LIST, frames);
+    for block in 0..frames {
+        let class = arc.miss(&mut directory, None);
+        if let Some(slot) = directory.assign(BlockKey::new(FileId(0), block), FETCHING) {
+            directory.frames.clear(slot, flag::ABSENT);
+            arc.insert(&mut directory, slot, class);
+        }
+    }
+    for nth in 0..rounds {
+        if let Some(slot) = black_box(&directory).find(key(nth, frames)) {
+            arc.hit(&mut directory, slot);
+        }
+    }
+}
+
+const BLOCK: u64 = 65536;
+/// A gigabyte of memory.
+const FRAMES: u32 = 16_384;
+
+/// Hits of an engine under ARC that are no events.
+fn short_cuts(frames: u32, rounds: u64) -> anyhow::Result<()> {
+    let policy: Policy = "arc".parse()?;
+    let mut core = policy.build::<Hashed>(Setup {
+        frames,
+        block_bytes: BLOCK as u32,
+        streams: 1024,
+        devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1)],
+        prefetch: policy.prefetch,
+        reclaim: policy.reclaim,
+        partition: policy.partition,
+        context: policy.context,
+        referenced: Default::default(),
+    });
+    let (mut actions, mut at) = (Actions::new(), Instant(0));
+    let mut tell = |core: &mut dyn Core, kind| {
+        at = at.plus(100_000);
+        actions.clear();
+        core.handle(&[Event { at, kind }], &mut actions);
+        actions.iter().find_map(|action| match action {
+            Action::Fetch { io, .. } => Some(*io),
+            _ => None,
+        })
+    };
+    let (file, read) = (FileId(0), ReadId(0));
+    tell(&mut *core, EventKind::Open { file, device: DeviceId(0), bytes: 1 << 47 });
+    for nth in 0..u64::from(frames) {
+        let (handler, context) = (HandlerId(0), ContextId(0));
+        let kind = EventKind::Read { read, handler, context, file, offset: nth * BLOCK, len: BLOCK as u32 };
+        if let Some(io) = tell(&mut *core, kind) {
+            tell(&mut *core, EventKind::Arrived { io });
+        }
+        tell(&mut *core, EventKind::Done { read });
+    }
+    let hits = (0..rounds).filter(|&nth| core.hit(key(nth, frames), DeviceId(0), Caller::default()).is_some()).count();
+    if (hits as u64) < rounds {
+        bail!("of {rounds} hits {hits} took the short cut");
+    }
+    Ok(())
+}
+
+/// A block of a file, in an order that no prefetcher of the processor knows.
+fn key(nth: u64, blocks: u32) -> BlockKey {
+    let scattered = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    BlockKey::new(FileId(0), (scattered % u64::from(blocks)) as u32)
+}
