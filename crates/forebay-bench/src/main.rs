@@ -4,6 +4,7 @@
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
 mod bridge;
+mod context_id;
 mod contexts;
 mod curve;
 mod distances;
@@ -82,6 +83,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("partitions", partitions::run),
     ("distances", distances::run),
     ("contexts", contexts::run),
+    ("context-id", context_id::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),
     ("local-stream", local_stream::run),

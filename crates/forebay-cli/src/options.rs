@@ -37,7 +37,7 @@ pub(crate) use repro::Repro;
 pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use sim::Sim;
-pub(crate) use stores::{Labels, Stores};
+pub(crate) use stores::{Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 

@@ -6,6 +6,7 @@
 //! deep or deeper, what lies outside of the outermost address that appears twice doesn't count either, since how much of
 //! it is seen depends on the depth. Addresses from the first on that lies in no module (code made at run time) don't count.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use forebay_callers::{Chunk, Subject, Text, dictionary, mix};
@@ -16,7 +17,7 @@ use crate::record::Note;
 use crate::thread::Thread;
 use crate::unwind::module::module_of;
 use crate::unwind::rule::Cache;
-use crate::unwind::{DEEPEST, Trace};
+use crate::unwind::{Addresses, DEEPEST, Trace};
 
 /// Ids by the keys of traces.
 static IDS: Cache<4096> = Cache::new();
@@ -25,7 +26,7 @@ const LINE: usize = 32 << 10;
 
 /// The id of the context that `trace` is in; 0 if nothing is known of it.
 #[inline(always)]
-pub(crate) fn of(process: &Process, thread: &Thread, trace: Trace) -> u64 {
+pub(crate) fn of(process: &Process, thread: &Thread, trace: &Trace<'_>) -> u64 {
     match IDS.get(trace.key) {
         Some(id) => id,
         None => identify(process, thread, trace),
@@ -34,14 +35,14 @@ pub(crate) fn of(process: &Process, thread: &Thread, trace: Trace) -> u64 {
 
 #[cold]
 #[inline(never)]
-fn identify(process: &Process, thread: &Thread, mut trace: Trace) -> u64 {
+fn identify(process: &Process, thread: &Thread, trace: &Trace<'_>) -> u64 {
     let own = process.own.0..process.own.1;
-    let count = distinct(&mut trace.addresses, trace.count, |address| own.contains(&address));
+    let count = distinct(trace.addresses, trace.count, |address| own.contains(&address));
     if count == 0 {
         return 0;
     }
     let (mut id, mut known) = (process.program, 0);
-    for address in &trace.addresses[..count] {
+    for address in trace.addresses[..count].iter().map(Cell::get) {
         let Some(module) = module_of(address.wrapping_sub(1)) else { break };
         id = mix(id.rotate_left(11) ^ module.hash() ^ mix(address.wrapping_sub(module.base) as u64));
         known += 1;
@@ -63,15 +64,15 @@ fn identify(process: &Process, thread: &Thread, mut trace: Trace) -> u64 {
 
 /// Leaves each address once, in order of first appearance, and of a stack that was cut only what lies within its recursion; how many.
 /// Such as are `not_meant` are left out.
-fn distinct(addresses: &mut [usize; DEEPEST], count: usize, not_meant: impl Fn(usize) -> bool) -> usize {
+fn distinct(addresses: &Addresses, count: usize, not_meant: impl Fn(usize) -> bool) -> usize {
     // How many there were when an address last appeared again.
     let (mut kept, mut within) = (0, 0);
     for at in 0..count.min(DEEPEST) {
-        let address = addresses[at];
-        if addresses[..kept].contains(&address) {
+        let address = addresses[at].get();
+        if addresses[..kept].iter().any(|known| known.get() == address) {
             within = kept;
         } else if !not_meant(address) {
-            addresses[kept] = address;
+            addresses[kept].set(address);
             kept += 1;
         }
     }
@@ -79,7 +80,7 @@ fn distinct(addresses: &mut [usize; DEEPEST], count: usize, not_meant: impl Fn(u
 }
 
 /// Writes the line of a context in memory that lasts as long as `used` takes.
-fn line(process: &Process, id: u64, frames: &[usize], used: impl FnOnce(&[u8])) {
+fn line(process: &Process, id: u64, frames: &[Cell<usize>], used: impl FnOnce(&[u8])) {
     let Some(pages) = memory::pages(LINE) else { return };
     // SAFETY: fresh pages of this length.
     let mut text = Text::new(unsafe { std::slice::from_raw_parts_mut(pages, LINE) });
@@ -87,7 +88,7 @@ fn line(process: &Process, id: u64, frames: &[usize], used: impl FnOnce(&[u8])) 
     text.byte(b'\t');
     text.bytes(process.line());
     text.byte(b'\t');
-    for (index, address) in frames.iter().enumerate() {
+    for (index, address) in frames.iter().map(Cell::get).enumerate() {
         let Some(module) = module_of(address.wrapping_sub(1)) else { break };
         if index > 0 {
             text.byte(b' ');
@@ -111,11 +112,10 @@ mod tests {
     use super::*;
 
     fn of(addresses: &[usize]) -> Vec<usize> {
-        let mut all = [0; DEEPEST];
-        let count = addresses.len().min(DEEPEST);
-        all[..count].copy_from_slice(&addresses[..count]);
-        let count = distinct(&mut all, count, |address| address == 99);
-        all[..count].to_vec()
+        let all = [const { Cell::new(0) }; DEEPEST];
+        all.iter().zip(addresses).for_each(|(place, address)| place.set(*address));
+        let count = distinct(&all, addresses.len().min(DEEPEST), |address| address == 99);
+        all[..count].iter().map(Cell::get).collect()
     }
 
     #[test]

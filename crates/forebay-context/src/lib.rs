@@ -15,7 +15,7 @@
 //! Whatever fails, fails silently, and the program's call is made all the same.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 // The tests are a program of their own, for which nothing is to stand before anything.
-#![cfg_attr(test, allow(dead_code))]
+#![cfg_attr(test, allow(dead_code, non_snake_case))]
 
 mod calls;
 mod identity;

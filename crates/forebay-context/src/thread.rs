@@ -14,7 +14,7 @@ use crate::identity;
 use crate::process::{Process, process, recording};
 use crate::record::Note;
 use crate::unwind::stack::Bounds;
-use crate::unwind::{Registers, Trace, here};
+use crate::unwind::{self, Addresses, DEEPEST, Registers, Trace, here};
 
 /// A thread's storage. Nothing in it needs to be dropped.
 pub(crate) struct Thread {
@@ -25,6 +25,7 @@ pub(crate) struct Thread {
     /// The context of the call that the thread is in, and where on the stack that was; 0: none.
     current: Cell<(u64, usize)>,
     bounds: Bounds,
+    addresses: Addresses,
     /// Its stretch of the log.
     pub chunk: Cell<Option<Chunk>>,
 }
@@ -37,6 +38,7 @@ thread_local! {
             tid: Cell::new(0),
             current: Cell::new((0, 0)),
             bounds: Bounds::new(),
+            addresses: [const { Cell::new(0) }; DEEPEST],
             chunk: Cell::new(None),
         }
     };
@@ -44,6 +46,7 @@ thread_local! {
 
 /// A call that is under way.
 pub(crate) struct Entered {
+    thread: *const Thread,
     context: u64,
     previous: (u64, usize),
     at: u64,
@@ -53,12 +56,12 @@ impl Thread {
     /// Does `work` unless the library is at work in this thread already.
     #[inline(always)]
     fn inside<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
-        let (outer, sp) = (self.inside.get(), here().sp);
         // A handler runs below what it interrupted. What is not above was left by a jump out of a handler.
-        if outer > sp {
+        let (outer, here) = (self.inside.get(), here());
+        if outer > here.sp && !unwind::reaches(here, outer) {
             return None;
         }
-        self.inside.set(sp);
+        self.inside.set(here.sp);
         // A signal handler of this thread sees the flag before anything else, and after everything.
         compiler_fence(Ordering::SeqCst);
         let done = work();
@@ -97,8 +100,8 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
     THREAD.with(|thread| {
         thread.inside(|| {
             thread.belong(process)?;
-            let trace = Trace::take(here, &thread.bounds);
-            let context = identity::of(process, thread, trace);
+            let trace = Trace::take(here, &thread.bounds, &thread.addresses);
+            let context = identity::of(process, thread, &trace);
             // An outer call that is still under way lies above on the stack. One that doesn't was left by a jump.
             let (outer, above) = thread.current.get();
             let previous = if above > here.sp { (outer, above) } else { (0, 0) };
@@ -107,7 +110,7 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
                 table.set(thread.tid.get(), context);
             }
             let at = if recording() { forebay_callers::now() } else { 0 };
-            Some(Entered { context, previous, at })
+            Some(Entered { thread, context, previous, at })
         })
     })
 }
@@ -116,22 +119,22 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
 #[inline(never)]
 pub(crate) fn leave(entered: &Entered, note: impl FnOnce(&Note<'_>)) {
     let Some(process) = process() else { return };
-    THREAD.with(|thread| {
-        thread.inside(|| {
-            // A child that was forked within the call (by a signal handler) has its own storage by now.
-            thread.belong(process)?;
-            thread.current.set(entered.previous);
-            if let Some(table) = &process.table {
-                match entered.previous.0 {
-                    0 => table.clear(thread.tid.get()),
-                    outer => table.set(thread.tid.get(), outer),
-                }
+    // SAFETY: a thread returns from a call in the storage that it had when it began; also in a forked child.
+    let thread = unsafe { &*entered.thread };
+    thread.inside(|| {
+        // A child that was forked within the call (by a signal handler) has its own log and slot by now.
+        thread.belong(process)?;
+        thread.current.set(entered.previous);
+        if let Some(table) = &process.table {
+            match entered.previous.0 {
+                0 => table.clear(thread.tid.get()),
+                outer => table.set(thread.tid.get(), outer),
             }
-            if recording() {
-                note(&Note { process, thread, context: entered.context, at: entered.at });
-            }
-            Some(())
-        })
+        }
+        if recording() {
+            note(&Note { process, thread, context: entered.context, at: entered.at });
+        }
+        Some(())
     });
 }
 

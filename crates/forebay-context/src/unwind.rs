@@ -9,9 +9,12 @@
 
 pub(crate) mod cfi;
 pub(crate) mod module;
+#[cfg(test)]
+mod oracle;
 pub(crate) mod rule;
 pub(crate) mod stack;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use forebay_callers::mix;
@@ -55,20 +58,37 @@ pub(crate) fn here() -> Registers {
     Registers { pc, sp, bp }
 }
 
+/// The golden ratio's bits.
+const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A random odd number for each place of a trace.
+static WEIGHTS: [u64; DEEPEST] = {
+    let mut weights = [0; DEEPEST];
+    let mut at = 0;
+    while at < DEEPEST {
+        weights[at] = mix(SALT.wrapping_mul(at as u64 + 1)) | 1;
+        at += 1;
+    }
+    weights
+};
+
+/// Room for the return addresses of a stack. It is a part of each thread's storage: a signal handler's stack may be small.
+pub(crate) type Addresses = [Cell<usize>; DEEPEST];
+
 /// The return addresses of a stack, innermost first.
-pub(crate) struct Trace {
-    pub addresses: [usize; DEEPEST],
+pub(crate) struct Trace<'a> {
+    pub addresses: &'a Addresses,
     pub count: usize,
     /// Tells this sequence of addresses from others, as long as no library is unloaded.
     pub key: u64,
 }
 
-impl Trace {
+impl<'a> Trace<'a> {
     /// Walks up from `registers`, which [`here`] read in one of our own functions that the program called.
     #[inline(always)]
-    pub(crate) fn take(registers: Registers, bounds: &Bounds) -> Trace {
-        let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut trace = Trace { addresses: [0; DEEPEST], count: 0, key: salt };
+    pub(crate) fn take(registers: Registers, bounds: &Bounds, addresses: &'a Addresses) -> Trace<'a> {
+        let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(SALT);
+        let mut trace = Trace { addresses, count: 0, key: salt };
         let mut walk = Walk { registers, bounds, salt };
         bounds.enter(registers.sp);
         // Our own frame has no frame pointer.
@@ -92,12 +112,24 @@ impl Trace {
     #[inline(always)]
     fn add(&mut self, address: usize) {
         // Never full here: the walk ends at that length.
-        if let Some(place) = self.addresses.get_mut(self.count) {
-            *place = address;
+        if let Some(place) = self.addresses.get(self.count) {
+            place.set(address);
+            // A sum, so that no step waits for the one before.
+            self.key = self.key.wrapping_add((address as u64).wrapping_mul(WEIGHTS[self.count]));
             self.count += 1;
-            self.key = (self.key.rotate_left(5) ^ address as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
         }
     }
+}
+
+/// Whether the stack leads from `registers` to beyond `address` without a signal's frame in between, at which walks end.
+#[cold]
+#[inline(never)]
+pub(crate) fn reaches(registers: Registers, address: usize) -> bool {
+    let bounds = Bounds::new();
+    let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(SALT);
+    let mut walk = Walk { registers, bounds: &bounds, salt };
+    bounds.enter(registers.sp);
+    (0..DEEPEST).any(|_| !walk.by_tables() || walk.registers.sp > address) && walk.registers.sp > address
 }
 
 struct Walk<'a> {
@@ -114,12 +146,10 @@ impl Walk<'_> {
         let key = pc as u64 ^ self.salt;
         let rule = match RULES.get(key) {
             Some(word) => Rule::kept(word),
-            None => match derive(pc, key) {
-                Some(rule) => rule,
-                None => return false,
-            },
+            None => derive(pc, key),
         };
         let frame = match rule.base() {
+            Base::End => return false,
             Base::Stack => sp.wrapping_add_signed(rule.offset()),
             Base::Frame => bp.wrapping_add_signed(rule.offset()),
             Base::Deref => match self.load(bp.wrapping_add_signed(rule.offset())) {
@@ -158,12 +188,15 @@ impl Walk<'_> {
     }
 }
 
-/// Derives the rule for `pc` from its module's tables and keeps it. What has none is not remembered: code may yet be loaded there.
+/// Derives the rule for `pc` from its module's tables and keeps it. Where there is no module nothing is kept: one may yet be loaded
+/// there.
 #[cold]
 #[inline(never)]
-fn derive(pc: usize, key: u64) -> Option<Rule> {
+fn derive(pc: usize, key: u64) -> Rule {
     // A return address may be that of the next function, if the call never returns.
-    let rule = cfi::rule_for(&module::module_of(pc.wrapping_sub(1))?, pc.wrapping_sub(1))?;
+    let call = pc.wrapping_sub(1);
+    let Some(module) = module::module_of(call) else { return Rule::END };
+    let rule = cfi::rule_for(&module, call).unwrap_or(Rule::END);
     RULES.put(key, rule.word());
-    Some(rule)
+    rule
 }

@@ -15,8 +15,66 @@
 //! can bring a note of it: the blocks of its stream read one after another since the request before, as one extent. (Where readers have
 //! skipped some, only those behind them: a list would say more, and be longer.)
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
 use crate::stream::Stream;
 use crate::types::Extent;
+
+/// How much a level is told of the requests of the level above.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Labels {
+    /// Nothing: it takes all of a request for what readers want.
+    #[default]
+    Off,
+    /// Which part readers wait for (SCM §4.2).
+    Demand,
+    /// That, and what of the stream they read above without asking, since the request before. Past the paper.
+    Hits,
+}
+
+impl Labels {
+    /// Every one.
+    pub const ALL: [Labels; 3] = [Labels::Off, Labels::Demand, Labels::Hits];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Labels::Off => "off",
+            Labels::Demand => "demand",
+            Labels::Hits => "hits",
+        }
+    }
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What is no kind of label.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownLabels(String);
+
+impl fmt::Display for UnknownLabels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no labels are called `{}`: off, demand, or hits", self.0)
+    }
+}
+
+impl core::error::Error for UnknownLabels {}
+
+impl FromStr for Labels {
+    type Err = UnknownLabels;
+
+    fn from_str(text: &str) -> Result<Labels, UnknownLabels> {
+        Labels::ALL.into_iter().find(|labels| labels.name() == text).ok_or_else(|| UnknownLabels(text.to_owned()))
+    }
+}
 
 /// What the level above says of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,12 +1,19 @@
 //! How policies are written: every name, every option, round and back; and what the user is told otherwise.
 
 use forebay_core::Policy;
-use forebay_core::presets::{CHOICES, Choice, PARTITIONS, PREFETCHERS, REPLACEMENTS, Replacement};
+use forebay_core::presets::{CHOICES, CONTEXTS, Choice, PARTITIONS, PREFETCHERS, REPLACEMENTS, Replacement};
 use proptest::prelude::*;
 
 /// Some values that an option takes.
 fn values(choice: &Choice) -> &'static [&'static str] {
     match choice.name {
+        "threshold" if choice.values == "0..1" => &["0", "0.001", "0.4", "0.35", "0.999", "1"],
+        "sampling" => &["off", "1/1", "1/10", "1/4294967295", "adaptive", "2", "1000", "4294967295"],
+        "mean" => &["periodic", "continuous", "1/1", "1/2", "1/100", "1/65536"],
+        "interval" | "group" | "review" => &["1", "7", "1000", "4294967295"],
+        "by" => &["context", "file", "handler"],
+        "partitions" => &["0", "1", "10"],
+        "threshold" if choice.axis == "context" => &["1", "20", "100", "4294967295"],
         "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
         "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
         "channels" | "whole" | "lengths" | "shares" | "reuse" => &["on", "off"],
@@ -58,6 +65,16 @@ fn which_presets_have_which_options() {
     for entry in PARTITIONS {
         assert_eq!(of(entry.name), all_of("partition"), "{}", entry.name);
     }
+    let common = ["by", "partitions", "review", "seed"];
+    for (preset, own) in [
+        ("amp", &["threshold", "sampling", "mean"][..]),
+        ("amp-lru", &["threshold", "sampling", "mean"]),
+        ("dear", &["interval", "group"]),
+        ("pcc", &["threshold"]),
+        ("ubm", &["threshold"]),
+    ] {
+        assert_eq!(of(preset), [own, &common].concat());
+    }
     for entry in PREFETCHERS.iter().filter(|entry| entry.paper.starts_with("Smith") || entry.name == "linux") {
         assert_eq!(of(entry.name), Vec::<&str>::new(), "{}", entry.name);
     }
@@ -68,6 +85,7 @@ fn goes_with(preset: &str) -> &'static str {
     match preset {
         "sarc" => "sarc-lists",
         "gill" => "gill-lru",
+        "amp" | "dear" | "pcc" | "ubm" => "arc",
         _ => "lru",
     }
 }
@@ -106,6 +124,21 @@ fn every_name_is_printed_as_it_is_written() {
     ] {
         assert_eq!(parse(short).unwrap().to_string(), long);
     }
+    for entry in CONTEXTS.iter().filter(|entry| entry.name != "amp-lru") {
+        assert_eq!(parse(entry.name).unwrap().to_string(), format!("none+{}+arc", entry.name));
+    }
+    assert_eq!(parse("amp-lru"), parse("amp+lru"));
+    assert_eq!(parse("amp-lru:by=file"), parse("lru+amp:by=file"));
+    for (short, long) in [
+        ("amp+s3-fifo", "none+amp+s3-fifo"),
+        ("competitive-em+amp", "competitive-em+amp+arc"),
+        ("lazy+amp", "none+lazy+amp+arc"),
+        ("amp+lazy-clock", "none+lazy+amp+clock"),
+        ("dear:group=7+sarc", "sarc+dear:group=7+sarc-lists"),
+        ("pcc:threshold=9+linux+static:seed=2+2q", "linux+static:seed=2+pcc:threshold=9+2q"),
+    ] {
+        assert_eq!(parse(short).unwrap().to_string(), long);
+    }
     let both = parse("competitive-em:seed=3+lazy-clock:seed=4").unwrap().to_string();
     assert_eq!(both, "competitive-em:seed=3+lazy:seed=4+clock");
 }
@@ -115,8 +148,10 @@ fn every_name_is_printed_as_it_is_written() {
 fn every_option_goes_round() {
     let presets =
         ["competitive", "competitive-em", "even", "ets", "ets-competitive", "sarc", "gill", "static", "eager", "lazy"];
-    for preset in presets {
-        let before = if ["static", "eager", "lazy"].contains(&preset) { "none+" } else { "" };
+    let contexts = ["amp", "dear", "pcc", "ubm"];
+    for preset in presets.into_iter().chain(contexts) {
+        let alone = ["static", "eager", "lazy"].contains(&preset) || contexts.contains(&preset);
+        let before = if alone { "none+" } else { "" };
         let plain = parse(preset).unwrap();
         for choice in CHOICES.iter().filter(|choice| (choice.get)(&plain).is_some()) {
             for &value in values(choice) {
@@ -159,6 +194,20 @@ fn what_makes_no_sense_is_told_with_what_does() {
         ("sarc:distance=memory", "distance=memory"),
         ("gill:degree=0", "degree=0"),
         ("gill:threshold=4", "threshold=4"),
+        ("amp:threshold=1.1", "threshold=1.1"),
+        ("amp:threshold=-0.1", "threshold=-0.1"),
+        ("amp:threshold=NaN", "threshold=NaN"),
+        ("amp:threshold=0.1234", "threshold=0.1234"),
+        ("amp:sampling=1/0", "sampling=1/0"),
+        ("amp:sampling=1", "sampling=1"),
+        ("amp:mean=1/65537", "mean=1/65537"),
+        ("amp:by=page", "by=page"),
+        ("amp:partitions=11", "partitions=11"),
+        ("amp:review=0", "review=0"),
+        ("amp:group=3", "group=3"),
+        ("dear:interval=0", "interval=0"),
+        ("pcc:threshold=0.4", "threshold=0.4"),
+        ("amp-lru:victim=block", "victim=block"),
     ];
     for (text, option) in wrong {
         let told = parse(text).unwrap_err();
@@ -181,10 +230,12 @@ fn what_makes_no_sense_is_told_with_what_does() {
         "+",
         "lazy+eager",
         "lazy-clock+lru",
+        "amp+dear",
+        "amp-lru+arc",
     ] {
         let told = parse(text).unwrap_err();
         assert!(told.starts_with(&format!("unknown policy '{text}'; known are ")), "{told}");
-        assert!(PREFETCHERS.iter().chain(REPLACEMENTS).all(|entry| told.contains(entry.name)));
+        assert!(PREFETCHERS.iter().chain(CONTEXTS).chain(REPLACEMENTS).all(|entry| told.contains(entry.name)));
     }
 }
 

@@ -1,14 +1,20 @@
 //! The counters of a running engine, as `forebay stats` shows them.
 
+use forebay_core::context::recency::ONE;
+use forebay_core::context::{Learnt, Pattern};
 use forebay_core::demand::SCALE;
 use forebay_core::partition::{Division, Share};
 use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::BLOCK;
+use crate::contexts::hints::Origin;
 use crate::engine::Engine;
 
 pub use forebay_core::partition::State;
+
+/// Contexts that are listed, those with the most accesses.
+const CONTEXTS: usize = 40;
 
 /// Streams that are listed, the most recently read ones: what a 64 KiB attribute holds.
 const LISTED: usize = 150;
@@ -42,6 +48,12 @@ pub struct Stats {
     /// How often the sizes of partitions were looked at, if the policy has a partition for each device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epochs: Option<u64>,
+    /// How many program contexts the policy knows (files or handlers, if it tells those apart); more than are listed, if they are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_count: Option<u64>,
+    /// Those with the most accesses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contexts: Vec<ContextStats>,
     /// How many devices there are; more than are listed, if they are too many for an attribute.
     #[serde(default)]
     pub device_count: u64,
@@ -136,6 +148,37 @@ pub struct PartitionStats {
     pub state: State,
 }
 
+/// What is known of a context (AMP §3.1).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ContextStats {
+    /// Its number: of a program context, a file or a handler.
+    pub context: u32,
+    /// Its pattern.
+    pub pattern: Pattern,
+    /// The mean reference recency R̄ of the period under way, 0 to 1, if any block was accessed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recency: Option<f64>,
+    /// Accesses to blocks.
+    pub accesses: u64,
+    /// Different blocks, estimated.
+    pub blocks: u64,
+    /// Of a loop: blocks of a round.
+    pub loop_blocks: u32,
+    /// Of a loop: accesses to the cache from one round to the next, and their standard deviation.
+    pub loop_accesses: u64,
+    /// Their standard deviation.
+    pub loop_deviation: u64,
+    /// The number of its partition, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<u8>,
+    /// What it is known by from one mount to the next, in hexadecimal; empty if that is nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// What it stands for.
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
 /// One stream.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StreamStats {
@@ -172,17 +215,22 @@ impl Stats {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first, then devices, the last first.
+    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first, then contexts, those with the fewest
+    /// accesses first, then devices, the last first.
     pub fn to_json_within(mut self, bytes: usize) -> String {
         loop {
             let json = self.to_json();
-            if json.len() <= bytes || self.streams.is_empty() && self.devices.is_empty() {
+            if json.len() <= bytes {
                 return json;
             }
-            if self.streams.is_empty() {
+            if !self.streams.is_empty() {
+                self.streams.truncate(self.streams.len() * 3 / 4);
+            } else if !self.contexts.is_empty() {
+                self.contexts.truncate(self.contexts.len() * 3 / 4);
+            } else if !self.devices.is_empty() {
                 self.devices.truncate(self.devices.len() * 3 / 4);
             } else {
-                self.streams.truncate(self.streams.len() * 3 / 4);
+                return json;
             }
         }
     }
@@ -233,6 +281,8 @@ impl Engine {
                     thrashed: core.counters().thrashed,
                 }),
                 epochs: core.division().map(Division::epochs),
+                context_count: core.contexts().map(|contexts| contexts.learnt().count() as u64),
+                contexts: core.contexts().map(|contexts| most_accessed(contexts.learnt())).unwrap_or_default(),
                 device_count: core.devices().len() as u64,
                 devices: devices(core, names),
                 streams: streams
@@ -261,6 +311,26 @@ impl Engine {
             }
         })
     }
+}
+
+/// Those with the most accesses first; what they stand for is for the driver's side to say ([`Callers`](crate::contexts::Callers)).
+fn most_accessed(learnt: impl Iterator<Item = Learnt>) -> Vec<ContextStats> {
+    let mut learnt: Vec<Learnt> = learnt.collect();
+    learnt.sort_by_key(|context| (std::cmp::Reverse(context.accesses), context.id));
+    let shown = learnt.into_iter().take(CONTEXTS).map(|context| ContextStats {
+        context: context.id,
+        pattern: context.pattern,
+        recency: context.recency.map(|recency| f64::from(recency) / f64::from(ONE)),
+        accesses: context.accesses,
+        blocks: context.blocks,
+        loop_blocks: context.rhythm.size,
+        loop_accesses: context.rhythm.time,
+        loop_deviation: context.rhythm.deviation,
+        partition: context.partition,
+        id: String::new(),
+        origin: Origin::default(),
+    });
+    shown.collect()
 }
 
 /// Bytes a second, of an estimate in blocks.

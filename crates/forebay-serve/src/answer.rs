@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use forebay_live::source::object::Labels;
+use forebay_core::level::Labels;
 use forebay_live::source::{Error, Result as Asked};
 use futures::stream;
 use hyper::body::{Body as HttpBody, Incoming};

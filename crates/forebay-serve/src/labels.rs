@@ -4,10 +4,11 @@
 //! the rest it fetches ahead. `none` says that nobody wants any of it yet. `Forebay-Hits: bytes=A-B` is what they have read
 //! meanwhile without asking here. Who sends neither wants all that it asks for.
 
+use forebay_core::level::Labels;
 use std::ops::Range;
 
 use forebay_live::Label;
-use forebay_live::source::object::{DEMAND, HITS, Labels};
+use forebay_live::source::object::{DEMAND, HITS};
 use hyper::HeaderMap;
 
 use crate::refusal::Refusal;

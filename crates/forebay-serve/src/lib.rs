@@ -56,7 +56,6 @@ mod tls;
 mod token;
 
 pub use answer::STATS;
-pub use forebay_live::source::object::Labels;
 pub use limits::Limits;
 pub use server::{Options, Server, StartError};
 pub use tls::{Tls, TlsError};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use forebay_live::source::object::Labels;
+use forebay_core::level::Labels;
 use forebay_live::tree::Tree;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -43,7 +43,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let (labels, limits) = (Labels::default(), Limits::default());
+        let (labels, limits) = (Labels::Hits, Limits::default());
         Options { labels, token: None, tls: None, ttl: Duration::from_secs(1), limits }
     }
 }

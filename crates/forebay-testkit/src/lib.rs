@@ -8,6 +8,7 @@ pub mod loop_disk;
 pub mod memory_group;
 pub mod mounts;
 pub mod nginx;
+pub mod preloaded;
 pub mod process;
 pub mod s3;
 pub mod served;

@@ -6,6 +6,7 @@
 //!  applications ─▶ mount, fixed ─▶ HTTP, Forebay-Demand, Forebay-Hits ─▶ serve, sarc ─▶ disk
 //! ```
 
+use forebay_core::level::Labels;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -15,7 +16,7 @@ use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
 use forebay_live::play::{Content, Folder, Play, lay};
 use forebay_live::source::local::LocalSource;
-use forebay_live::source::object::{Labels, StoreOptions, StoreSource};
+use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::paced::PacedSource;
 use forebay_serve::{Options, Server};
 use forebay_trace::{Span, Workload, generate};

@@ -79,7 +79,22 @@ impl Recording {
             recording.log(&bytes).ok_or(Error::Form { path, wanted: "a log of calls" })?;
         }
         recording.calls.sort();
+        recording.order();
         Ok(recording)
+    }
+
+    /// Numbers files in the order in which they were first called for.
+    fn order(&mut self) {
+        let mut order = Vec::with_capacity(self.files.len());
+        let mut places = vec![None; self.files.len()];
+        for file in self.calls.iter().map(|call| call.file).chain(0..self.files.len()) {
+            if places[file].is_none() {
+                places[file] = Some(order.len());
+                order.push(file);
+            }
+        }
+        self.calls.iter_mut().for_each(|call| call.file = places[call.file].unwrap_or_default());
+        self.files = order.into_iter().map(|file| self.files[file].clone()).collect();
     }
 
     /// Takes in one log; `None` if it is none. One that was cut off before its first slot is empty.
@@ -149,7 +164,7 @@ impl Recording {
         &self.calls
     }
 
-    /// All files; a call names one by its place here.
+    /// All files, in the order in which they were first called for; a call names one by its place here.
     pub fn files(&self) -> &[File] {
         &self.files
     }

@@ -17,8 +17,8 @@ use crate::size::count;
 /// Does what was asked.
 pub(crate) fn run(contexts: &Contexts) -> Result<(), Failure> {
     match &contexts.command {
-        None => show(&Kept { hints: None }, false),
-        Some(ContextsCommand::Show(ContextsShow { kept, json })) => show(kept, *json),
+        None => show(&contexts.show),
+        Some(ContextsCommand::Show(options)) => show(options),
         Some(ContextsCommand::Export(export)) => self::export(export),
         Some(ContextsCommand::Clear(clear)) => self::clear(clear),
     }
@@ -130,10 +130,10 @@ fn records(hints: &Hints) -> Result<Vec<Record>, Failure> {
     Ok(records)
 }
 
-fn show(kept: &Kept, json: bool) -> Result<(), Failure> {
-    let hints = database(kept)?;
+fn show(options: &ContextsShow) -> Result<(), Failure> {
+    let hints = database(&options.kept)?;
     let records = records(&hints)?;
-    if json {
+    if options.json {
         return output::json(&records);
     }
     if records.is_empty() {

@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
 fn start(options: &Serve) -> Result<(Server, String), Failure> {
     let limits = limits(options);
     let how = Options {
-        labels: options.labels.into(),
+        labels: options.labels,
         token: token(options)?,
         tls: tls(options)?,
         ttl: options.reading.ttl.duration(),

@@ -1,5 +1,7 @@
 //! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of its root.
 
+mod contexts;
+
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::options::Stats;
 use crate::output;
 use crate::size::{about, count};
 use crate::table::{Side, Table};
+use contexts::Context;
 
 /// The attribute whose value is the counters as JSON.
 const ATTRIBUTE: &str = "user.forebay.stats";
@@ -95,6 +98,8 @@ struct Counters {
     active_streams: u64,
     prefetch_cache: Option<PrefetchCache>,
     epochs: Option<u64>,
+    context_count: Option<u64>,
+    contexts: Vec<Context>,
     device_count: u64,
     devices: Vec<Device>,
     streams: Vec<Stream>,
@@ -154,7 +159,15 @@ impl Counters {
     fn text(&self) -> String {
         let cache = self.prefetch_cache.as_ref().map(PrefetchCache::text).unwrap_or_default();
         let counts = self.counts.table().to_string();
-        let parts = [self.summary(), counts, cache, self.device_table(), self.partition_table(), self.stream_table()];
+        let parts = [
+            self.summary(),
+            counts,
+            cache,
+            self.device_table(),
+            self.partition_table(),
+            contexts::table(&self.contexts, self.context_count.unwrap_or(0)),
+            self.stream_table(),
+        ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
     }

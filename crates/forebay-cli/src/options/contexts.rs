@@ -67,7 +67,11 @@ impl Kept {
 
 /// `forebay contexts`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Contexts {
+    #[command(flatten)]
+    pub(crate) show: ContextsShow,
+
     /// What to do with what was learnt; show it unless said
     #[command(subcommand)]
     pub(crate) command: Option<ContextsCommand>,

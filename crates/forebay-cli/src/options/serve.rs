@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use super::{Labels, Reading};
+use forebay_core::level::Labels;
+
+use super::{Reading, labels};
 use crate::period::Period;
 
 /// `forebay serve`
@@ -26,7 +28,7 @@ pub(crate) struct Serve {
     pub(crate) reading: Reading,
 
     /// What to heed of what a level above tells of its readers; who tells nothing wants all that it asks for
-    #[arg(long, value_enum, default_value = "hits")]
+    #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) labels: Labels,
 
     /// The file with the token that clients must show; without it the variable FOREBAY_TOKEN may hold the token itself

@@ -1,16 +1,16 @@
 //! `forebay sim`
 
+use forebay_core::level::Labels;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 use forebay_core::Policy;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Slowdown, network};
-use forebay_sim::timed::Labels;
 use forebay_sim::untimed::{Algorithm, Capacity};
 
-use super::Report;
 use super::trace::Reading;
+use super::{Report, labels};
 use crate::period::Period;
 use crate::size::Size;
 
@@ -173,7 +173,7 @@ pub(crate) struct Time {
 
     /// What each cache below is told of the requests of the one above: off, nothing; demand, which part readers wait for; hits, that
     /// and what they read above meanwhile
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "level")]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "level", value_parser = labels())]
     pub(crate) labels: Vec<Labels>,
 
     /// A network (LogGP) between each cache and what is below it, as in latency_us=50,gbit_s=1; overhead_us and gap_us can be

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use forebay_live::source::object::{self, StoreOptions, Token, TokenError};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use forebay_core::level::Labels;
+use forebay_live::source::object::{StoreOptions, Token, TokenError};
 
 /// Of commands that read from object stores and web servers.
 #[derive(Clone, Debug, Args)]
@@ -26,29 +28,13 @@ pub(crate) struct Stores {
     pub(crate) source_ca: Option<PathBuf>,
 
     /// What web servers are told of readers, for `forebay serve` to look ahead by; others ignore it
-    #[arg(long, value_enum, default_value = "hits")]
+    #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) source_labels: Labels,
 }
 
-/// How much a level tells the level below of its readers.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Labels {
-    /// Nothing
-    Off,
-    /// Which part of a request they wait for
-    Demand,
-    /// That, and what they have read meanwhile
-    Hits,
-}
-
-impl From<Labels> for object::Labels {
-    fn from(labels: Labels) -> object::Labels {
-        match labels {
-            Labels::Off => object::Labels::Off,
-            Labels::Demand => object::Labels::Demand,
-            Labels::Hits => object::Labels::Hits,
-        }
-    }
+/// A level's labels by their names.
+pub(crate) fn labels() -> impl TypedValueParser<Value = Labels> {
+    PossibleValuesParser::new(Labels::ALL.map(Labels::name)).try_map(|name| name.parse::<Labels>())
 }
 
 impl Stores {
@@ -59,7 +45,7 @@ impl Stores {
             region: self.region.clone(),
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
             authority: self.source_ca.clone(),
-            labels: self.source_labels.into(),
+            labels: self.source_labels,
             ..StoreOptions::default()
         })
     }

@@ -4,11 +4,13 @@
 mod blast;
 mod bytes;
 mod changes;
+mod contexts;
 mod life;
 mod media;
 mod memory;
 mod play;
 mod readers;
+mod record;
 mod refusals;
 mod several;
 mod striped;

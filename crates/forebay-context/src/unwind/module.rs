@@ -17,7 +17,7 @@ pub(crate) struct Module {
     /// Its `.eh_frame_hdr`; 0: none.
     pub tables: usize,
     /// The path by which it was loaded; empty for the executable.
-    name: *const c_char,
+    pub name: *const c_char,
 }
 
 /// Which build of a module it is.
@@ -154,7 +154,7 @@ impl Module {
     /// The build id among the notes at `at`.
     fn note(&self, mut at: usize, len: usize) -> Option<&'static [u8]> {
         let end = at.checked_add(len)?;
-        while at + 12 <= end {
+        while at.checked_add(12)? <= end {
             let [name, content, kind] = [0, 4, 8].map(|field| self.word(at + field).map(u32::from_le_bytes));
             let (name, content) = (name? as usize, content? as usize);
             let body = at + 12 + name.next_multiple_of(4);

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What the caller's frame is reckoned from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
+    /// Nothing: the walk ends here.
+    End = 0,
     /// The stack pointer.
     Stack = 1,
     /// `rbp`.
@@ -27,12 +29,15 @@ pub(crate) enum Saved {
 /// One step up: `base + offset` is the caller's frame, the return address is just below it. One word:
 ///
 /// ```text
-/// 63 … 32 offset | 31 … 16 where rbp was saved | 3 2 saved | 1 0 base
+/// 63 … 32 offset | 31 … 16 where rbp was saved | 4 end | 3 2 saved | 1 0 base
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule(u64);
 
 impl Rule {
+    /// There is no way up from here. (Not 0, which is no rule.)
+    pub(crate) const END: Rule = Rule(1 << 4);
+
     pub(crate) fn new(base: Base, offset: i32, saved: Saved, at: i16) -> Rule {
         Rule((offset as u32 as u64) << 32 | (at as u16 as u64) << 16 | (saved as u64) << 2 | base as u64)
     }
@@ -51,9 +56,10 @@ impl Rule {
     #[inline(always)]
     pub(crate) fn base(self) -> Base {
         match self.0 & 3 {
+            1 => Base::Stack,
             2 => Base::Frame,
             3 => Base::Deref,
-            _ => Base::Stack,
+            _ => Base::End,
         }
     }
 

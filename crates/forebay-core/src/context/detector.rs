@@ -39,7 +39,7 @@ const LONG: u64 = 1 << 16;
 /// Among so many contexts the one is chosen that is forgotten.
 const CANDIDATES: usize = 16;
 /// A power of two.
-const CELLS: usize = 64;
+const CELLS: usize = 1024;
 
 /// The detector of a cache.
 #[derive(Clone, Debug)]
@@ -146,31 +146,27 @@ impl Detector {
     /// Another context than the last one, a block that somebody wants to look at, or a review that is due.
     #[inline(never)]
     fn look(&mut self, id: u32, key: BlockKey) {
-        // All accesses since the last time were of the same context.
-        let at = self.whose(id);
+        self.count();
+        if id != self.last.id || self.contexts.is_empty() {
+            self.turn_to(id);
+        }
+        let (at, hash) = (self.last.at, hash(key.raw()));
         self.contexts[at].accesses += 1;
         self.last.since = self.now;
-        let hash = hash(key.raw());
-        if hash < self.last.bound {
-            let looping = self.contexts[at].look(key, hash, self.now, &self.settings);
-            if looping {
+        if hash < self.last.bound || self.now >= self.due {
+            if self.contexts[at].look(key, hash, self.now, &self.settings) {
                 self.lend(at);
             }
             self.visit(at, key, hash);
+            if self.now >= self.due {
+                self.review();
+            }
+            self.recall(at);
         }
-        if self.now >= self.due {
-            self.review();
-        }
-        self.last.bound = self.bound(at);
-        self.last.access = self.contexts[at].access();
     }
 
-    /// Where the context is; it may be new. Those of its accesses are counted that were not looked at.
-    fn whose(&mut self, id: u32) -> usize {
-        self.count();
-        if id == self.last.id && !self.contexts.is_empty() {
-            return self.last.at;
-        }
+    /// Another context than the last one; it may be new.
+    fn turn_to(&mut self, id: u32) {
         let cell = id as usize % CELLS;
         let mut at = usize::from(self.cells[cell]);
         if self.contexts.get(at).is_none_or(|known| known.id != id) {
@@ -179,8 +175,15 @@ impl Detector {
             self.cells[cell] = at as u16;
         }
         (self.last.id, self.last.at) = (id, at);
-        self.last.bound = self.bound(at);
-        at
+        self.recall(at);
+    }
+
+    /// Which blocks anybody wants to look at when this context, the last one, accesses them, and what is said of the others.
+    fn recall(&mut self, at: usize) {
+        let known = &self.contexts[at];
+        let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
+        self.last.bound = known.wants().max(revisits.map_or(0, Revisits::bound));
+        self.last.access = known.access();
     }
 
     /// Counts the accesses of the last context that were not looked at: all before this one.
@@ -236,13 +239,6 @@ impl Detector {
         }
     }
 
-    /// Which blocks anybody wants to look at when this context accesses them.
-    fn bound(&self, at: usize) -> u64 {
-        let known = &self.contexts[at];
-        let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
-        known.wants().max(revisits.map_or(0, Revisits::bound))
-    }
-
     /// To whose block does the context come back? And is it one to whose blocks it has to be seen whether anybody does?
     fn visit(&mut self, at: usize, key: BlockKey, hash: u64) {
         let Some(revisits) = self.revisits.as_mut().filter(|revisits| hash < revisits.bound()) else { return };
@@ -252,6 +248,9 @@ impl Detector {
             self.contexts[usize::from(at)].revisited();
         }
         let known = &self.contexts[at];
+        if !known.is_fresh() && revisits.is_empty() {
+            return;
+        }
         if known.is_fresh() {
             revisits.leave(key.raw(), known.id, self.now);
         }

@@ -247,7 +247,7 @@ impl Known {
         let looping = self.pattern == Pattern::Looping && size > 0 && time > 0;
         let sweep = time.saturating_add(deviation.saturating_mul(3));
         let stopped = self.reviewed > 0 && now - self.seen > sweep.saturating_mul(2);
-        looping.then(|| if stopped { 0 } else { self.recency.blocks().max(size.into()) })
+        looping.then(|| if stopped { 0 } else { size.into() })
     }
 
     /// How often it was accessed of late.

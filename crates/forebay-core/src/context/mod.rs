@@ -117,7 +117,7 @@ impl Settings {
     /// AMP's own: T = 0.4, ten partitions.
     ///
     /// N_L, of which the paper says nothing, is 256: a list then has 128 to 256 blocks of a large context, so that half a round tells a loop. Once
-    /// a context is known a quarter of that is enough. A review is due every 1000 accesses to the cache,
+    /// a context is known fewer are enough. A review is due every 1000 accesses to the cache,
     /// as §4.4 has it of DEAR; a verdict waits for enough evidence, so that it may take several.
     pub const AMP: Settings = Settings {
         detection: Detection::Recency { threshold: ONE * 4 / 10, sampling: SAMPLING, mean: Mean::Periodic },

@@ -155,9 +155,9 @@ impl Recency {
         (self.rounds.count, self.rounds.rhythm())
     }
 
-    /// Enough is known, so that from now on a quarter of N_L will do to see it change.
+    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see it change.
     pub fn take_fewer(&mut self) {
-        self.sample.take_fewer();
+        self.sample.take_fewer(&mut self.order);
     }
 
     /// A period is over. The order of blocks stays, and so does an exponential mean.

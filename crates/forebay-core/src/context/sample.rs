@@ -4,6 +4,9 @@
 //! when |L| drops below N_L/2" and Q is below Q₀. (The paper prints "Q > Q₀", which would never bring Q back. And a list that was just halved
 //! has about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below N_L/4.)
 //!
+//! Once a context is known, a shorter list and a lower Q₀ will do to see it change ([`Sample::take_fewer`]): detection "should be viewed as a
+//! 'tuning' operation" (AMP §3), and a small context that is looked at whole would cost more than its hits.
+//!
 //! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list says when they do.
 
 use super::order::Order;
@@ -23,11 +26,11 @@ pub enum Sampling {
 /// Q, and how it moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    sampling: Sampling,
     /// Q: blocks whose hash is below this are looked at. 2^32 is all.
     bound: u64,
-    /// By how much N_L is divided.
-    fewer: u32,
+    /// N_L, and Q₀.
+    most: u32,
+    first: u64,
 }
 
 /// Q₀.
@@ -35,11 +38,12 @@ pub(super) const ALL: u64 = 1 << 32;
 
 impl Sample {
     pub(super) fn new(sampling: Sampling) -> Sample {
-        let bound = match sampling {
-            Sampling::Fixed(one_in) => ALL / u64::from(one_in.max(1)),
-            Sampling::Off | Sampling::Adaptive(_) => ALL,
+        let (bound, most) = match sampling {
+            Sampling::Off => (ALL, u32::MAX),
+            Sampling::Fixed(one_in) => (ALL / u64::from(one_in.max(1)), u32::MAX),
+            Sampling::Adaptive(most) => (ALL, most.max(1)),
         };
-        Sample { sampling, bound, fewer: 1 }
+        Sample { bound, most, first: bound }
     }
 
     /// Q.
@@ -47,9 +51,12 @@ impl Sample {
         self.bound
     }
 
-    /// From now on a list of N_L / 4 blocks will do.
-    pub(super) fn take_fewer(&mut self) {
-        self.fewer = 4;
+    /// From now on a list of N_L / 8 blocks will do, and one block in sixteen; if this is adaptive.
+    pub(super) fn take_fewer<T: Copy>(&mut self, order: &mut Order<T>) {
+        if self.most < u32::MAX && self.first == ALL {
+            (self.most, self.first) = ((self.most / 8).max(1), ALL / 16);
+            self.adapt(order);
+        }
     }
 
     /// So many blocks of the sample stand for how many?
@@ -59,14 +66,12 @@ impl Sample {
 
     /// The list has grown or shrunk.
     pub(super) fn adapt<T: Copy>(&mut self, order: &mut Order<T>) {
-        let Sampling::Adaptive(most) = self.sampling else { return };
-        let most = (most / self.fewer).max(1);
-        while order.len() > most && self.bound > 1 {
+        while (order.len() > self.most || self.bound > self.first) && self.bound > 1 {
             self.bound /= 2;
             let bound = self.bound;
             order.retain(|block| hash(block) < bound);
         }
-        if order.len() < most / 4 && self.bound < ALL {
+        if order.len() < self.most / 4 && self.bound < self.first {
             self.bound *= 2;
         }
     }

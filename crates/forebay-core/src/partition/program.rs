@@ -69,6 +69,8 @@ const ONE: u64 = 1 << 32;
 /// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since the sweep before the last one goes to
 ///   them; used after all before anybody needed its frame, it is back. A sweep comes every loop_time + 3 loop_time_dev, by the
 ///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.
+/// - A one-shot context takes no block from other partitions. What it finds there somebody has read before, and a scan of everything would
+///   drop it all.
 /// - A block that was fetched ahead and not read is its loop's last victim, for that which is read next is what it would be first.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -186,6 +188,11 @@ impl Program {
         how: Use,
     ) {
         let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
+        // Who reads everything once takes nothing from whoever will read it again.
+        let to = if to == ONE_SHOT { from } else { to };
+        if to >= LOOPS && place == Place::Dropped {
+            return;
+        }
         if to != DEFAULT {
             if from == DEFAULT {
                 policy.remove(directory, slot);

@@ -137,6 +137,13 @@ impl<D: Default> Twin<D> {
     /// A hit: "they are simply moved among the partitions".
     fn refer(&mut self, block: u32, access: Access) {
         let was_default = self.default.blocks().contains(&block);
+        if access.place == Place::Dropped && !self.dropped.contains(&block) {
+            // Not by the paper: a one-shot context takes nothing from others.
+            if was_default {
+                self.default.hit(block);
+            }
+            return;
+        }
         self.take(block);
         match access.place {
             Place::Default if was_default => self.default.hit(block),

@@ -42,8 +42,10 @@ const CACHE: usize = 1 << 20;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// The path of the program; empty if it is unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub executable: String,
     /// Which build of it: its build id, or without the preload library inode, size and time of the file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
     /// The call stack, innermost first, as `module+0xoffset`; empty if the context is a program and a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -85,6 +85,12 @@ impl Interned {
         context
     }
 
+    /// All contexts, with their 64-bit numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = (ContextId, u64)> {
+        let count = self.all.read().means.len();
+        (1..=count).map(|number| (ContextId(number as u32), self.ids[number].load(Ordering::Relaxed)))
+    }
+
     /// The 64-bit number of a context, and what is behind it.
     pub(super) fn means(&self, context: ContextId) -> Option<(u64, Means)> {
         let id = self.ids.get(context.index())?.load(Ordering::Relaxed);

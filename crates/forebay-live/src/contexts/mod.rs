@@ -16,14 +16,15 @@ mod plain;
 mod threads;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_core::context::{By, Hint};
+use forebay_core::context::{By, Hint, Pattern, Rhythm};
 use forebay_core::{Caller, ContextId, EventKind, HandlerId};
 use parking_lot::Mutex;
 
 use crate::engine::Engine;
+use crate::stats::ContextStats;
 use hints::{Hints, HintsError, Known, Origin};
 use interned::Interned;
 pub use keeper::Keeper;
@@ -61,7 +62,7 @@ enum Means {
 
 /// Says from which program context a read comes.
 pub struct Callers {
-    engine: Weak<Engine>,
+    engine: Arc<Engine>,
     programs: Box<dyn Programs>,
     plain: Plain,
     interned: Interned,
@@ -88,7 +89,7 @@ impl Callers {
         }
         let known = store.as_ref().map(Hints::load).transpose()?.unwrap_or_default();
         Ok(Some(Arc::new(Callers {
-            engine: Arc::downgrade(engine),
+            engine: Arc::clone(engine),
             programs: Box::new(programs),
             plain: Plain::new(),
             interned: Interned::new(),
@@ -123,8 +124,8 @@ impl Callers {
     fn number(&self, id: u64, means: impl FnOnce() -> Means) -> ContextId {
         self.interned.get(id).unwrap_or_else(|| {
             self.interned.introduce(id, means, |context| {
-                if let (Some(&hint), Some(engine)) = (self.known.get(&id), self.engine.upgrade()) {
-                    engine.tell(EventKind::Hinted { context, hint });
+                if let Some(&hint) = self.known.get(&id) {
+                    self.engine.tell(EventKind::Hinted { context, hint });
                 }
             })
         })
@@ -151,21 +152,36 @@ impl Callers {
         means.into_iter().map(|(context, id, means)| (context, (id, origin(id, means)))).collect()
     }
 
-    /// Keeps what was learnt, if it is anything new. Returns of how many contexts.
+    /// Says what contexts stand for.
+    pub fn name(&self, contexts: &mut [ContextStats]) {
+        let numbers: Vec<ContextId> = contexts.iter().map(|stats| ContextId(stats.context)).collect();
+        let mut origins = self.origins(&numbers);
+        for stats in contexts {
+            if let Some((id, origin)) = origins.remove(&ContextId(stats.context)) {
+                (stats.id, stats.origin) = (format!("{id:016x}"), origin);
+            }
+        }
+    }
+
+    /// Keeps what was learnt, if it is anything new. What appeared and has no pattern any more is forgotten. Returns of how many contexts.
     pub fn keep(&self) -> Result<usize, HintsError> {
-        let (Some(store), Some(engine)) = (&self.store, self.engine.upgrade()) else { return Ok(0) };
-        let learnt = engine.hints();
+        let Some(store) = &self.store else { return Ok(0) };
+        let learnt = self.engine.hints();
         let mut kept = self.kept.lock();
         if *kept == learnt {
             return Ok(0);
         }
-        let contexts: Vec<ContextId> = learnt.iter().map(|(context, _)| *context).collect();
-        let mut origins = self.origins(&contexts);
+        let (hints, known): (BTreeMap<ContextId, Hint>, _) = (learnt.iter().copied().collect(), &self.known);
+        let lost = self.interned.all().filter(|(context, id)| known.contains_key(id) && !hints.contains_key(context));
+        let contexts: Vec<ContextId> = hints.keys().copied().chain(lost.map(|(context, _)| context)).collect();
         let seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let known: BTreeMap<u64, Known> = learnt
-            .iter()
-            .filter_map(|(context, hint)| Some((origins.remove(context)?, *hint)))
-            .map(|((id, origin), hint)| (id, Known { origin, hint, seen }))
+        let nothing = Hint { pattern: Pattern::Other, rhythm: Rhythm::default() };
+        let known: BTreeMap<u64, Known> = self
+            .origins(&contexts)
+            .into_iter()
+            .map(|(context, (id, origin))| {
+                (id, Known { origin, hint: hints.get(&context).copied().unwrap_or(nothing), seen })
+            })
             .collect();
         store.merge(&known)?;
         *kept = learnt;

@@ -8,6 +8,8 @@ use forebay_core::context::{Pattern, Rhythm};
 
 use super::*;
 use crate::engine::Config;
+use crate::source::Source;
+use crate::source::memory::MemorySource;
 
 /// Contexts by thread; threads from 1000 on run `/bin/THREAD`.
 #[derive(Default)]
@@ -39,15 +41,7 @@ fn engine(policy: &str) -> Arc<Engine> {
 }
 
 fn callers(fake: &Arc<Fake>) -> Arc<Callers> {
-    Arc::new(Callers {
-        engine: Weak::new(),
-        programs: Box::new(Arc::clone(fake)),
-        plain: Plain::new(),
-        interned: Interned::new(),
-        known: BTreeMap::new(),
-        store: None,
-        kept: Mutex::default(),
-    })
+    Callers::start(&engine("amp"), Arc::clone(fake), None).unwrap().unwrap()
 }
 
 fn reader(thread: u32) -> Reader {
@@ -116,10 +110,110 @@ fn without_contexts_in_the_policy_nobody_is_asked() {
     assert!(Callers::start(&engine("linux+arc"), Arc::clone(&fake), None).unwrap().is_none());
 }
 
+/// A file of so many blocks, read through the callers by a thread, so many times over.
+fn read(callers: &Callers, engine: &Arc<Engine>, thread: u32, blocks: u64, rounds: usize) {
+    let object = MemorySource::of(&["x"], blocks * 4096).open("x".as_ref()).unwrap();
+    let open = engine.open(object, forebay_core::DeviceId(0));
+    for _ in 0..rounds {
+        for block in 0..blocks {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let caller = callers.caller(reader(thread), &file("x"));
+            open.read_by_then(caller, block * 4096, 4096, move |lease| sender.send(lease.is_ok()).unwrap());
+            assert!(receiver.recv().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_learnt_kept_and_known_from_its_first_access_on_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Hints::at(folder.path().join("contexts.redb"));
+    let fake = Arc::new(Fake::default());
+    fake.contexts.lock().insert(1, 77);
+    let shown = |callers: &Callers, engine: &Arc<Engine>| {
+        let mut contexts = engine.stats(&[]).contexts;
+        callers.name(&mut contexts);
+        contexts
+    };
+    {
+        let engine = engine("amp:review=100");
+        let callers = Callers::start(&engine, Arc::clone(&fake), Some(store.clone())).unwrap().unwrap();
+        read(&callers, &engine, 1, 9000, 3);
+        let contexts = shown(&callers, &engine);
+        assert_eq!((contexts.len(), contexts[0].pattern, contexts[0].accesses), (1, Pattern::Looping, 27_000));
+        assert_eq!(
+            (contexts[0].id.as_str(), contexts[0].origin.frames.as_slice()),
+            ("000000000000004d", &["x+77".to_owned()][..])
+        );
+        assert_eq!(callers.keep().unwrap(), 1);
+        assert_eq!(callers.keep().unwrap(), 0, "nothing is new");
+    }
+    let kept = store.load().unwrap();
+    assert_eq!((kept[&77].hint.pattern, kept[&77].origin.executable.as_str()), (Pattern::Looping, "/bin/of-7"));
+    let engine = engine("amp:review=100");
+    let callers = Callers::start(&engine, Arc::clone(&fake), Some(store.clone())).unwrap().unwrap();
+    read(&callers, &engine, 1, 1, 1);
+    let contexts = shown(&callers, &engine);
+    assert_eq!((contexts[0].accesses, contexts[0].pattern), (1, Pattern::Looping), "after one access");
+    assert!(contexts[0].partition.is_some());
+    assert_eq!(contexts[0].loop_blocks, kept[&77].hint.rhythm.size);
+}
+
 #[test]
 fn origins_and_hints_survive_as_they_are() {
     let hint = Hint { pattern: Pattern::Looping, rhythm: Rhythm { size: 3, time: 9, deviation: 0 } };
     let known = Known { origin: Origin::default(), hint, seen: 1 };
     let text = serde_json::to_string(&known).unwrap();
     assert_eq!(serde_json::from_str::<Known>(&text).unwrap(), known);
+}
+
+#[test]
+fn a_flight_says_contexts_and_hints_and_can_be_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, flight) = (Hints::at(folder.path().join("contexts.redb")), folder.path().join("flight"));
+    let rhythm = Rhythm { size: 9000, time: 9000, deviation: 10 };
+    let hint = Hint { pattern: Pattern::Looping, rhythm };
+    store.merge(&BTreeMap::from([(77, Known { origin: Origin::default(), hint, seen: 1 })])).unwrap();
+    let fake = Arc::new(Fake::default());
+    fake.contexts.lock().extend([(1, 77), (2, 78)]);
+    {
+        let policy = "competitive+amp+arc".parse().unwrap();
+        let config = Config { record: Some(flight.clone()), ..Config::new(32 << 20, policy) };
+        let engine = Engine::start(config, vec![DeviceCost::flat(1, 1 << 30, 1)]).unwrap();
+        let callers = Callers::start(&engine, Arc::clone(&fake), Some(store)).unwrap().unwrap();
+        read(&callers, &engine, 1, 300, 2);
+        read(&callers, &engine, 2, 300, 2);
+    }
+    let text = std::fs::read_to_string(&flight).unwrap();
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in the flight"));
+    assert!(at("\"Hinted\"") < at("\"Read\""), "before its first read");
+    assert!(at("\"context\":1,") < at("\"context\":2,"));
+    let replayed = crate::flight::replay(&flight).unwrap();
+    assert_eq!(replayed.differs_at, None, "{replayed:?}");
+    assert!(replayed.events > 1200, "{replayed:?}");
+}
+
+#[test]
+fn a_table_is_found_when_it_comes_and_when_it_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+    let threads = Threads::new(Some(&path)).unwrap();
+    let reader = Reader { thread: 4242, user: rustix::process::geteuid().as_raw() };
+    assert_eq!(threads.context(reader), None);
+    forebay_callers::TableWriter::create(&name).unwrap().set(4242, 7);
+    assert_eq!(threads.context(reader), Some(7));
+    assert_eq!(threads.context(Reader { thread: 4242 + (1 << 16), ..reader }), None, "another's word");
+    assert_eq!(threads.context(Reader { user: 4_000_000_000, ..reader }), None);
+    std::fs::remove_file(&path).unwrap();
+    let writer = forebay_callers::TableWriter::create(&name).unwrap();
+    writer.set(4243, 9);
+    let began = std::time::Instant::now();
+    while threads.context(Reader { thread: 4243, ..reader }) != Some(9) {
+        assert!(began.elapsed().as_secs() < 60, "never seen");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let us = threads.executable(std::process::id()).expect("we are there");
+    assert_eq!(us.path, std::env::current_exe().unwrap().display().to_string());
+    assert_eq!(threads.executable(0), None);
 }

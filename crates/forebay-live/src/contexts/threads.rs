@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags};
 use super::hints::Origin;
 use super::{Executable, Programs, Reader};
 
-/// How long it takes to notice that a user has begun to preload programs.
+/// How long it takes to notice that a user has begun to preload programs, or has another table than before.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How many users' tables are looked into; who comes later is taken for one without.
@@ -27,8 +27,10 @@ pub struct Threads {
 /// A user, and the table of its programs.
 struct User {
     table: Option<Table>,
-    /// When there was none.
+    /// When it was looked for.
     tried: Mutex<Instant>,
+    /// Whether something else than a table was found there, which is said once.
+    odd: bool,
 }
 
 impl Threads {
@@ -38,7 +40,7 @@ impl Threads {
         let user = rustix::process::geteuid().as_raw();
         let mut tables = BTreeMap::new();
         if made.is_some() {
-            tables.insert(user, User { table: made, tried: Mutex::new(Instant::now()) });
+            tables.insert(user, User { table: made, tried: Mutex::new(Instant::now()), odd: false });
         }
         Ok(Threads { own: own.map(Path::to_owned), tables: RwLock::new(tables) })
     }
@@ -47,44 +49,44 @@ impl Threads {
         if user == rustix::process::geteuid().as_raw() { self.own.clone() } else { table_path(user) }
     }
 
-    /// Looks whether a user has a table by now, but not too often.
+    /// Looks for the table of a user, but not too often.
     #[cold]
-    fn open(&self, user: u32) {
+    fn look_for(&self, user: u32) {
+        let mut odd = false;
         if let Some(known) = self.tables.read().get(&user) {
             let mut tried = known.tried.lock();
             if tried.elapsed() < RETRY {
                 return;
             }
             *tried = Instant::now();
+            odd = known.odd;
         }
-        let table = self.path(user).and_then(|path| match Table::open(&path, user) {
+        let path = self.path(user).filter(|path| path.exists());
+        let table = path.and_then(|path| match Table::open(&path, user) {
             Ok(table) => Some(table),
             Err(error) => {
-                let missing = !path.exists();
-                log::log!(
-                    if missing { log::Level::Trace } else { log::Level::Warn },
-                    "contexts of user {user}: {error}"
-                );
+                log::log!(if odd { log::Level::Trace } else { log::Level::Warn }, "contexts of user {user}: {error}");
+                odd = true;
                 None
             }
         });
         let mut tables = self.tables.write();
         if tables.len() < USERS || tables.contains_key(&user) {
-            tables.insert(user, User { table, tried: Mutex::new(Instant::now()) });
+            tables.insert(user, User { table, tried: Mutex::new(Instant::now()), odd });
         }
+    }
+
+    /// What a reader's table says; `None` if there is no table, or it says nothing.
+    fn said(&self, reader: Reader) -> Option<u64> {
+        self.tables.read().get(&reader.user)?.table.as_ref()?.get(reader.thread)
     }
 }
 
 impl Programs for Threads {
     fn context(&self, reader: Reader) -> Option<u64> {
-        let known = |tables: &BTreeMap<u32, User>| {
-            let table = tables.get(&reader.user)?.table.as_ref()?;
-            Some(table.get(reader.thread))
-        };
-        let found = known(&self.tables.read());
-        found.unwrap_or_else(|| {
-            self.open(reader.user);
-            known(&self.tables.read()).flatten()
+        self.said(reader).or_else(|| {
+            self.look_for(reader.user);
+            self.said(reader)
         })
     }
 

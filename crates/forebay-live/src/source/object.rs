@@ -32,7 +32,7 @@ use listing::{Below, Listing};
 use runtime::Shared;
 
 pub use open::{SCHEMES, StoreOptions};
-pub use web::{DEMAND, HITS, Labels, Token, TokenError};
+pub use web::{DEMAND, HITS, Token, TokenError};
 
 /// How long [`StoreSource::check`] waits for an answer.
 const CHECK: Duration = Duration::from_secs(4);

@@ -226,7 +226,11 @@ impl Tree {
             names.resize(names.len().max(first + of_branch.len()), String::new());
             names[first..first + of_branch.len()].clone_from_slice(&of_branch);
         }
-        self.engine.stats(&names).to_json_within(XATTR_SIZE_MAX)
+        let mut stats = self.engine.stats(&names);
+        if let Some(callers) = &self.callers {
+            callers.name(&mut stats.contexts);
+        }
+        stats.to_json_within(XATTR_SIZE_MAX)
     }
 
     /// The names of the extended attributes.

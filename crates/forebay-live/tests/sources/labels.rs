@@ -1,5 +1,6 @@
 //! What web servers are told, by a server of the test's own that remembers the heads of requests.
 
+use forebay_core::level::Labels;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::object::{DEMAND, HITS, Labels, StoreOptions, StoreSource, Token};
+use forebay_live::source::object::{DEMAND, HITS, StoreOptions, StoreSource, Token};
 use forebay_live::source::{Error, Source};
 use forebay_testkit::trees::content;
 

@@ -1,6 +1,7 @@
 //! past-hits: the note of what readers hit above (`labels=hits`) against the label alone, on all sixteen combinations: where it pays, and
 //! what it costs in bytes.
 
+use forebay_core::level::Labels;
 use serde::Deserialize;
 
 use super::disks::Trace;
@@ -8,7 +9,7 @@ use super::scm_labels::{change, pairs};
 use super::two_levels::{Case, Levels, Loaded, Runs, response};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{Labels, Outcome};
+use crate::timed::Outcome;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +27,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let loaded = traces.iter().map(|trace| Ok((trace.name.clone(), Loaded::new(trace, experiment, context)?)));
     let loaded = loaded.collect::<Result<_, Error>>()?;
     let all: Vec<Case> =
-        names.iter().flat_map(|name| pairs().map(|pair| Case::new(name, pair, Labels::DemandAndHits))).collect();
+        names.iter().flat_map(|name| pairs().map(|pair| Case::new(name, pair, Labels::Hits))).collect();
     let with = |case: &Case| Labels::ALL.map(|labels| Case { labels: labels.name(), ..case.clone() });
     let runs = levels.run(all.iter().flat_map(with).collect(), &loaded, (experiment, context))?;
     let label =
@@ -74,7 +75,7 @@ fn name(case: &Case) -> String {
 /// How much worse than both of what there is without it.
 fn regret(runs: &Runs, case: &Case) -> f64 {
     let at = |labels: Labels| runs.get(&Case { labels: labels.name(), ..case.clone() }, response);
-    at(Labels::DemandAndHits) / at(Labels::Off).max(at(Labels::Demand))
+    at(Labels::Hits) / at(Labels::Off).max(at(Labels::Demand))
 }
 
 /// `2.45 → 3.08 → 2.42, 11.3 B`

@@ -1,6 +1,7 @@
 //! scm-labels: the sixteen combinations of RA, Linux, SARC and Gill at two levels, the lower one told what is demand or not (SCM §5.3,
 //! Figs. 12 and 13).
 
+use forebay_core::level::Labels;
 use serde::Deserialize;
 
 use super::disks::Trace;
@@ -9,7 +10,7 @@ use super::two_levels::{
 };
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{Labels, Outcome};
+use crate::timed::Outcome;
 
 /// RA, Linux, SARC, Gill.
 pub(super) const POLICIES: [&str; 4] = ["fixed", "linux", "sarc", "gill"];

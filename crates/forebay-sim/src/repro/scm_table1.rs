@@ -1,12 +1,12 @@
 //! scm-table1: RA over SARC, by the number of blocks that SARC takes for sequential (SCM §5.3, Table 1).
 
+use forebay_core::level::Labels;
 use serde::Deserialize;
 
 use super::disks::Trace;
 use super::two_levels::{Case, Levels, Loaded, response};
 use super::{Context, Error, Experiment, Finding, Measure};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::Labels;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

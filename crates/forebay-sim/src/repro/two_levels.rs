@@ -5,6 +5,7 @@
 //! several applications. Sizes of caches, network and disk it leaves to earlier papers; what is chosen here stands at the
 //! fields, with its reason, and may be said otherwise in an experiment's description.
 
+use forebay_core::level::Labels;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ use serde::Deserialize;
 
 use super::disks::Trace;
 use super::{Context, Error, Experiment};
-use crate::timed::{self, Labels, Level, LevelFigures, Load, Outcome, Setup, Span, Workload};
+use crate::timed::{self, Level, LevelFigures, Load, Outcome, Setup, Span, Workload};
 use crate::{processors, sweep};
 
 /// The levels and what is below.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::engine::Device;
 use forebay_core::index::Hashed;
-use forebay_core::level::Label;
+use forebay_core::level::{Label, Labels};
 use forebay_core::partition::{Division, Share};
 use forebay_core::{
     Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
@@ -14,7 +14,7 @@ use forebay_device::Network;
 use forebay_device::attached::COMMAND;
 
 use super::error::Error;
-use super::labels::Labels;
+use super::labels;
 use super::samples::PartitionSample;
 use super::setup::Setup;
 use super::simulation::Record;
@@ -163,7 +163,7 @@ impl Level {
         let len = self.part(offset, end) as u32;
         if let Some(label) = label {
             self.count(file, offset, len, &label);
-            if let Some(Label { demand, hits }) = self.labels.of(label) {
+            if let Some(Label { demand, hits }) = labels::told(self.labels, label) {
                 self.tell(at, EventKind::Labelled { read, demand, hits });
             }
         }

@@ -33,7 +33,6 @@ mod tally;
 pub use error::Error;
 pub use forebay_trace::{Span, Times, Workload};
 pub use histogram::Sizes;
-pub use labels::{Labels, NoLabels};
 pub use outcome::{DeviceFigures, LevelFigures, Outcome};
 pub use placement::{Mapping, Placement, Spread};
 pub use samples::{PartitionSample, Sample, Samples};

@@ -1,13 +1,13 @@
 //! What is simulated: levels, devices, the load.
 
 use forebay_core::Policy;
+use forebay_core::level::Labels;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::slowdown::Slowdown;
 use forebay_device::{Description, network};
 use forebay_trace::Span;
 
 use super::error::Error;
-use super::labels::Labels;
 use super::placement::Placement;
 use super::samples::Samples;
 use super::striping::{Stripes, Striping};

@@ -1,13 +1,14 @@
 //! Several levels (SCM §4.2, §5.3): none waits for another in a circle, readers get the same whatever is between them and the devices,
 //! and labels cost the bytes that they have.
 
+use forebay_core::level::Labels;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use forebay_core::{Action, Event, EventKind};
 use forebay_device::network;
 use forebay_sim::Unwatched;
-use forebay_sim::timed::{Labels, Level, Load, Outcome, Record, Setup, Workload, run, run_recorded};
+use forebay_sim::timed::{Level, Load, Outcome, Record, Setup, Workload, run, run_recorded};
 use forebay_trace::{Operation, Options, Request, open};
 use proptest::prelude::*;
 
@@ -30,7 +31,7 @@ const POLICIES: [&str; 11] = [
 
 /// One to three levels of any policies, tiny or not, told anything, with networks between them or not.
 fn setups() -> impl Strategy<Value = Setup> {
-    let labels = prop_oneof![Just(Labels::Off), Just(Labels::Demand), Just(Labels::DemandAndHits)];
+    let labels = prop_oneof![Just(Labels::Off), Just(Labels::Demand), Just(Labels::Hits)];
     let level = (0..POLICIES.len(), prop_oneof![1u64..8, 1u64..300], labels, any::<bool>());
     let levels = proptest::collection::vec(level, 1..4);
     let loads = prop_oneof![(1u32..6).prop_map(Load::closed), Just(Load::Open { speed: 20.0 })];
@@ -90,7 +91,7 @@ proptest! {
             let (least, most) = match below.labels {
                 Labels::Off => (0, 0),
                 Labels::Demand => (8, 8),
-                Labels::DemandAndHits => (8, 16),
+                Labels::Hits => (8, 16),
             };
             let fetches = figures.counters.fetches;
             prop_assert!((least * fetches..=most * fetches).contains(&bytes), "{} for {}", bytes, fetches);
@@ -133,7 +134,7 @@ fn a_label_takes_its_time_on_a_link() {
     // 64 kbit/s: a millisecond for 8 bytes, ten fetches; there are no hits to note.
     let longer = seconds(Labels::Demand) - seconds(Labels::Off);
     assert!((longer - 0.010).abs() < 1e-6, "{longer}");
-    assert_eq!(seconds(Labels::DemandAndHits), seconds(Labels::Demand));
+    assert_eq!(seconds(Labels::Hits), seconds(Labels::Demand));
 }
 
 fn folder() -> Option<PathBuf> {

@@ -273,3 +273,6 @@ impl Source for Told {
         Some(self.origin.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
 //! With time: policies × sizes × schedulers × handlers, each a simulation of its own, side by side on all processors.
 
 use forebay_core::Policy;
+use forebay_core::level::Labels;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{self, DeviceSetup, Labels, Level, Load, Outcome, Placement, Setup, Striping, Workload};
+use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Striping, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};

@@ -4,6 +4,7 @@
 //! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says
 //! otherwise.
 
+use forebay_core::level::Labels;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
 use super::StoreSource;
-use super::web::{Labels, Token, WebConnector};
+use super::web::{Token, WebConnector};
 use crate::source::{Error, Result};
 
 /// The schemes that are object stores.
@@ -84,7 +85,7 @@ impl Default for StoreOptions {
             timeout: Duration::from_secs(10),
             token: None,
             authority: None,
-            labels: Labels::default(),
+            labels: Labels::Hits,
         }
     }
 }

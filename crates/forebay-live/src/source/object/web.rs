@@ -22,6 +22,8 @@ use object_store::client::{
 };
 use object_store::{HeaderMap, HeaderValue};
 
+use forebay_core::level::Labels;
+
 use crate::label::Label;
 
 /// The header with the bytes that readers wait for.
@@ -29,18 +31,6 @@ pub const DEMAND: &str = "forebay-demand";
 
 /// The header with the bytes that readers have read since the request before.
 pub const HITS: &str = "forebay-hits";
-
-/// How much web servers are told of what readers do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Labels {
-    /// Nothing.
-    Off,
-    /// Which bytes of a request they wait for (SCM §4.2).
-    Demand,
-    /// That, and what they have read since the request before.
-    #[default]
-    Hits,
-}
 
 /// A secret that a server wants to see with every request (`Authorization: Bearer …`). Never shown.
 #[derive(Clone, PartialEq, Eq)]

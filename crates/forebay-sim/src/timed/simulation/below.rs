@@ -1,6 +1,7 @@
 //! What the levels fetch: from the level below, or from devices.
 
 use forebay_core::level::Label;
+use forebay_core::level::Labels;
 use forebay_core::{ContextId, DeviceId, Extent, HandlerId, IoId};
 use forebay_device::Request;
 use forebay_device::attached::COMMAND;
@@ -8,7 +9,7 @@ use forebay_device::attached::COMMAND;
 use super::{Simulation, WRITE};
 use crate::timed::agenda::What;
 use crate::timed::files::File;
-use crate::timed::labels::Labels;
+use crate::timed::labels;
 use crate::timed::level::Want;
 
 impl Simulation<'_> {
@@ -26,7 +27,7 @@ impl Simulation<'_> {
         let (handler, context) = asker.unwrap_or((handler, context));
         let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
         let labels = self.setup.levels.get(level + 1).map_or(Labels::Off, |below| below.labels);
-        let label_bytes = labels.bytes(&label);
+        let label_bytes = labels::bytes(labels, &label);
         let file = extent.file;
         let want = Want { asker: io.0, handler, context, file, device, offset, end, label: Some(label) };
         self.levels[level].begin_fetch(io, want, !label.demand.is_empty(), label_bytes);
