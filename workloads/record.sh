@@ -112,11 +112,13 @@ server() {
 
 # --- The workloads. Each runs from the data folder.
 
-# An engineer's session: queries to one running cscope, and a look at the lines that it names.
+# An engineer's session with one running cscope: where a symbol is used (0), where it is defined (1), who calls it (3); and a look at
+# the lines that are named.
 run_cscope() {
     cd tree
     coproc index { exec cscope -d -l -f ../cscope.out; }
-    for query in 1schedule_timeout 3kmem_cache_alloc 0jiffies 2vfs_read 3mutex_lock_interruptible 0PAGE_SHIFT 1do_exit; do
+    for query in 0schedule_timeout 1schedule_timeout 0jiffies_to_msecs 3kmem_cache_alloc 1mutex_lock 0inode_lock 0vfs_read \
+        1vfs_read 3vfs_read 0PAGE_SHIFT 1do_exit 0do_exit; do
         echo "$query" >&"${index[1]}"
         read -r _ _ count _ <&"${index[0]}"
         for ((line = 0; line < count; line++)); do

@@ -96,7 +96,8 @@ impl Judged {
             Take::Over(other, share) => {
                 let ratio = at(&curves.ratios(policy, other), *share);
                 let [ours, theirs] = [policy, other].map(|policy| at(&curves.line(policy), *share));
-                let what = format!("{workload}: misses of {policy} over {other}, cache {:.0} % of the pages", share * 100.0);
+                let what =
+                    format!("{workload}: misses of {policy} over {other}, cache {:.0} % of the pages", share * 100.0);
                 (what, ratio, format!("{:.1} % over {:.1} %", ours * 100.0, theirs * 100.0))
             }
             Take::OffFrom(other) => {
@@ -108,7 +109,11 @@ impl Judged {
                 let line = curves.line(policy);
                 let falls: Vec<(f64, f64)> = line.windows(2).map(|pair| (pair[1].0, pair[0].1 - pair[1].1)).collect();
                 let whole: f64 = falls.iter().map(|fall| fall.1).sum();
-                (format!("{workload}: largest step of {policy}, of its whole fall"), largest(&falls) / whole, listed(&falls))
+                (
+                    format!("{workload}: largest step of {policy}, of its whole fall"),
+                    largest(&falls) / whole,
+                    listed(&falls),
+                )
             }
             Take::FallUntil(share) => {
                 let line = curves.line(policy);
@@ -121,7 +126,7 @@ impl Judged {
 }
 
 impl Take {
-    /// Whether a small part needs caches of this share too. Those of a quarter and half are always there.
+    /// Whether a small part of the runs has caches of this share: a small, a middling and a large one, and those that rules name.
     fn needs(&self, share: f64) -> bool {
         let wanted = match self {
             Take::Over(_, wanted) | Take::FallUntil(wanted) => *wanted == share,

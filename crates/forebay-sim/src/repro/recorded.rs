@@ -44,7 +44,8 @@ impl Recorded {
         let (_, bytes) =
             found.ok_or_else(|| experiment.wrong(&format!("no workload is called `{name}`; there are {}", names())))?;
         let path = format!("{name}.parquet");
-        let mut source = forebay_trace::open_bytes(Path::new(&path), bytes.to_vec(), &forebay_trace::Options::default())?;
+        let mut source =
+            forebay_trace::open_bytes(Path::new(&path), bytes.to_vec(), &forebay_trace::Options::default())?;
         let shape = source.shape();
         let mut requests = Vec::new();
         while source.read(&mut requests)? > 0 {}
@@ -122,7 +123,11 @@ impl Curves {
             title: title.to_owned(),
             x: Axis::linear("cache, pages of 4 KiB"),
             y: Axis::linear("miss ratio"),
-            series: self.curves.iter().map(|curve| Series { name: curve.policy.clone(), points: points(curve) }).collect(),
+            series: self
+                .curves
+                .iter()
+                .map(|curve| Series { name: curve.policy.clone(), points: points(curve) })
+                .collect(),
         }
     }
 }
