@@ -156,3 +156,55 @@ fn listed(line: &[(f64, f64)]) -> String {
     let text = |&(share, value): &(f64, f64)| format!("{:.0} %: {value:.3}", share * 100.0);
     line.iter().map(text).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Verdict, experiment, run};
+    use super::*;
+    use crate::Unwatched;
+
+    #[test]
+    fn what_is_judged_is_run() {
+        for id in ["amp-loops", "amp-scan", "amp-kernel", "amp-glimpse", "amp-dbt3"] {
+            let experiment = experiment(id).unwrap();
+            let Parameters { shares, policies, workloads, judged } = experiment.parameters().unwrap();
+            assert!(shares.len() == 10 && shares.is_sorted(), "{id}");
+            assert!(policies.iter().all(|name| name.parse::<Algorithm>().is_ok()), "{id}");
+            for judged in judged {
+                assert!(experiment.rules.contains_key(&judged.rule), "{id}: {}", judged.rule);
+                assert!(workloads.contains(&judged.workload), "{id}: {}", judged.workload);
+                let (other, share) = match &judged.take {
+                    Take::WorstOver(other) | Take::BestOver(other) | Take::MeanOver(other) | Take::OffFrom(other) => {
+                        (Some(other), None)
+                    }
+                    Take::Over(other, share) => (Some(other), Some(*share)),
+                    Take::FallUntil(share) => (None, Some(*share)),
+                    Take::Step => (None, None),
+                };
+                assert!(
+                    policies.contains(&judged.policy) && other.is_none_or(|other| policies.contains(other)),
+                    "{id}"
+                );
+                assert!(share.is_none_or(|share| shares.contains(&share)), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_read_three_times_gain_nothing_from_a_partition_and_lose_nothing() {
+        let context = Context { seed: 1, quick: true, watch: &Unwatched };
+        let finding = run(&experiment("amp-scan").unwrap(), &context).unwrap();
+        let harm = finding.measures.iter().filter(|measure| measure.what.contains("of amp over"));
+        assert!(harm.clone().count() == 2 && harm.clone().all(|measure| measure.verdict == Some(Verdict::Holds)));
+        assert_eq!(finding.charts[0].series.len(), 7);
+    }
+
+    #[test]
+    fn numbers_of_curves() {
+        let line = [(0.1, 0.5), (0.2, 2.0), (0.3, 1.0)];
+        assert_eq!((largest(&line), least(&line), mean(&line)), (2.0, 0.5, 1.0));
+        assert_eq!(at(&line, 0.2), 2.0);
+        assert!(at(&line, 0.25).is_nan() && largest(&[]).is_nan() && least(&[]).is_nan());
+        assert_eq!(listed(&line[..2]), "10 %: 0.500, 20 %: 2.000");
+    }
+}
