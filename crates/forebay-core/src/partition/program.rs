@@ -229,10 +229,14 @@ impl Program {
         ahead: bool,
     ) -> Class {
         let part = self.part(place);
+        let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         if part != DEFAULT {
+            // Whoever comes back to what the default policy gave up, that was a mistake it learns from.
+            if own.is_some() && !ahead {
+                policy.miss(directory, own);
+            }
             return class(part);
         }
-        let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         let class = if ahead { 0 } else { policy.miss(directory, own) };
         debug_assert!(class < CLASSES, "classes of loops begin here");
         if ghost.is_some() { class | REMEMBERED } else { class }

@@ -4,6 +4,7 @@
 //! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
 mod amp_adapt;
+mod amp_caches;
 mod amp_recency;
 mod amp_sampling;
 mod amp_streams;
@@ -32,6 +33,7 @@ mod past_division;
 mod past_hits;
 mod past_supply;
 mod raid;
+mod recorded;
 mod sac_clock;
 mod sac_dynamic;
 mod sac_fault;
@@ -57,7 +59,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::chart::Chart;
-use crate::{Watch, timed};
+use crate::{Watch, timed, untimed};
 
 pub use page::page;
 pub use verdict::{Rule, Verdict};
@@ -103,6 +105,11 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/amp-table1.toml"), amp_table1::check),
     (include_str!("../../../../experiments/amp-sampling.toml"), amp_sampling::check),
     (include_str!("../../../../experiments/amp-adapt.toml"), amp_adapt::check),
+    (include_str!("../../../../experiments/amp-loops.toml"), amp_caches::check),
+    (include_str!("../../../../experiments/amp-scan.toml"), amp_caches::check),
+    (include_str!("../../../../experiments/amp-kernel.toml"), amp_caches::check),
+    (include_str!("../../../../experiments/amp-glimpse.toml"), amp_caches::check),
+    (include_str!("../../../../experiments/amp-dbt3.toml"), amp_caches::check),
     (include_str!("../../../../experiments/past-unit.toml"), cases::check),
     (include_str!("../../../../experiments/past-streams.toml"), cases::check),
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
@@ -119,9 +126,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
 ];
 
-/// What the other claims need that is not there yet, by the beginning of their ids.
-const LATER: &[(&str, &[&str], &str)] =
-    &[("amp-", &["loops", "scan", "kernel", "dbt3", "live", "cost"], "the program contexts of AMP")];
+/// The claims about real time, and the bench that measures each.
+const LIVE: &[(&str, &str)] = &[("amp-live", "amp"), ("amp-cost", "contexts")];
 
 /// An experiment as its description has it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -237,13 +243,13 @@ pub enum Error {
         /// What was asked for.
         id: String,
     },
-    /// It is a claim of the papers whose experiment does not exist.
-    #[error("`{id}` is a claim of the papers that cannot be checked yet: it needs {needs}; there are {}", names().join(", "))]
-    Later {
+    /// It is a claim of the papers about real time.
+    #[error("`{id}` is about real time: `forebay-bench {bench}` measures it; here are {}", names().join(", "))]
+    Live {
         /// What was asked for.
         id: String,
-        /// What is missing.
-        needs: &'static str,
+        /// Which bench measures it.
+        bench: &'static str,
     },
     /// A description makes no sense.
     #[error("experiment `{id}`: {reason}")]
@@ -259,6 +265,12 @@ pub enum Error {
     /// A simulation gave nothing.
     #[error(transparent)]
     Timed(#[from] timed::Error),
+    /// A recorded workload cannot be read.
+    #[error(transparent)]
+    Trace(#[from] forebay_trace::Error),
+    /// A replay gave nothing.
+    #[error(transparent)]
+    Untimed(#[from] untimed::Error),
     /// A trace is no workload.
     #[error(transparent)]
     Workload(#[from] forebay_trace::WorkloadError),
@@ -277,10 +289,8 @@ pub fn experiment(id: &str) -> Result<Experiment, Error> {
     if let Some(found) = experiments()?.into_iter().find(|experiment| experiment.id == id) {
         return Ok(found);
     }
-    let later =
-        LATER.iter().find(|(paper, claims, _)| id.strip_prefix(paper).is_some_and(|claim| claims.contains(&claim)));
-    Err(match later {
-        Some(&(_, _, needs)) => Error::Later { id: id.to_owned(), needs },
+    Err(match LIVE.iter().find(|(live, _)| *live == id) {
+        Some(&(_, bench)) => Error::Live { id: id.to_owned(), bench },
         None => Error::Unknown { id: id.to_owned() },
     })
 }
@@ -318,10 +328,8 @@ mod tests {
             assert!(texts.iter().all(|text| text.len() > 5), "{}", experiment.id);
             assert!(!experiment.rules.is_empty(), "{} is judged by no rule", experiment.id);
         }
-        let later =
-            LATER.iter().flat_map(|(paper, claims, _)| claims.iter().map(move |claim| format!("{paper}{claim}")));
-        for id in later {
-            assert!(matches!(experiment(&id), Err(Error::Later { .. })), "{id} is there and announced for later");
+        for &(id, _) in LIVE {
+            assert!(matches!(experiment(id), Err(Error::Live { .. })), "{id} is there and about real time");
         }
         assert!(matches!(experiment("cp-"), Err(Error::Unknown { .. })));
     }
