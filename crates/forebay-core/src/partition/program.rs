@@ -75,6 +75,10 @@ const ONE: u64 = 1 << 32;
 ///   what will be read next. After two sweeps in which nobody came for it, it goes.
 /// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has no ghosts, and loops would never get a block
 ///   of it.
+///
+/// Known weakness: the default policy is told that it has the whole segment, so that its ghosts bring it back however little is left of it.
+/// Policies with fixed shares would divide what they have better if told its size: so told, with a floor of a sixteenth of the segment, ARC, 2Q and
+/// S3-FIFO missed up to 6 % less on the workload of amp-adapt at a quarter of its cache.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The first of the default policy's lists, and how many have frames.
