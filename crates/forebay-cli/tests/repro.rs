@@ -98,7 +98,7 @@ fn what_makes_no_sense_is_one_line_and_exit_code_2() {
     for (args, expected) in [
         (&[][..], "CLAIM"),
         (&["cp-depht"], "no claim is called `cp-depht`; there are cp-bound"),
-        (&["amp-adapt"], "cannot be checked yet: it needs the program contexts"),
+        (&["amp-live"], "cannot be checked yet: it needs the program contexts"),
         (&["--all", "cp-depth"], "--all"),
         (&["--all", "--plot", "x.svg"], "--html"),
         (&["cp-depth", "--plot", "x.pdf"], ".svg, .png or .html"),
