@@ -13,13 +13,14 @@ use crate::target;
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 8] = [
+const DEBIAN: [(&str, &str); 9] = [
     ("nginx", "nginx-light"),
     ("wrk", "wrk"),
     ("fio", "fio"),
     ("fusermount3", "fuse3"),
     ("sqlite3", "sqlite3"),
     ("valgrind", "valgrind"),
+    ("strace", "strace"),
     ("blastn", "ncbi-blast+"),
     ("makeblastdb", "ncbi-blast+"),
 ];

@@ -28,6 +28,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let counted = |what: &str, size: u32| each(&format!("{PREFIX}{what}/{size}"), lengths);
     let nothing = counted("nothing", 1)?;
     let (hit, policy) = (counted("hit", FRAMES)? - nothing, counted("arc", FRAMES)? - nothing);
+    let library = counted("library", 1)? - each("copy", lengths)?;
     let mut rows = Vec::new();
     for &blocks in &sizes {
         for (what, name, wanted) in [("sampled", "with sampling", Some(0.1)), ("all", "of all blocks", None)] {
@@ -36,7 +37,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
                 what: format!("instructions of detection {name}, a context of {blocks} blocks at random"),
                 ratio: detection / hit,
                 wanted,
-                detail: format!("{detection:.1} and {hit:.0}, of which ARC and its index {policy:.0}"),
+                detail: format!("{detection:.1} and {hit:.0}, of which ARC and its index {policy:.0}; one of the library {library:.0}"),
                 ..row()
             });
         }
@@ -77,6 +78,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
         "turns" => detect(Settings::AMP, (size, 65_536), rounds),
         "arc" => segment(size, rounds),
         "hit" => short_cuts(size, rounds)?,
+        "library" => crate::hit::library("arc", rounds)?,
         other => bail!("there is no loop named {other}"),
     }
     Ok(())

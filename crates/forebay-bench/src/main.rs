@@ -6,6 +6,7 @@
 mod bridge;
 mod context_id;
 mod contexts;
+mod contexts_engine;
 mod curve;
 mod distances;
 mod handlers;
@@ -83,6 +84,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("partitions", partitions::run),
     ("distances", distances::run),
     ("contexts", contexts::run),
+    ("contexts-engine", contexts_engine::run),
     ("context-id", context_id::run),
     ("mount-hits", mount_hits::run),
     ("kernel-cache", kernel_cache::run),

@@ -132,4 +132,6 @@ fn runs_of_ubm() {
     assert_eq!(ubm(&[5, 6, 5, 6, 5, 6]), Pattern::Other, "too short a run");
     // "Only loops that access consecutive blocks will be detected."
     assert_eq!(ubm(&[5, 7, 9, 5, 7, 9, 5, 7, 9]), Pattern::Other);
+    // Where numbers end.
+    assert_eq!(ubm(&[u64::MAX - 1, u64::MAX, u64::MAX - 1, u64::MAX]), Pattern::Other);
 }

@@ -22,6 +22,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::known::{Known, Learnt};
 use super::recency::Sampling;
@@ -59,8 +60,16 @@ pub struct Detector {
     /// Where the next one to be forgotten is looked for.
     hand: usize,
     revisits: Option<Revisits>,
-    /// For a review: what each loop deserves, and where it is.
-    ranks: Vec<(u64, u16)>,
+    /// For a review.
+    ranks: Vec<Rank>,
+}
+
+/// A loop, in the order in which loops get partitions: the most blocks first, then who has one, then who was known first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Rank {
+    blocks: Reverse<u64>,
+    has_none: bool,
+    at: u16,
 }
 
 /// The context that was accessed last, which is mostly the next one as well.
@@ -284,18 +293,18 @@ impl Detector {
         self.ranks.clear();
         for (at, known) in (0..).zip(&self.contexts) {
             if let Some(blocks) = known.deserves(self.now) {
-                let rank = if known.partition().is_some() { blocks + blocks / 4 } else { blocks };
-                self.ranks.push((rank, at));
+                let has_none = known.partition().is_none();
+                let blocks = Reverse(if has_none { blocks } else { blocks + blocks / 4 });
+                self.ranks.push(Rank { blocks, has_none, at });
             }
         }
-        // Of equals, who was there first.
-        self.ranks.sort_unstable_by_key(|&(rank, at)| (core::cmp::Reverse(rank), at));
+        self.ranks.sort_unstable();
         let chosen = self.ranks.len().min(self.settings.partitions.into());
-        for at in chosen..self.ranks.len() {
-            self.contexts[usize::from(self.ranks[at].1)].set_partition(None);
+        for rank in &self.ranks[chosen..] {
+            self.contexts[usize::from(rank.at)].set_partition(None);
         }
-        for at in 0..chosen {
-            self.lend(self.ranks[at].1.into());
+        for nth in 0..chosen {
+            self.lend(self.ranks[nth].at.into());
         }
     }
 
@@ -359,7 +368,7 @@ impl Detector {
         let maps = self.index.len() * 12 + self.hints.len() * 48;
         size_of::<Detector>()
             + self.contexts.capacity() * size_of::<Known>()
-            + self.ranks.capacity() * size_of::<(u64, u16)>()
+            + self.ranks.capacity() * size_of::<Rank>()
             + contexts
             + maps
             + self.revisits.as_ref().map_or(0, Revisits::footprint)

@@ -67,6 +67,16 @@ enum Other {
     Run(ubm::Run),
 }
 
+impl Other {
+    fn pattern(&self) -> Pattern {
+        match self {
+            Other::Dear(dear) => dear.pattern(),
+            Other::Counters(counters) => counters.pattern(),
+            Other::Run(run) => run.pattern(),
+        }
+    }
+}
+
 impl Known {
     /// Nothing but what a hint says.
     pub(super) fn new(id: u32, settings: &Settings, hint: Option<Hint>) -> Known {
@@ -128,7 +138,10 @@ impl Known {
             return false;
         }
         match self.recency.look(key.raw(), now, self.accesses) {
-            Some(_) => (self.fresh, self.alone) = (0, 0),
+            Some(_) => {
+                self.fresh = 0;
+                self.revisited();
+            }
             None => self.fresh = self.fresh.saturating_add(1),
         }
         let continuous = matches!(settings.detection, Detection::Recency { mean: Mean::Continuous(_), .. });
@@ -149,9 +162,12 @@ impl Known {
         self.fresh >= LEFT_ALONE
     }
 
-    /// Somebody came back to one of its blocks.
+    /// Somebody came back to one of its blocks: that ends a one-shot, at once.
     pub(super) fn revisited(&mut self) {
         self.alone = 0;
+        if self.pattern == Pattern::OneShot && self.other.is_none() {
+            self.find(Pattern::Other);
+        }
     }
 
     /// Nobody came back to one of its blocks for a long time.
@@ -178,19 +194,31 @@ impl Known {
             self.rhythm = rhythm;
         }
         self.settled |= enough;
-        let pattern = match self.other.as_deref() {
-            Some(Other::Dear(dear)) => Some(dear.pattern()),
-            Some(Other::Counters(counters)) => Some(counters.pattern()),
-            Some(Other::Run(run)) => Some(run.pattern()),
-            None => self.by_recency(settings),
-        };
-        // That the others know nothing yet looks like any other pattern; a hint is not overruled by that.
-        if let Some(pattern) = pattern.filter(|&pattern| pattern != Pattern::Other || self.measured || enough) {
-            self.find(pattern);
+        match self.other.as_deref().map(Other::pattern) {
+            // That it knows nothing yet looks like any other pattern; a hint is not overruled by that.
+            Some(pattern) if pattern != Pattern::Other || self.measured || enough => self.find(pattern),
+            Some(_) => {}
+            None => self.judge_by_recency(settings),
         }
         if enough {
-            self.recency.take_fewer();
             self.recency.forget();
+        }
+    }
+
+    /// Few blocks watch a context that is known. If they see a loop where there was none, or none where there was one, many decide.
+    fn judge_by_recency(&mut self, settings: &Settings) {
+        let Some(pattern) = self.by_recency(settings) else { return };
+        let periodic = matches!(settings.detection, Detection::Recency { mean: Mean::Periodic, .. });
+        let changes = (pattern == Pattern::Looping) != (self.pattern == Pattern::Looping);
+        if pattern == Pattern::OneShot || !periodic {
+            self.find(pattern);
+        } else if !self.recency.is_full() {
+            if changes {
+                self.recency.look_closer();
+            }
+        } else if self.recency.is_filled() {
+            self.find(pattern);
+            self.recency.watch();
         }
     }
 
@@ -206,12 +234,11 @@ impl Known {
             return Some(Pattern::OneShot);
         }
         let (_, defined) = self.recency.seen();
-        match self.recency.mean().filter(|_| defined >= EVIDENCE) {
-            Some(mean) if mean < threshold => Some(Pattern::Looping),
+        match self.recency.mean().filter(|_| defined >= EVIDENCE)? {
+            mean if mean < threshold => Some(Pattern::Looping),
             // As far above 0.5 as a loop is below it.
-            Some(mean) if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
-            Some(_) => Some(Pattern::Other),
-            None => (self.pattern == Pattern::OneShot).then_some(Pattern::Other),
+            mean if mean > ONE - threshold.min(ONE / 2) => Some(Pattern::Clustered),
+            _ => Some(Pattern::Other),
         }
     }
 

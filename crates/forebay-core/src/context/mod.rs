@@ -131,7 +131,7 @@ impl Settings {
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };
     /// PCC's counters with AMP's cache: the PCC* of AMP §4.2.
     pub const PCC: Settings = Settings { detection: Detection::Counters { threshold: 100 }, ..Settings::AMP };
-    /// UBM's detection, which tells files apart, with AMP's cache.
+    /// UBM's detection, which tells files apart, with AMP's cache. From how many blocks on a run is sequential is assumed, as PCC's threshold is.
     pub const UBM: Settings =
         Settings { detection: Detection::Consecutive { threshold: 20 }, by: By::File, ..Settings::AMP };
 }

@@ -155,9 +155,24 @@ impl Recency {
         (self.rounds.count, self.rounds.rhythm())
     }
 
-    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see it change.
-    pub fn take_fewer(&mut self) {
-        self.sample.take_fewer(&mut self.order);
+    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see that it may have changed.
+    pub fn watch(&mut self) {
+        self.sample.watch(&mut self.order);
+    }
+
+    /// It may have changed: from now on as many blocks are looked at as may be.
+    pub fn look_closer(&mut self) {
+        self.sample.look_closer();
+    }
+
+    /// Whether the list has as many blocks as it gets.
+    pub fn is_filled(&self) -> bool {
+        self.sample.is_filled(&self.order)
+    }
+
+    /// Whether as many blocks are looked at as may be.
+    pub fn is_full(&self) -> bool {
+        self.sample.is_full()
     }
 
     /// A period is over. The order of blocks stays, and so does an exponential mean.

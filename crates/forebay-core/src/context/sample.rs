@@ -4,8 +4,9 @@
 //! when |L| drops below N_L/2" and Q is below Q₀. (The paper prints "Q > Q₀", which would never bring Q back. And a list that was just halved
 //! has about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below N_L/4.)
 //!
-//! Once a context is known, a shorter list and a lower Q₀ will do to see it change ([`Sample::take_fewer`]): detection "should be viewed as a
-//! 'tuning' operation" (AMP §3), and a small context that is looked at whole would cost more than its hits.
+//! Once a context is known, a shorter list and a lower Q₀ will do to see that it may have changed ([`Sample::watch`]): detection "should be
+//! viewed as a 'tuning' operation" (AMP §3), and a small context that is looked at whole would cost more than its hits. Whether it has changed a
+//! full sample decides ([`Sample::look_closer`]), since a few blocks may lack the very ones that are accessed most.
 //!
 //! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list says when they do.
 
@@ -31,6 +32,8 @@ pub(super) struct Sample {
     /// N_L, and Q₀.
     most: u32,
     first: u64,
+    /// N_L, as it was chosen.
+    full: u32,
 }
 
 /// Q₀.
@@ -43,7 +46,7 @@ impl Sample {
             Sampling::Fixed(one_in) => (ALL / u64::from(one_in.max(1)), u32::MAX),
             Sampling::Adaptive(most) => (ALL, most.max(1)),
         };
-        Sample { bound, most, first: bound }
+        Sample { bound, most, first: bound, full: most }
     }
 
     /// Q.
@@ -51,12 +54,30 @@ impl Sample {
         self.bound
     }
 
-    /// From now on a list of N_L / 8 blocks will do, and one block in sixteen; if this is adaptive.
-    pub(super) fn take_fewer<T: Copy>(&mut self, order: &mut Order<T>) {
-        if self.most < u32::MAX && self.first == ALL {
-            (self.most, self.first) = ((self.most / 8).max(1), ALL / 16);
+    /// From now on a list of N_L / 8 blocks will do (but of no fewer than sixteen), and one block in sixteen; if this is adaptive.
+    pub(super) fn watch<T: Copy>(&mut self, order: &mut Order<T>) {
+        if self.is_full() && self.full < u32::MAX {
+            (self.most, self.first) = ((self.full / 8).max(16).min(self.full), ALL / 16);
             self.adapt(order);
         }
+    }
+
+    /// From now on the list is as long as it may be.
+    pub(super) fn look_closer(&mut self) {
+        if self.full < u32::MAX {
+            (self.most, self.first) = (self.full, ALL);
+            self.bound = (self.bound * 8).min(ALL);
+        }
+    }
+
+    /// Whether this is not only a watch.
+    pub(super) fn is_full(&self) -> bool {
+        self.full == u32::MAX || self.first == ALL
+    }
+
+    /// Whether the list is as long as it gets.
+    pub(super) fn is_filled<T: Copy>(&self, order: &Order<T>) -> bool {
+        self.full == u32::MAX || self.bound == ALL || order.len() >= self.most / 4
     }
 
     /// So many blocks of the sample stand for how many?

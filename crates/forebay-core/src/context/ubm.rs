@@ -27,14 +27,14 @@ impl Run {
     /// A block is accessed, by its number in the file.
     pub fn access(&mut self, block: u64) {
         if block == self.next {
-            self.next += 1;
-        } else if block + 1 == self.next {
+            self.next = block.wrapping_add(1);
+        } else if block.wrapping_add(1) == self.next {
             // A block that is read in several pieces.
         } else if block == self.start && self.is_long() {
-            self.rounds += 1;
-            self.next = block + 1;
+            self.rounds = self.rounds.saturating_add(1);
+            self.next = block.wrapping_add(1);
         } else {
-            (self.start, self.next, self.rounds) = (block, block + 1, 0);
+            (self.start, self.next, self.rounds) = (block, block.wrapping_add(1), 0);
         }
     }
 
@@ -50,6 +50,6 @@ impl Run {
     }
 
     fn is_long(&self) -> bool {
-        self.next - self.start >= u64::from(self.threshold)
+        self.next.wrapping_sub(self.start) >= u64::from(self.threshold)
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn key(block: u32) -> BlockKey {
     BlockKey::new(FileId(0), block)
 }
 
+#[allow(dead_code, reason = "not every test that shares this needs all of it")]
 impl<R: Replacement> Script<R> {
     pub(crate) fn new(frames: u32, settings: Settings) -> Script<R> {
         let context = Some(&settings);
@@ -58,11 +59,14 @@ impl<R: Replacement> Script<R> {
     }
 
     /// A block is fetched ahead for a context that has just read another one.
-    #[allow(dead_code, reason = "one of the tests that share this prefetches")]
     pub(crate) fn prefetch(&mut self, block: u32, access: Access) -> bool {
         let ghost = self.directory.find(key(block));
         let class = self.segments.missed_by(&mut self.directory, 0, ghost, access.place, true);
         self.bring(block, ghost, class, flag::PREFETCHED)
+    }
+
+    pub(crate) fn is_unread(&self, block: u32) -> bool {
+        self.resident(block).is_some_and(|slot| self.directory.frames.has(slot, flag::PREFETCHED))
     }
 
     fn bring(&mut self, block: u32, ghost: Option<Slot>, class: u8, flags: u8) -> bool {
