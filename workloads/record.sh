@@ -130,7 +130,7 @@ run_cscope() {
     wait "$index_PID"
 }
 
-# Four files' worth of curves, four of them out of the largest file.
+# Curves out of three files, four of them out of the largest.
 run_gnuplot() {
     gnuplot "$programs/series.gnuplot"
 }
@@ -146,7 +146,7 @@ run_kernel() {
     make -C build -s -j1 bzImage
 }
 
-# Half a day's memory of 2004: with 8 MB glimpseindex merges what it has into the index some 35 times.
+# With 8 MB for its table glimpseindex merges what it has into the index some thirty times.
 run_glimpse() {
     rm -rf glimpse && mkdir glimpse
     glimpseindex -o -M 8 -H glimpse tree > /dev/null

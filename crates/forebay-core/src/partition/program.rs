@@ -64,8 +64,8 @@ const ONE: u64 = 1 << 32;
 ///
 /// What the text leaves open, and how it is here:
 ///
-/// - The default policy learns from its ghosts as it always does, whether its partition grows or not: how it divides what it has is its
-///   own affair. By the figure's letter ARC would stand still as long as any loop has a block.
+/// - The default policy learns from its ghosts as it always does, whether its partition grows or not and whichever context comes back to
+///   them: how it divides what it has is its own affair. By the figure's letter ARC would stand still as long as any loop has a block.
 /// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since the sweep before the last one goes to
 ///   them; used after all before anybody needed its frame, it is back. A sweep comes every loop_time + 3 loop_time_dev, by the
 ///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.

@@ -89,8 +89,9 @@ impl<D: Default> Twin<D> {
         }
         let remembered = match access.place {
             Place::Default => self.default.miss(block),
+            // It learns from that, and nothing is its own of what comes of it.
             _ => {
-                self.default.forget_ghost(block);
+                self.default.miss(block);
                 false
             }
         };
