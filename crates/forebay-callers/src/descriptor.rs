@@ -8,6 +8,11 @@ use rustix::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
 
+/// Whether this process may make files so long. One that writes beyond its limit is sent a signal.
+pub(crate) fn may_reach(size: u64) -> bool {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_none_or(|most| size <= most)
+}
+
 /// An open file.
 pub(crate) struct Descriptor(ManuallyDrop<OwnedFd>);
 

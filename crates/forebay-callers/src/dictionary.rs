@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, may_reach};
 use crate::{Context, Error};
 
 /// The most bytes of a dictionary that are written or read.
@@ -20,7 +20,10 @@ pub fn append(path: &CStr, line: &[u8]) {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let Ok(file) = Descriptor::open(path, flags) else { return };
     let Ok(stat) = rustix::fs::fstat(&file) else { return };
-    if stat.st_uid == rustix::process::geteuid().as_raw() && (stat.st_size as u64) < MOST - line.len() as u64 {
+    let ours = stat.st_uid == rustix::process::geteuid().as_raw();
+    let end = stat.st_size as u64 + line.len() as u64;
+    // What others append meanwhile is not much.
+    if ours && end <= MOST && may_reach(end + (1 << 20)) {
         let _ = rustix::io::write(&file, line);
     }
 }

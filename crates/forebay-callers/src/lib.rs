@@ -3,7 +3,7 @@
 //! ```text
 //!   program ── read() ──▶ libforebay_context.so ──▶ kernel ──▶ mount
 //!                              │  │  │                           │
-//!             before and after │  │  └ FOREBAY_RECORD: a log per process      Recording
+//!             before and after │  │  └ FOREBAY_RECORDING: a log per process      Recording
 //!                   the call   │  └─── NAME.names: what an id stands for      Dictionary
 //!                              └────── NAME: context id by thread id  ◀──┘    Table
 //! ```
@@ -33,7 +33,7 @@ pub use text::Text;
 /// Names the table of contexts, in place of `/dev/shm/forebay-contexts-UID`. Empty: none.
 pub const CONTEXTS: &str = "FOREBAY_CONTEXTS";
 /// The folder where programs record their calls.
-pub const RECORD: &str = "FOREBAY_RECORD";
+pub const RECORD: &str = "FOREBAY_RECORDING";
 /// How stacks are walked: `tables` (the default) or `frame-pointers`.
 pub const UNWIND: &str = "FOREBAY_UNWIND";
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, may_reach};
 use crate::{CONTEXTS, Error, mix};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"forebay1");
@@ -111,6 +111,9 @@ fn make(path: &CStr) -> rustix::io::Result<Descriptor> {
         return Err(rustix::io::Errno::PERM);
     }
     if stat.st_size < SIZE as i64 {
+        if !may_reach(SIZE as u64) {
+            return Err(rustix::io::Errno::FBIG);
+        }
         // Whoever else does it at the same time does the same.
         rustix::io::pwrite(&file, &MAGIC.to_le_bytes(), 0)?;
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, SIZE as u64)?;

@@ -97,8 +97,6 @@ pub(crate) fn begin(thread_ends: unsafe extern "C" fn(*mut c_void)) {
     let mut key = 0;
     // SAFETY: `key` is there, and the destructor fits every thread.
     process.key = (unsafe { libc::pthread_key_create(&mut key, Some(thread_ends)) } == 0).then_some(key);
-    // The clock finds its function when it is first asked.
-    forebay_callers::now();
     // SAFETY: fresh pages, large enough and aligned.
     unsafe { place.write(process) };
     PROCESS.store(place, Ordering::Release);

@@ -176,7 +176,7 @@ impl Walk<'_> {
         if bp < sp {
             return false;
         }
-        let (Some(next), Some(pc)) = (self.load(bp), self.load(bp.wrapping_add(8))) else { return false };
+        let Some([next, pc]) = self.bounds.pair(bp) else { return false };
         self.registers = Registers { pc, sp: bp.wrapping_add(16), bp: next };
         pc != 0
     }

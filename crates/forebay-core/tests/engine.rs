@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use forebay_core::context::{Hint, Pattern, Rhythm};
 use forebay_core::device::DeviceCost;
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
@@ -32,6 +33,13 @@ enum Step {
         len: u8,
         hits: u8,
         astray: bool,
+    },
+    /// What is known of a handler's context from now on, where contexts have partitions.
+    Hint {
+        handler: u8,
+        pattern: Pattern,
+        size: u8,
+        time: u8,
     },
     Ran {
         handler: u8,
@@ -67,10 +75,14 @@ enum Step {
     },
 }
 
+const PATTERNS: [Pattern; 4] = [Pattern::Looping, Pattern::Looping, Pattern::OneShot, Pattern::Clustered];
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (0..3u8, 0..60u16, 1..20u8, 3..6u8)
             .prop_map(|(file, block, len, handler)| Step::Read { file, block, len, handler }),
+        2 => (3..6u8, proptest::sample::select(&PATTERNS[..]), 0..90u8, 0..90u8)
+            .prop_map(|(handler, pattern, size, time)| Step::Hint { handler, pattern, size, time }),
         1 => (0..6u8).prop_map(|handler| Step::Ran { handler }),
         1 => (0..6u8).prop_map(|handler| Step::Exited { handler }),
         1 => (0..3u8, 0..9u8).prop_map(|(file, handles)| Step::Handles { file, handles }),
@@ -275,7 +287,7 @@ impl Driver {
         self.tell(EventKind::Read {
             read: ReadId(number),
             handler: HandlerId(handler.into()),
-            context: ContextId(0),
+            context: ContextId(handler.into()),
             file,
             offset: u64::from(block * BLOCK),
             len: len * BLOCK,
@@ -300,6 +312,11 @@ impl Driver {
             Step::Label { skip, len, hits, astray } => {
                 let far = if astray { u32::MAX / 3 * 2 } else { 0 };
                 self.label = Some([skip, len, hits].map(|blocks| u32::from(blocks) + far));
+            }
+            Step::Hint { handler, pattern, size, time } => {
+                let rhythm = Rhythm { size: size.into(), time: time.into(), deviation: u64::from(time) / 5 };
+                let (context, hint) = (ContextId(handler.into()), Hint { pattern, rhythm });
+                self.tell(EventKind::Hinted { context, hint });
             }
             Step::Ran { handler } => self.tell(EventKind::Ran { handler: HandlerId(handler.into()) }),
             Step::Exited { handler } => self.tell(EventKind::Exited { handler: HandlerId(handler.into()) }),
@@ -411,8 +428,16 @@ fn policies() -> impl Strategy<Value = String> {
         "eager:window=1,increment=adaptive,threshold=variance,reuse=on,cost=price+",
         "lazy:window=2,benefit=ghosts,weights=1/7+",
     ]);
-    (prefetch, partition, replacement)
-        .prop_map(|(prefetch, partition, replacement)| format!("{prefetch}+{partition}{replacement}"))
+    let contexts = proptest::sample::select(vec![
+        "",
+        "",
+        "amp:review=4294967295+",
+        "amp:review=20,sampling=off,mean=1/4,partitions=1+",
+        "dear:interval=20,group=2,by=file+",
+        "pcc:threshold=2,review=9,seed=7+",
+    ]);
+    (prefetch, partition, contexts, replacement)
+        .prop_map(|(prefetch, partition, context, replacement)| format!("{prefetch}+{partition}{context}{replacement}"))
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! A hit by the short cut is a `Read`, `Ready` and `Done` at one moment: two cores that differ only in taking it decide
 //! alike and count alike, for ever after.
 
+use forebay_core::context::{Hint, Pattern, Rhythm};
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
@@ -56,12 +57,26 @@ impl Driver {
         }
     }
 
+    /// What contexts 1 and 2 do is known from an earlier run.
+    fn hints(mut self) -> Driver {
+        let rhythm = Rhythm { size: 90, time: 200, deviation: 20 };
+        for (context, pattern) in [(1, Pattern::Looping), (2, Pattern::OneShot)] {
+            self.tell(EventKind::Hinted { context: ContextId(context), hint: Hint { pattern, rhythm } });
+        }
+        self
+    }
+
     /// Reads one block; `pinned` holds the frame of a short cut for a moment, as a lease does.
     fn read(&mut self, block: u64, pinned: bool) {
+        self.read_by(ContextId(0), block, pinned);
+    }
+
+    fn read_by(&mut self, context: ContextId, block: u64, pinned: bool) {
+        let handler = HandlerId(1);
         self.at += 1_000_000;
         if self.short_cut {
             let key = BlockKey::new(FileId(0), block as u32);
-            if let Some(frame) = self.core.hit(key, DeviceId(0), Caller::default()) {
+            if let Some(frame) = self.core.hit(key, DeviceId(0), Caller { handler, context }) {
                 assert_eq!(self.core.frame(key), Some(frame));
                 if pinned {
                     assert!(self.core.pin(frame));
@@ -70,12 +85,12 @@ impl Driver {
                 self.taken += 1;
                 // That its reader runs the short cut doesn't tell; a driver of a prefetch cache does.
                 if self.core.prefetch_cache().is_some() {
-                    self.tell(EventKind::Ran { handler: HandlerId(1) });
+                    self.tell(EventKind::Ran { handler });
                 }
                 return;
             }
         }
-        let (handler, context, file) = (HandlerId(1), ContextId(0), FileId(0));
+        let file = FileId(0);
         let (read, offset, len) = (ReadId(0), block * BLOCK, BLOCK as u32);
         self.tell(EventKind::Read { read, handler, context, file, offset, len });
     }
@@ -88,16 +103,17 @@ proptest! {
     fn the_short_cut_changes_nothing(
         prefetch in 0..PREFETCHERS.len(),
         replacement in 0..REPLACEMENTS.len(),
+        program in proptest::sample::select(&["", "amp+", "amp:review=9,sampling=off+", "dear:interval=9+"][..]),
         frames in 2..60u32,
-        blocks in proptest::collection::vec((0..BLOCKS, 1..12u64, any::<bool>()), 1..120),
+        blocks in proptest::collection::vec((0..BLOCKS, 1..12u64, any::<bool>(), 0..4u32), 1..120),
     ) {
-        let policy = format!("{}+{}", PREFETCHERS[prefetch].name, REPLACEMENTS[replacement].name);
-        let mut long = Driver::new(&policy, frames, false);
-        let mut short = Driver::new(&policy, frames, true);
-        for (start, len, pinned) in blocks {
+        let policy = format!("{}+{program}{}", PREFETCHERS[prefetch].name, REPLACEMENTS[replacement].name);
+        let mut long = Driver::new(&policy, frames, false).hints();
+        let mut short = Driver::new(&policy, frames, true).hints();
+        for (start, len, pinned, context) in blocks {
             for block in start..(start + len).min(BLOCKS) {
-                long.read(block, pinned);
-                short.read(block, pinned);
+                long.read_by(ContextId(context), block, pinned);
+                short.read_by(ContextId(context), block, pinned);
                 short.core.check();
             }
             prop_assert_eq!(&short.decided, &long.decided);

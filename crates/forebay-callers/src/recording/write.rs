@@ -8,7 +8,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use super::slot::{BYTES, FILE, FileName, MAGIC, PIECE, Subject, TEXT, WORDS};
 use crate::Call;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, may_reach};
 use crate::text::Text;
 
 /// Both whole pages and whole slots.
@@ -59,6 +59,9 @@ impl LogFile {
 
     fn stretch(&self, file: &Descriptor, bytes: usize) -> Option<Chunk> {
         let at = self.end.fetch_add(bytes as u64, Ordering::Relaxed);
+        if !may_reach(at + bytes as u64) {
+            return None;
+        }
         // With its room on the disk, so that storing into the mapping can't fail.
         rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes as u64).ok()?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -68,10 +71,13 @@ impl LogFile {
     }
 }
 
-/// Nanoseconds of the monotonic clock.
+/// Nanoseconds of the monotonic clock. Asked of the C library: to find the kernel's clock by itself, `rustix` reads the process's
+/// auxiliary vector where the kernel has it, which crashes under valgrind.
 #[inline]
 pub fn now() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written into a place that is there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

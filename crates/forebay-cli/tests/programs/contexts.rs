@@ -149,7 +149,7 @@ fn hints_that_are_damaged_are_begun_anew_and_a_place_that_cannot_be_is_refused()
         let point = scene.path("point");
         std::fs::create_dir_all(&point).expect("a folder");
         let args = ["mount", text(&tree), text(&point), "--policy", "amp", option, text(value)];
-        let output = forebay(&args).output().expect("it starts");
+        let output = forebay(&args).env("FOREBAY_CONTEXTS", scene.path("table")).output().expect("it starts");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(&format!("{option} off")), "{output:?}");
     };

@@ -9,6 +9,9 @@ const FARTHEST: usize = 16 << 20;
 const GROWTH: usize = 1 << 20;
 
 /// The pages in a row, around where the thread last was, that are known to be readable.
+///
+/// Known weakness: that a stack was unmapped and another one made in its place, where the thread is next, is not seen. Tables lead no
+/// further than to frames that are there; it is frame pointers that may hold anything.
 #[derive(Default)]
 pub(crate) struct Bounds {
     low: Cell<usize>,
@@ -49,6 +52,18 @@ impl Bounds {
         // SAFETY: between the thread's stack pointer's page and the highest page that the kernel could read in one row with it.
         // Only this thread takes its frames down, and it is here.
         Some(unsafe { (address as *const usize).read_volatile() })
+    }
+
+    /// The two words at `address`, as [`Bounds::load`].
+    #[inline(always)]
+    pub(crate) fn pair(&self, address: usize) -> Option<[usize; 2]> {
+        let second = address.wrapping_add(8);
+        let below = address < self.low.get() || !address.is_multiple_of(8) || second < address;
+        if below || second >= self.high.get() && !self.extend(second) {
+            return None;
+        }
+        // SAFETY: as in `load`, both of them.
+        Some(unsafe { (address as *const [usize; 2]).read_volatile() })
     }
 
     /// Finds out whether the stack reaches to `address`.

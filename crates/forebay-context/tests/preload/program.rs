@@ -88,7 +88,7 @@ impl Program {
     /// Preloads `command`.
     pub(crate) fn preload(&self, mut command: Command) -> Command {
         command.env("LD_PRELOAD", forebay_testkit::preloaded::library());
-        command.env("FOREBAY_CONTEXTS", self.table_path()).env("FOREBAY_RECORD", self.folder.path().join("record"));
+        command.env("FOREBAY_CONTEXTS", self.table_path()).env("FOREBAY_RECORDING", self.folder.path().join("record"));
         command
     }
 

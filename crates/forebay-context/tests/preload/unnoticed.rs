@@ -47,10 +47,10 @@ fn errno_stays_and_failures_are_the_same() {
     assert!(program.calls().len() > 20);
     // Where nothing can be written, nothing is, and nobody hears of it.
     let mut command = program.preload(program.plain());
-    command.env("FOREBAY_CONTEXTS", "/nowhere/table").env("FOREBAY_RECORD", "/nowhere");
+    command.env("FOREBAY_CONTEXTS", "/nowhere/table").env("FOREBAY_RECORDING", "/nowhere");
     succeed(command);
     let mut command = program.preload(program.plain());
-    command.env("FOREBAY_CONTEXTS", "/dev/full").env("FOREBAY_RECORD", program.data());
+    command.env("FOREBAY_CONTEXTS", "/dev/full").env("FOREBAY_RECORDING", program.data());
     succeed(command);
 }
 
@@ -79,6 +79,51 @@ fn descriptors_environment_and_children_are_as_without() {
         String::from_utf8_lossy(&program.run().stdout),
         String::from_utf8_lossy(&succeed(program.plain()).stdout)
     );
+}
+
+#[test]
+fn limits_of_the_program_are_not_met_by_the_library() {
+    let program = Program::new(
+        r#"
+        int main(int count, char **args) {
+            int fd = open(args[1], O_RDONLY);
+            for (int turn = 0; turn < 5000; turn++) CHECK(at(fd, turn, 1) == 1);
+            puts("done");
+            return 0;
+        }"#,
+    );
+    // The length of files, descriptors, addresses: no signal, no failure.
+    for limit in ["-f 0", "-f 100", "-n 4", "-v 20000"] {
+        program.forget();
+        let _ = std::fs::remove_file(program.table_path());
+        let mut command = Command::new("sh");
+        let line = "ulimit $0; LD_PRELOAD=$1; export LD_PRELOAD; exec $2 $3";
+        command
+            .args(["-c", line, limit])
+            .arg(forebay_testkit::preloaded::library())
+            .arg(&program.path)
+            .arg(program.data());
+        let mut command = program.preload(command);
+        command.env_remove("LD_PRELOAD");
+        assert_eq!(succeed(command).stdout, b"done\n", "ulimit {limit}");
+    }
+}
+
+#[test]
+fn a_program_under_valgrind_runs_as_ever() {
+    let program = Program::new(
+        "int main(int count, char **args) { int fd = open(args[1], O_RDONLY); return at(fd, 0, 10) != 10; }",
+    );
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=none", "--quiet"]).arg(&program.path).arg(program.data());
+    if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: there is no valgrind");
+        return;
+    }
+    // It mentions the question whether memory is readable, which is no call that it knows.
+    let output = program.preload(command).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(program.contexts().len(), 1);
 }
 
 #[test]
@@ -133,7 +178,7 @@ fn signal_handlers_read_whatever_they_interrupt() {
     );
     // Recording a call takes longer than the timer's period on a slow machine: once with the table alone, once all.
     let mut command = program.preload(program.plain());
-    command.env_remove("FOREBAY_RECORD");
+    command.env_remove("FOREBAY_RECORDING");
     succeed(command);
     program.run();
     let calls = program.calls();
@@ -242,7 +287,7 @@ fn real_programs_print_the_same_bytes() {
         );
         // Where the register for frame pointers holds anything but those.
         let mut guessed = place.preload(command());
-        guessed.env("FOREBAY_UNWIND", "frame-pointers").env_remove("FOREBAY_RECORD");
+        guessed.env("FOREBAY_UNWIND", "frame-pointers").env_remove("FOREBAY_RECORDING");
         let guessed = outcome(guessed);
         if line[0] != "grep" {
             assert!(

@@ -71,7 +71,10 @@ const ONE: u64 = 1 << 32;
 ///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.
 /// - A one-shot context takes no block from other partitions. What it finds there somebody has read before, and a scan of everything would
 ///   drop it all.
-/// - A block that was fetched ahead and not read is its loop's last victim, for that which is read next is what it would be first.
+/// - What was fetched ahead and not read is nobody's victim as long as there is another: it would be the first one of its loop, and it is
+///   what will be read next. After two sweeps in which nobody came for it, it goes.
+/// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has no ghosts, and loops would never get a block
+///   of it.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The first of the default policy's lists, and how many have frames.
@@ -81,6 +84,8 @@ pub struct Program {
     /// The first of its own lists: dropped, ahead, ghosts, loops.
     first: u8,
     loops: Vec<Loop>,
+    /// What one-shot contexts fetched ahead and have not read is swept as well, as if it were a loop as long as the cache.
+    ahead: Loop,
     /// Whose sweep may be due.
     turn: usize,
     random: Random,
@@ -121,6 +126,7 @@ impl Program {
             ghost_lists: R::GHOST_LISTS,
             first,
             loops: vec![nothing; usize::from(settings.partitions.min(MOST_PARTITIONS))],
+            ahead: nothing,
             turn: 0,
             random: Random::new(settings.seed),
             most_ghosts: 0,
@@ -144,7 +150,6 @@ impl Program {
     /// A block is accessed. The loop that is accessed gets a coupon, and whichever it is the turn of is swept if that is due.
     #[inline]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
-        let frames = self.frames;
         if let Place::Loop(number) = access.place
             && let Some(own) = self.loops.get_mut(usize::from(number))
         {
@@ -152,30 +157,33 @@ impl Program {
             own.coupons = own.coupons.saturating_add(ONE);
             own.rhythm = access.rhythm;
         }
-        self.turn = if self.turn + 1 < self.loops.len() { self.turn + 1 } else { 0 };
-        if let Some(turn) = self.loops.get_mut(self.turn)
-            && access.now >= turn.due
-        {
-            turn.due = access.now.saturating_add(turn.interval(frames));
-            self.sweep(directory, self.turn);
+        self.turn = if self.turn < self.loops.len() { self.turn + 1 } else { 0 };
+        let due = self.loops.get(self.turn).unwrap_or(&self.ahead).due;
+        if access.now >= due {
+            self.sweep(directory, access.now);
         }
     }
 
-    /// "Garbage collect long-time unused blocks" (AMP §3.2). The list is in the order of last uses, but for what was fetched ahead and
-    /// not read.
-    fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, number: usize) {
-        let (list, dropped) = (self.list(LOOPS + number), self.dropped());
+    /// "Garbage collect long-time unused blocks" (AMP §3.2), of the loop whose turn it is, or of what one-shot contexts have ahead. Lists are in
+    /// the order of last uses, but for what was fetched ahead and not read.
+    fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, now: u64) {
+        let (dropped, all) = (self.dropped(), self.frames);
+        let (list, swept) = match self.turn < self.loops.len() {
+            true => (self.list(LOOPS + self.turn), &mut self.loops[self.turn]),
+            false => (self.ahead(), &mut self.ahead),
+        };
         let frames = &mut directory.frames;
         let mut at = frames.back(list);
         while let Some(slot) = at {
             at = frames.towards_front(slot);
-            if frames.count(slot) != self.loops[number].epoch {
+            if frames.count(slot) != swept.epoch {
                 frames.move_to_front(slot, dropped);
             } else if !frames.has(slot, flag::PREFETCHED) {
                 break;
             }
         }
-        self.loops[number].epoch ^= 1;
+        swept.epoch ^= 1;
+        swept.due = now.saturating_add(swept.interval(all));
     }
 
     /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply moved among the partitions."
@@ -249,7 +257,7 @@ impl Program {
             return Some(slot);
         }
         if class & OUTSIDE != 0 {
-            return self.another(policy, directory, usize::MAX);
+            return self.another(policy, directory, usize::MAX).or_else(|| self.unread(directory));
         }
         let part = part_of(class);
         if part == DEFAULT {
@@ -269,13 +277,14 @@ impl Program {
             return Some(slot);
         }
         // if (i is non-empty) evict a block from this partition, else evict from another non-empty partition randomly
-        self.evict(policy, directory, part, class & CLASS).or_else(|| self.another(policy, directory, part))
+        let own = self.evict(policy, directory, part, class & CLASS);
+        own.or_else(|| self.another(policy, directory, part)).or_else(|| self.unread(directory))
     }
 
     /// loop_size_i / (|B1| + |B2|), in parts of [`ONE`], if part i is a loop.
     fn price(&self, frames: &Frames, part: usize) -> Option<u64> {
         let size = u64::from(self.loops.get(part.checked_sub(LOOPS)?)?.rhythm.size);
-        (size * ONE).checked_div(u64::from(self.remembered(frames))).filter(|_| size > 0)
+        (size > 0).then(|| size * ONE / u64::from(self.remembered(frames).max(1)))
     }
 
     /// |B1| + |B2|
@@ -317,10 +326,19 @@ impl Program {
             self.remember(directory);
             return Some(slot);
         }
-        let slot = match part {
-            ONE_SHOT => directory.frames.unpinned_from_back(self.ahead()),
-            _ => directory.frames.unpinned_from_front(self.list(part)),
-        }?;
+        // One-shot blocks that could go are gone by now.
+        let list = (part >= LOOPS).then(|| self.list(part))?;
+        let frames = &directory.frames;
+        let slot = frames.unpinned_from_front(list).filter(|&slot| !frames.has(slot, flag::PREFETCHED))?;
+        directory.release(slot);
+        Some(slot)
+    }
+
+    /// There is nothing left but what was fetched ahead and nobody has read.
+    fn unread<I: Index>(&mut self, directory: &mut Directory<I>) -> Option<Slot> {
+        let loops = (LOOPS..self.parts()).map(|part| self.list(part));
+        let mut lists = [self.ahead()].into_iter().chain(loops);
+        let slot = lists.find_map(|list| directory.frames.unpinned_from_back(list))?;
         directory.release(slot);
         Some(slot)
     }
@@ -354,7 +372,10 @@ impl Program {
             return self.put(frames, slot, part);
         }
         match part {
-            ONE_SHOT => frames.move_to_front(slot, self.ahead()),
+            ONE_SHOT => {
+                frames.set_count(slot, self.ahead.epoch);
+                frames.move_to_front(slot, self.ahead());
+            }
             _ => {
                 self.put(frames, slot, part);
                 frames.move_to_back(slot, self.list(part));

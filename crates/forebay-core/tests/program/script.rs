@@ -65,6 +65,11 @@ impl<R: Replacement> Script<R> {
         self.bring(block, ghost, class, flag::PREFETCHED)
     }
 
+    #[allow(dead_code, reason = "one of the tests that share this prefetches")]
+    pub(crate) fn is_unread(&self, block: u32) -> bool {
+        self.resident(block).is_some_and(|slot| self.directory.frames.has(slot, flag::PREFETCHED))
+    }
+
     fn bring(&mut self, block: u32, ghost: Option<Slot>, class: u8, flags: u8) -> bool {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         if let Some(ghost) = ghost {

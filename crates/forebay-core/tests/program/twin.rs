@@ -105,9 +105,10 @@ impl<D: Default> Twin<D> {
 
     /// "Currently AMP sweeps every loop_time + 3loop_time_dev": one loop an access has its turn.
     fn sweep(&mut self, now: u64) {
-        self.turn = (self.turn + 1) % LOOPS;
+        self.turn = (self.turn + 1) % (LOOPS + 1);
         let i = self.turn;
-        if now < self.due[i] {
+        // The last turn is that of what was fetched ahead: nothing is, here.
+        if i == LOOPS || now < self.due[i] {
             return;
         }
         let Rhythm { time, deviation, .. } = self.rhythms[i];
@@ -168,12 +169,8 @@ impl<D: Default> Twin<D> {
         // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty partition)
         if let Place::Loop(i) = place {
             let i = usize::from(i);
-            let (size, ghosts) = (u64::from(self.rhythms[i].size), self.ghosts().len() as u64);
-            if size > 0
-                && ghosts > 0
-                && self.coupons[i] >= size * COUPON / ghosts
-                && self.evict_from_another(2 + i, held)
-            {
+            let (size, ghosts) = (u64::from(self.rhythms[i].size), self.ghosts().len().max(1) as u64);
+            if size > 0 && self.coupons[i] >= size * COUPON / ghosts && self.evict_from_another(2 + i, held) {
                 self.coupons[i] -= size * COUPON / ghosts;
                 return true;
             }

@@ -217,3 +217,27 @@ fn a_table_is_found_when_it_comes_and_when_it_is_another() {
     assert_eq!(us.path, std::env::current_exe().unwrap().display().to_string());
     assert_eq!(threads.executable(0), None);
 }
+
+/// What a read pays before the engine has it.
+#[test]
+fn cost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+    let threads = Threads::new(Some(&path)).unwrap();
+    let writer = forebay_callers::TableWriter::create(&name).unwrap();
+    writer.set(4242, 7);
+    let callers = Callers::start(&engine("amp"), threads, None).unwrap().unwrap();
+    let file = file("x");
+    let user = rustix::process::geteuid().as_raw();
+    for (what, thread) in [("of a preloaded program", 4242), ("of another program", std::process::id())] {
+        let reader = Reader { thread, user };
+        let first = callers.caller(reader, &file);
+        assert_ne!(first.context, ContextId(0));
+        let began = std::time::Instant::now();
+        for _ in 0..100_000 {
+            assert_eq!(callers.caller(std::hint::black_box(reader), &file), first);
+        }
+        println!("the context of a read {what} takes {:?}", began.elapsed() / 100_000);
+    }
+}

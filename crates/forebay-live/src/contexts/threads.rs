@@ -49,14 +49,14 @@ impl Threads {
         if user == rustix::process::geteuid().as_raw() { self.own.clone() } else { table_path(user) }
     }
 
-    /// Looks for the table of a user, but not too often.
+    /// Looks for the table of a user, but not too often; whether it did.
     #[cold]
-    fn look_for(&self, user: u32) {
+    fn look_for(&self, user: u32) -> bool {
         let mut odd = false;
         if let Some(known) = self.tables.read().get(&user) {
             let mut tried = known.tried.lock();
             if tried.elapsed() < RETRY {
-                return;
+                return false;
             }
             *tried = Instant::now();
             odd = known.odd;
@@ -74,6 +74,7 @@ impl Threads {
         if tables.len() < USERS || tables.contains_key(&user) {
             tables.insert(user, User { table, tried: Mutex::new(Instant::now()), odd });
         }
+        true
     }
 
     /// What a reader's table says; `None` if there is no table, or it says nothing.
@@ -84,10 +85,7 @@ impl Threads {
 
 impl Programs for Threads {
     fn context(&self, reader: Reader) -> Option<u64> {
-        self.said(reader).or_else(|| {
-            self.look_for(reader.user);
-            self.said(reader)
-        })
+        self.said(reader).or_else(|| self.look_for(reader.user).then(|| self.said(reader)).flatten())
     }
 
     fn executable(&self, thread: u32) -> Option<Executable> {

@@ -22,44 +22,43 @@ impl Build for Frames {
     type Output = Box<dyn Cache>;
 
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Cache> {
-        let Frames(frames, settings) = self;
-        let context = Some(&settings);
-        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
-        Box::new(Contexts {
-            directory: Directory::new(lists, frames, ghosts),
-            segments: Segments::<R>::new(&[frames], context),
-            detector: Detector::new(settings).over(frames),
-            misses: 0,
-        })
+        Box::new(Contexts::<R>::new(self.0, self.1))
     }
 }
 
-struct Contexts<R> {
+/// A cache that counts its misses.
+pub(crate) struct Contexts<R> {
     directory: Directory<Dense>,
     segments: Segments<R>,
     detector: Detector,
     misses: u64,
 }
 
-impl<R: replacement::Replacement + Send> Cache for Contexts<R> {
-    fn refer(&mut self, chunk: &Chunk) {
-        let mut keys = chunk.keys.iter();
-        for request in &chunk.requests {
-            for (nth, &key) in keys.by_ref().take(request.keys as usize).enumerate() {
-                let block = request.first.map_or(key, |first| first.wrapping_add(nth as u32));
-                self.refer_to(key, BlockKey::new(request.file, block), request.caller);
-            }
+impl<R: replacement::Replacement> Contexts<R> {
+    /// Of `frames` blocks.
+    pub(crate) fn new(frames: u32, settings: Settings) -> Contexts<R> {
+        let context = Some(&settings);
+        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
+        Contexts {
+            directory: Directory::new(lists, frames, ghosts),
+            segments: Segments::<R>::new(&[frames], context),
+            detector: Detector::new(settings).over(frames),
+            misses: 0,
         }
     }
 
-    fn misses(&self) -> u64 {
-        self.misses
+    /// How many blocks the default partition has, how many are one-shot, and how many each loop has.
+    pub(crate) fn sizes(&self) -> Vec<u32> {
+        self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
-}
 
-impl<R: replacement::Replacement> Contexts<R> {
+    /// What is known of contexts.
+    pub(crate) fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
     /// Refers to the block of number `key`, which is called `name` in its trace.
-    fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
+    pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.detector.access(caller, name);
         segments.accessed(directory, 0, &access);
@@ -85,5 +84,21 @@ impl<R: replacement::Replacement> Contexts<R> {
             directory.frames.clear(slot, flag::ABSENT);
             segments.insert(directory, 0, slot, class);
         }
+    }
+}
+
+impl<R: replacement::Replacement + Send> Cache for Contexts<R> {
+    fn refer(&mut self, chunk: &Chunk) {
+        let mut keys = chunk.keys.iter();
+        for request in &chunk.requests {
+            for (nth, &key) in keys.by_ref().take(request.keys as usize).enumerate() {
+                let block = request.first.map_or(key, |first| first.wrapping_add(nth as u32));
+                self.refer_to(key, BlockKey::new(request.file, block), request.caller);
+            }
+        }
+    }
+
+    fn misses(&self) -> u64 {
+        self.misses
     }
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 mod cache;
 mod capacity;
-mod contexts;
+pub(crate) mod contexts;
 mod curve;
 mod moments;
 mod opt;
