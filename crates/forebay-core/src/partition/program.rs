@@ -66,6 +66,8 @@ const ONE: u64 = 1 << 32;
 ///
 /// - The default policy learns from its ghosts as it always does, whether its partition grows or not and whichever context comes back to
 ///   them: how it divides what it has is its own affair. By the figure's letter ARC would stand still as long as any loop has a block.
+/// - A resident block that the default policy takes over is one that was used before: it comes in and is hit, with ARC into T2. As a new one it would
+///   be among what was used once, and every context that is no loop after all, or ceases to be one, would cost all that is known of its blocks.
 /// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since the sweep before the last one goes to
 ///   them; used after all before anybody needed its frame, it is back. A sweep comes every loop_time + 3 loop_time_dev, by the
 ///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.
@@ -215,6 +217,10 @@ impl Program {
             _ if from != DEFAULT => {
                 directory.frames.set_count(slot, 0);
                 policy.insert(directory, slot, 0);
+                // Somebody had used it before, so that this is a hit.
+                if how == Use::Hit {
+                    policy.hit(directory, slot);
+                }
             }
             Use::Hit => policy.hit(directory, slot),
             Use::First => policy.first_use(directory, slot),
