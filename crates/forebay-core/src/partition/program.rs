@@ -78,9 +78,9 @@ const ONE: u64 = 1 << 32;
 /// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has no ghosts, and loops would never get a block
 ///   of it.
 ///
-/// Known weaknesses. A loop whose times deviate more than they last is swept too early, and what it still needs goes first: kernel at a fifth of its
-/// pages misses 39 % more than ARC. Left to the default policy instead, or for a turnover of the cache, it costs as much elsewhere. And that
-/// policy is told that it has the whole segment; told what loops leave, it gains on some workloads and loses on others.
+/// Known weaknesses. Blocks that a loop leaves out for some rounds are swept and go first, though they are wanted again, as the headers that only some
+/// files include: kernel at a fifth of its pages misses 39 % more than ARC. Left to the default policy instead, or for a turnover of the cache,
+/// they cost as much elsewhere. And that policy is told that it has the whole segment; told what loops leave, it gains here and loses there.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The first of the default policy's lists, and how many have frames.
