@@ -146,6 +146,8 @@ fn blocks_go_to_whoever_uses_them() {
     assert_eq!(sizes(&script)[..4], [2, 0, 0, 2]);
     assert!(script.read(2, Access { now: 8, ..Access::default() }));
     assert_eq!(sizes(&script)[..4], [3, 0, 0, 1]);
+    // It has been used before: to ARC, too, that is a hit, and the block one of T2. The others were read once.
+    assert_eq!((script.list(FIRST_POLICY_LIST), script.list(FIRST_POLICY_LIST + 1)), (vec![3, 0], vec![2]));
     // Who reads once takes nothing from others.
     for block in [1, 2] {
         assert!(script.read(block, Access { place: Place::Dropped, now: script.now + 1, ..Access::default() }));

@@ -149,7 +149,10 @@ impl<D: Default> Twin<D> {
         self.take(block);
         match access.place {
             Place::Default if was_default => self.default.hit(block),
-            Place::Default => self.default.admit(block, true),
+            Place::Default => {
+                self.default.admit(block, true);
+                self.default.hit(block);
+            }
             place => {
                 self.default.remove(block);
                 self.put(block, place, access.now);
