@@ -47,6 +47,11 @@ struct Workload {
     wanted: Option<[f64; 2]>,
 }
 
+/// A figure of a run: its name, its unit, how it is had.
+type Figure = (&'static str, &'static str, fn(&Run) -> f64);
+
+const FIGURES: [Figure; 2] = [("time", "s", |run| run.seconds), ("read", "MB", |run| run.bytes as f64 / 1e6)];
+
 const WORKLOADS: [Workload; 3] = [
     Workload {
         name: "cscope",
@@ -128,10 +133,8 @@ impl Workload {
             });
             seen.push([amp?, arc?, linux?]);
         }
-        let figures: [(&str, &str, fn(&Run) -> f64); 2] =
-            [("time", "s", |run| run.seconds), ("read", "MB", |run| run.bytes as f64 / 1e6)];
         let mut rows = Vec::new();
-        for (figure, (kind, unit, of)) in figures.into_iter().enumerate() {
+        for (figure, (kind, unit, of)) in FIGURES.into_iter().enumerate() {
             let [amp, arc, linux] = [0, 1, 2].map(|which| median(seen.iter().map(|runs| of(&runs[which])).collect()));
             for other in [1, 2] {
                 let wanted = self.wanted.filter(|_| other == 2).map(|wanted| wanted[figure]);

@@ -35,6 +35,10 @@ pub(super) struct Run {
     pub(super) seconds: f64,
     /// From the disk.
     pub(super) bytes: u64,
+    /// In so many pieces.
+    fetches: u64,
+    /// While the disk had something to do.
+    busy: f64,
     frames: u64,
     references: u64,
     hits: u64,
@@ -51,6 +55,8 @@ impl Run {
         Run {
             seconds,
             bytes: counts.fetched_bytes,
+            fetches: counts.fetches,
+            busy: disk.busy as f64 / 1e9,
             frames: stats.frames * stats.block_bytes,
             references: counts.hits + counts.misses + counts.joined,
             hits: counts.hits,
@@ -69,10 +75,14 @@ impl Run {
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Run { seconds, bytes, references, hits, .. } = self;
+        let Run { seconds, bytes, fetches, busy, references, hits, .. } = self;
         let (read, late) = (*bytes as f64 / 1e6, 100.0 * self.late);
-        write!(f, "{seconds:.1} s, {read:.1} MB read, {hits} hits of {references}, {}; ", self.scene())?;
-        write!(f, "the disk {late:.1} % late")
+        write!(
+            f,
+            "{seconds:.1} s, {read:.1} MB read in {fetches} pieces, {hits} hits of {references}, {}; ",
+            self.scene()
+        )?;
+        write!(f, "the disk busy for {busy:.1}, {late:.1} % late")
     }
 }
 
