@@ -121,6 +121,7 @@ run_cscope() {
         1vfs_read 3vfs_read 0PAGE_SHIFT 1do_exit 0do_exit; do
         echo "$query" >&"${index[1]}"
         read -r _ _ count _ <&"${index[0]}"
+        [[ $count == [0-9]* ]] || continue # it says in words that there is none
         for ((line = 0; line < count; line++)); do
             read -r file _ number _ <&"${index[0]}"
             ((line >= 20)) || sed -n "${number}p" "$file" > /dev/null
@@ -146,10 +147,12 @@ run_kernel() {
     make -C build -s -j1 bzImage
 }
 
-# With 8 MB for its table glimpseindex merges what it has into the index some thirty times.
+# With 8 MB for its table glimpseindex merges what it has into the index some thirty times. The index is elsewhere where the data are
+# seen through a mount, which is only read.
 run_glimpse() {
-    rm -rf glimpse && mkdir glimpse
-    glimpseindex -o -M 8 -H glimpse tree > /dev/null
+    local index=${FOREBAY_INDEX:-glimpse}
+    rm -rf "$index" && mkdir "$index"
+    glimpseindex -o -M 8 -H "$index" tree > /dev/null
 }
 
 run_sqlite() {

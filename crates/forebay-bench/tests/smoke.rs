@@ -62,6 +62,7 @@ fn through_a_mount() {
         assert!(smoke(&["programs"]).contains("the mount with linux"));
         assert!(smoke(&["storage-aware"]).contains("a store turns slow: landlord"));
         assert!(smoke(&["supply-chain"]).contains("RA over SARC, labels: hits: response"));
+        assert!(smoke(&["amp"]).contains("the mount with competitive+arc"));
         assert!(smoke(&["kernel-cache"]).contains("mapped, at random, cold, disk"));
     }
 }

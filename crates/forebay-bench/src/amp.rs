@@ -1,0 +1,164 @@
+//! Program contexts live (AMP §5): real programs under the preload library read a mount over the papers' disk in real time, which has
+//! memory for a part of what they read.
+//!
+//! ```text
+//!  bash, cscope, sed; glimpseindex; sqlite3 ─▶ mount: competitive+amp | competitive+arc | linux ─▶ ibm-10k
+//!        └── which context a thread is in ──▶ table ──┘
+//! ```
+//!
+//! The programs are the recorded workloads' (`workloads/record.sh run NAME`), in whose data folder they run, seen through the mount.
+//! Every run has a mount of its own that knows nothing of earlier ones, and every policy's programs are preloaded, so that all pay
+//! alike. A mount is only read: what glimpseindex writes, and then reads again and again, lies elsewhere, which leaves of its loops
+//! those over the indexed files, two in a run; each is of a context of its own, hence it runs twice. The paper compares with Linux's
+//! page cache within one kernel; here `linux` is its read-ahead over LRU, in the same mount.
+//!
+//! The disk is as fast as it was. Were it faster, what programs and mount do by themselves would take as long as the disk, and on a
+//! busy machine longer.
+
+mod data;
+mod scene;
+
+use anyhow::Context;
+use forebay_testkit::mounts;
+use forebay_testkit::tools::find;
+
+use crate::report::{Row, median};
+use data::Data;
+use scene::{Run, measure};
+
+/// The disk's seconds in one of ours.
+const SPEED: f64 = 1.0;
+
+/// Who is measured, and then against whom.
+const POLICIES: [&str; 3] = ["competitive+amp", "competitive+arc", "linux"];
+
+/// What a program's run takes and what the paper says of it.
+struct Workload {
+    name: &'static str,
+    what: &'static str,
+    /// Programs without which it cannot be run.
+    needs: &'static [&'static str],
+    /// Of the data folder, what it reads.
+    reads: &'static [&'static str],
+    /// How often it is run, one after the other.
+    times: u32,
+    /// The mount's budget, MiB: a third to a half of what is read.
+    memory: u64,
+    /// Of `linux`, the share of its time and of its bytes read that the paper's AMP had of Linux's page cache.
+    wanted: Option<[f64; 2]>,
+}
+
+/// A figure of a run: its name, its unit, how it is had.
+type Figure = (&'static str, &'static str, fn(&Run) -> f64);
+
+const FIGURES: [Figure; 2] = [("time", "s", |run| run.seconds), ("read", "MB", |run| run.bytes as f64 / 1e6)];
+
+const WORKLOADS: [Workload; 3] = [
+    Workload {
+        name: "cscope",
+        what: "cscope, twelve queries",
+        needs: &["cscope"],
+        reads: &["tree", "cscope.out"],
+        times: 1,
+        memory: 64,
+        wanted: None,
+    },
+    Workload {
+        name: "glimpse",
+        what: "glimpseindex, twice",
+        needs: &[],
+        reads: &["tree"],
+        times: 2,
+        memory: 88,
+        // Fig. 14: -13 % and -43 %, where AMP gained most.
+        wanted: Some([0.87, 0.57]),
+    },
+    Workload {
+        name: "sqlite",
+        what: "SQLite, TPC-H-like queries",
+        needs: &["sqlite3"],
+        reads: &["tpch.db"],
+        times: 1,
+        memory: 44,
+        // Fig. 15: -9.6 % and -24.8 %, of PostgreSQL.
+        wanted: Some([0.904, 0.752]),
+    },
+];
+
+/// Measures all of them, or those named by `only`. Without data that is an error, unless everything there is is measured (`any`).
+pub(crate) fn run(smoke: bool, quick: bool, only: &[String], any: bool) -> anyhow::Result<Vec<Row>> {
+    if !mounts::possible() {
+        return Ok(Vec::new());
+    }
+    let chosen: Vec<&Workload> = WORKLOADS
+        .iter()
+        .filter(|workload| only.is_empty() || only.iter().any(|name| workload.name.starts_with(name.as_str())))
+        .filter(|workload| has(workload))
+        .collect();
+    let data = if smoke { Data::tiny() } else { Data::prepared(chosen.iter().flat_map(|workload| workload.reads)) };
+    let data = match data {
+        Err(error) if any => {
+            eprintln!("amp is left out: {error:#}");
+            return Ok(Vec::new());
+        }
+        data => data?,
+    };
+    let rounds = if smoke || quick { 1 } else { 3 };
+    let mut rows = Vec::new();
+    for workload in chosen {
+        rows.extend(workload.compare(&data, rounds, smoke).with_context(|| workload.what)?);
+    }
+    Ok(rows)
+}
+
+/// Whether its programs are there; says so if not.
+fn has(workload: &Workload) -> bool {
+    let missing: Vec<&str> = workload.needs.iter().copied().filter(|name| find(name).is_none()).collect();
+    if !missing.is_empty() {
+        eprintln!("{} is left out: {} is missing", workload.what, missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+impl Workload {
+    /// Measures the policies in turn, each on a disk, in a cache and on a mount of its own.
+    fn compare(&self, data: &Data, rounds: u64, smoke: bool) -> anyhow::Result<Vec<Row>> {
+        // As little as a mount takes, at a pace at which tiny data take no time.
+        let (memory, speed) = if smoke { (20, 50.0) } else { (self.memory, SPEED) };
+        let mut seen: Vec<[Run; 3]> = Vec::new();
+        for seed in 1..=rounds {
+            let [amp, arc, linux] = POLICIES.map(|policy| {
+                let run = measure(data, self, policy, memory << 20, speed, seed)?;
+                eprintln!("{}, {policy}, seed {seed}: {run}", self.what);
+                anyhow::Ok(run)
+            });
+            seen.push([amp?, arc?, linux?]);
+        }
+        let mut rows = Vec::new();
+        for (figure, (kind, unit, of)) in FIGURES.into_iter().enumerate() {
+            let [amp, arc, linux] = [0, 1, 2].map(|which| median(seen.iter().map(|runs| of(&runs[which])).collect()));
+            for other in [1, 2] {
+                let wanted = self.wanted.filter(|_| other == 2).map(|wanted| wanted[figure]);
+                rows.push(Row {
+                    bench: "amp",
+                    what: format!("{}: {kind}", self.tool()),
+                    against: format!("the mount with {}", POLICIES[other]),
+                    ratio: median(seen.iter().map(|runs| of(&runs[0]) / of(&runs[other])).collect()),
+                    wanted,
+                    detail: format!("{unit}: amp {amp:.1}, arc {arc:.1}, linux {linux:.1}; {}", seen[0][0].scene()),
+                    point: None,
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What runs: where there is no glimpse, grep reads the same files.
+    fn tool(&self) -> &'static str {
+        if self.is_grep() { "grep -r in place of glimpseindex, twice" } else { self.what }
+    }
+
+    fn is_grep(&self) -> bool {
+        self.name == "glimpse" && find("glimpseindex").is_none()
+    }
+}
