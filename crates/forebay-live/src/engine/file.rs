@@ -205,8 +205,8 @@ impl Engine {
         let read = state.register(PendingRead { extent, skip, len, then });
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
-        // What lies beyond the read the core leaves out.
         if let Some((demand, hits)) = label {
+            let demand = demand.within(extent.start, extent.end());
             state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });
         }
         state.handle(Event { at, kind });
