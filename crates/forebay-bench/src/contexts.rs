@@ -10,11 +10,9 @@ use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, flag};
 use forebay_core::index::Hashed;
 use forebay_core::replacement::{Arc, Replacement};
-use forebay_core::{
-    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
-    Instant, Policy, ReadId, Setup,
-};
+use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
 
+use crate::contexts_engine::{self, FRAMES, key};
 use crate::hit::each;
 use crate::report::Row;
 
@@ -77,7 +75,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
         "all" => detect(Settings { detection: all, ..Settings::AMP }, (1, size), rounds),
         "turns" => detect(Settings::AMP, (size, 65_536), rounds),
         "arc" => segment(size, rounds),
-        "hit" => short_cuts(size, rounds)?,
+        "hit" => contexts_engine::hits("arc", false, rounds)?,
         "library" => crate::hit::library("arc", rounds)?,
         other => bail!("there is no loop named {other}"),
     }
@@ -110,55 +108,4 @@ fn segment(frames: u32, rounds: u64) {
             arc.hit(&mut directory, slot);
         }
     }
-}
-
-const BLOCK: u64 = 65536;
-/// A gigabyte of memory.
-const FRAMES: u32 = 16_384;
-
-/// Hits of an engine under ARC that are no events.
-fn short_cuts(frames: u32, rounds: u64) -> anyhow::Result<()> {
-    let policy: Policy = "arc".parse()?;
-    let mut core = policy.build::<Hashed>(Setup {
-        frames,
-        block_bytes: BLOCK as u32,
-        streams: 1024,
-        devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1)],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
-        referenced: Default::default(),
-    });
-    let (mut actions, mut at) = (Actions::new(), Instant(0));
-    let mut tell = |core: &mut dyn Core, kind| {
-        at = at.plus(100_000);
-        actions.clear();
-        core.handle(&[Event { at, kind }], &mut actions);
-        actions.iter().find_map(|action| match action {
-            Action::Fetch { io, .. } => Some(*io),
-            _ => None,
-        })
-    };
-    let (file, read) = (FileId(0), ReadId(0));
-    tell(&mut *core, EventKind::Open { file, device: DeviceId(0), bytes: 1 << 47 });
-    for nth in 0..u64::from(frames) {
-        let (handler, context) = (HandlerId(0), ContextId(0));
-        let kind = EventKind::Read { read, handler, context, file, offset: nth * BLOCK, len: BLOCK as u32 };
-        if let Some(io) = tell(&mut *core, kind) {
-            tell(&mut *core, EventKind::Arrived { io });
-        }
-        tell(&mut *core, EventKind::Done { read });
-    }
-    let hits = (0..rounds).filter(|&nth| core.hit(key(nth, frames), DeviceId(0), Caller::default()).is_some()).count();
-    if (hits as u64) < rounds {
-        bail!("of {rounds} hits {hits} took the short cut");
-    }
-    Ok(())
-}
-
-/// A block of a file, in an order that no prefetcher of the processor knows.
-fn key(nth: u64, blocks: u32) -> BlockKey {
-    let scattered = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    BlockKey::new(FileId(0), (scattered % u64::from(blocks)) as u32)
 }

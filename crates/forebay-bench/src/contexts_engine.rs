@@ -84,10 +84,10 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
 
 const BLOCK: u64 = 65536;
 /// A gigabyte of memory.
-const FRAMES: u32 = 16_384;
+pub(crate) const FRAMES: u32 = 16_384;
 
 /// Hits of an engine that are no events, of a context that loops or not, as is known from an earlier run.
-fn hits(policy: &str, loops: bool, rounds: u64) -> anyhow::Result<()> {
+pub(crate) fn hits(policy: &str, loops: bool, rounds: u64) -> anyhow::Result<()> {
     let policy: Policy = policy.parse()?;
     let mut core = policy.build::<Hashed>(Setup {
         frames: FRAMES,
@@ -206,7 +206,7 @@ impl Manager {
     }
 }
 
-fn key(nth: u64, blocks: u32) -> BlockKey {
+pub(crate) fn key(nth: u64, blocks: u32) -> BlockKey {
     BlockKey::new(FileId(0), (scattered(nth) % u64::from(blocks)) as u32)
 }
 

@@ -6,14 +6,14 @@ use crate::frames::Slot;
 use crate::index::Index;
 use crate::partition::Use;
 use crate::replacement::{Class, Replacement};
-use crate::types::BlockKey;
+use crate::types::{BlockKey, DeviceId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// A block of a device is accessed, resident or not: where it goes, if contexts have partitions.
     #[inline]
     pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller) -> Option<Access> {
         let access = self.detector.as_mut()?.access(caller, key);
-        let partition = self.partition_by(device);
+        let partition = self.partition(DeviceId(device as u16));
         self.segments.accessed(&mut self.directory, partition, &access);
         Some(access)
     }
@@ -24,7 +24,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         match access {
             None => self.segments.referred(&mut self.directory, slot, how),
             Some(access) => {
-                let partition = self.partition_by(device);
+                let partition = self.partition(DeviceId(device as u16));
                 self.segments.referred_by(&mut self.directory, partition, slot, access.place, how);
             }
         }
@@ -68,9 +68,5 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.directory.frames.set_count(slot, 0);
         self.segments.give_up(&mut self.directory, partition, slot, class);
         self.takes_part(partition);
-    }
-
-    fn partition_by(&self, device: usize) -> usize {
-        if self.division.is_some() { device } else { 0 }
     }
 }
