@@ -223,6 +223,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let sizes: Vec<u32> = division
             .as_ref()
             .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
+        setup.context = setup.context.map(|settings| Segments::<R>::fitting(settings, sizes.len()));
         let knows = setup.prefetch.wants_to_know();
         let short_cut = !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept;
         let heard = setup.context.is_some() || division.as_ref().is_some_and(Division::wants_references);

@@ -20,9 +20,9 @@ use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
-use crate::partition::{Partition, Program, Scheme, Segments};
-use crate::prefetch::{Degree, Prefetch, THRESHOLD, Total};
-use crate::reclaim::{Reclaim, Settings};
+use crate::partition::{self, Benefit, Increment, Partition, Program, Scheme, Segments};
+use crate::prefetch::{Degree, Joined, Prefetch, THRESHOLD, Total};
+use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
 use crate::trigger::Trigger;
 
@@ -161,7 +161,22 @@ const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distan
 
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
+const JOINED: Prefetch = Prefetch::Joined(Joined { whole: true, lengths: true, demand: true, habits: true });
+
+/// The prefetch cache of `auto`.
+const CACHE: Reclaim =
+    Reclaim::PrefetchCache(Settings { unit: Unit::Adaptive, streams: StreamCount::Active, ..Settings::PAPER });
+
+/// The partitions of `auto`.
+const DEVICES: Partition = Partition::ByDevice(partition::Settings {
+    increment: Increment::Adaptive,
+    benefit: Benefit::Ghosts,
+    reuse: true,
+    ..partition::Settings::paper(Scheme::Lazy)
+});
+
 prefetchers! {
+    "auto"        JOINED, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
     "none"        Prefetch::None, Reclaim::WithTheRest, "-" "fetches only what is asked for";
     "one-block"   Prefetch::OneBlock, Reclaim::WithTheRest, "Smith 1978" "one block lookahead";
     "fixed"       Prefetch::Fixed { degree: 4 }, Reclaim::WithTheRest, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
@@ -293,6 +308,15 @@ impl Policy {
         }
     }
 
+    /// All that a preset of prefetching stands for.
+    fn whole(prefetch: Prefetch, reclaim: Reclaim, replacement: Replacement) -> Policy {
+        let policy = Policy { prefetch, reclaim, ..Policy::replacing(replacement) };
+        match prefetch {
+            Prefetch::Joined(_) => Policy { partition: DEVICES, context: Some(context::Settings::AMP), ..policy },
+            _ => policy,
+        }
+    }
+
     /// The preset of contexts that this has, whatever its options.
     fn program(&self) -> Option<(&'static str, Policy)> {
         let detection = discriminant(&self.context?.detection);
@@ -311,7 +335,7 @@ impl Policy {
     /// Writes a part of a policy's name: a preset's, and how `self` differs from it.
     fn write(&self, f: &mut fmt::Formatter<'_>, axis: &str, name: &str, preset: &Policy) -> fmt::Result {
         f.write_str(name)?;
-        let chosen = CHOICES.iter().filter(|choice| choice.axis == axis).filter_map(|choice| {
+        let chosen = Choice::on(axis).filter_map(|choice| {
             let value = (choice.get)(self)?;
             ((choice.get)(preset).as_ref() != Some(&value)).then_some((choice.name, value))
         });
@@ -323,11 +347,14 @@ impl Policy {
 
     /// The preset of prefetching that this has, whatever its options.
     fn preset(&self) -> Option<(&'static str, Policy)> {
+        let joined = matches!(self.prefetch, Prefetch::Joined(_));
         let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
-            prefetch.is_like(&self.prefetch) && discriminant(reclaim) == discriminant(&self.reclaim)
+            prefetch.is_like(&self.prefetch) && (joined || discriminant(reclaim) == discriminant(&self.reclaim))
         };
-        let &(name, prefetch, reclaim, _) = PRESETS.iter().find(|(_, prefetch, reclaim, _)| same(prefetch, reclaim))?;
-        Some((name, Policy { prefetch, reclaim, ..*self }))
+        let &(name, prefetch, reclaim, replacement) =
+            PRESETS.iter().find(|(_, prefetch, reclaim, _)| same(prefetch, reclaim))?;
+        let preset = Policy { prefetch, reclaim, ..*self };
+        Some((name, if joined { Policy::whole(prefetch, reclaim, replacement) } else { preset }))
     }
 }
 
@@ -335,15 +362,21 @@ impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, preset) = self.preset().unwrap_or(("?", *self));
         self.write(f, "prefetch", name, &preset)?;
-        if let Some((name, preset)) = self.divided() {
+        // What a preset stands for by itself is not said again.
+        let whole = matches!(self.prefetch, Prefetch::Joined(_)).then_some(preset);
+        if let Some((name, preset)) = self.divided().filter(|_| whole.is_none_or(|own| own.partition != self.partition))
+        {
             f.write_str("+")?;
             self.write(f, "partition", name, &preset)?;
         }
-        if let Some((name, preset)) = self.program() {
+        if let Some((name, preset)) = self.program().filter(|_| whole.is_none_or(|own| own.context != self.context)) {
             f.write_str("+")?;
             self.write(f, "context", name, &preset)?;
         }
-        write!(f, "+{}", self.replacement.name())
+        match whole {
+            Some(own) if own.replacement == self.replacement => Ok(()),
+            _ => write!(f, "+{}", self.replacement.name()),
+        }
     }
 }
 
@@ -386,7 +419,7 @@ impl Policy {
     /// A preset of prefetching, over the replacement algorithm that it goes with.
     fn of_preset(name: &str) -> Option<Policy> {
         let &(_, prefetch, reclaim, replacement) = PRESETS.iter().find(|(known, ..)| *known == name)?;
-        Some(Policy { prefetch, reclaim, ..Policy::replacing(replacement) })
+        Some(Policy::whole(prefetch, reclaim, replacement))
     }
 
     /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is part of its name.
@@ -411,19 +444,19 @@ impl FromStr for Policy {
         let (mut prefetch, mut partition, mut context, mut replacement) = (None, None, None, None);
         for part in text.split('+') {
             let (name, options) = part.split_once(':').map_or((part, None), |(name, options)| (name, Some(options)));
-            let choose = |preset| {
+            let choose = |preset, axis| {
                 let options = options.into_iter().flat_map(|options| options.split(','));
-                choose(preset, options)
+                choose(preset, axis, options)
                     .map_err(|option| UnknownPolicy { option: Some(option.to_string()), ..unknown() })
             };
             let twice = if let Some(preset) = Policy::of_preset(name) {
-                prefetch.replace(choose(preset)?).is_some()
+                prefetch.replace(choose(preset, "prefetch")?).is_some()
             } else if let Some((preset, whole)) = Policy::of_partition(name) {
                 let other = whole && replacement.replace(preset.replacement).is_some();
-                partition.replace(choose(preset)?.partition).is_some() || other
+                partition.replace(choose(preset, "partition")?.partition).is_some() || other
             } else if let Some((preset, whole)) = Policy::of_context(name) {
                 let other = whole && replacement.replace(preset.replacement).is_some();
-                context.replace(choose(preset)?).is_some() || other
+                context.replace(choose(preset, "context")?).is_some() || other
             } else if let Some(&found) = Replacement::ALL.iter().find(|known| known.name() == name) {
                 replacement.replace(found).is_some() || options.is_some()
             } else {
@@ -440,19 +473,19 @@ impl FromStr for Policy {
             _ => policy.replacement,
         };
         Ok(Policy {
-            partition: partition.unwrap_or_default(),
-            context: context.and_then(|program| program.context),
+            partition: partition.unwrap_or(policy.partition),
+            context: context.map_or(policy.context, |program| program.context),
             replacement: replacement.unwrap_or(goes_with),
             ..policy
         })
     }
 }
 
-/// A policy with options, each `key=value`. Returns the first that makes no sense.
-fn choose<'a>(mut policy: Policy, options: impl Iterator<Item = &'a str>) -> Result<Policy, &'a str> {
+/// A policy with options of an axis, each `key=value`. Returns the first that makes no sense.
+fn choose<'a>(mut policy: Policy, axis: &str, options: impl Iterator<Item = &'a str>) -> Result<Policy, &'a str> {
     for option in options {
         let choice = option.split_once('=').and_then(|(key, value)| {
-            let choice = CHOICES.iter().find(|choice| choice.name == key && (choice.get)(&policy).is_some())?;
+            let choice = Choice::on(axis).find(|choice| choice.name == key && (choice.get)(&policy).is_some())?;
             (choice.set)(&mut policy, value)
         });
         choice.ok_or(option)?;

@@ -53,9 +53,10 @@ fn which_presets_have_which_options() {
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
     let supply = ["degree", "distance", "demand", "slot"];
     let sarc = ["threshold", "degree", "distance"];
-    let other: Vec<_> =
-        all_of("prefetch").into_iter().filter(|name| !supply.contains(name) && !sarc.contains(name)).collect();
-    assert_eq!(of("competitive-em"), other);
+    let cache = ["start", "epoch", "unit", "streams", "opportunity", "seed"];
+    assert_eq!(of("competitive-em"), [&["channels", "whole", "lengths", "shares"][..], &cache].concat());
+    let joined = ["whole", "lengths", "demand", "habits", "cache", "devices", "contexts"];
+    assert_eq!(of("auto"), [&joined[..], &cache].concat());
     assert_eq!(of("sarc"), sarc);
     assert_eq!(of("gill"), ["degree"]);
     for preset in ["even", "ets", "esf"] {
@@ -83,6 +84,7 @@ fn which_presets_have_which_options() {
 /// The replacement algorithm of a preset that names none.
 fn goes_with(preset: &str) -> &'static str {
     match preset {
+        "auto" => "arc",
         "sarc" => "sarc-lists",
         "gill" => "gill-lru",
         "amp" | "dear" | "pcc" | "ubm" => "arc",
@@ -93,15 +95,20 @@ fn goes_with(preset: &str) -> &'static str {
 #[test]
 fn every_name_is_printed_as_it_is_written() {
     for prefetcher in PREFETCHERS {
+        // It says by itself what it goes with.
+        let whole = prefetcher.name == "auto";
+        let short = |text: &str| if whole { text.replace("+arc", "") } else { text.to_string() };
         for &replacement in Replacement::ALL {
             let text = format!("{}+{}", prefetcher.name, replacement.name());
-            assert_eq!(parse(&text).unwrap().to_string(), text);
+            assert_eq!(parse(&text).unwrap().to_string(), short(&text));
         }
-        assert_eq!(
-            parse(prefetcher.name).unwrap().to_string(),
-            format!("{}+{}", prefetcher.name, goes_with(prefetcher.name))
-        );
+        let text = format!("{}+{}", prefetcher.name, goes_with(prefetcher.name));
+        assert_eq!(parse(prefetcher.name).unwrap().to_string(), short(&text));
     }
+    for text in ["auto:whole=off,devices=off", "auto:cache=off,contexts=off+lru", "auto+eager:window=7", "auto+dear"] {
+        assert_eq!(parse(text).unwrap().to_string(), text);
+    }
+    assert_eq!(parse("auto+lazy").unwrap().partition.settings().map(|settings| settings.window), Some(1000));
     for replacement in REPLACEMENTS {
         assert_eq!(parse(replacement.name).unwrap().to_string(), format!("none+{}", replacement.name));
     }

@@ -41,9 +41,18 @@ pub struct Segments<R> {
 }
 
 impl<R: Replacement> Segments<R> {
-    /// The most partitions for which the slab has lists.
+    /// The most partitions for which the slab has lists, be it without loops in them.
     pub fn most(context: Option<&Settings>) -> usize {
-        usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + program_lists(context)))
+        let least = context.map(|settings| Settings { partitions: 0, ..*settings });
+        usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + program_lists(least.as_ref())))
+    }
+
+    /// The settings of contexts with as many loops as there are lists for in each of so many partitions.
+    pub fn fitting(context: Settings, partitions: usize) -> Settings {
+        let none = program_lists(Some(&Settings { partitions: 0, ..context }));
+        let each = usize::from(u8::MAX - FIRST_POLICY_LIST) / partitions.max(1);
+        let room = each.saturating_sub(usize::from(R::LISTS + none));
+        Settings { partitions: context.partitions.min(u8::try_from(room).unwrap_or(u8::MAX)), ..context }
     }
 
     /// A segment for each of `sizes`, at most [`most`](Self::most), with so many frames.

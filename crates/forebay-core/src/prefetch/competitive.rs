@@ -58,7 +58,7 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
 }
 
 /// S_p, or what the mean length of streams makes best: see the head.
-fn best_depth(sight: &Sight<'_>) -> u32 {
+pub(super) fn best_depth(sight: &Sight<'_>) -> u32 {
     let depth = sight.competitive_depth;
     match sight.mean_length {
         Some(length) => (u64::from(depth) * u64::from(length) * 2 / 3).isqrt().min(sight.most.into()) as u32,
@@ -67,7 +67,7 @@ fn best_depth(sight: &Sight<'_>) -> u32 {
 }
 
 /// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
-fn up_to(sight: &Sight<'_>, end: u32, depth: u32) -> Plan {
+pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: u32) -> Plan {
     let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
     let rest = end.saturating_sub(sight.from()).min(sight.share.saturating_sub(remaining));
     // Once a stream that memory is too small for is under way, not by dribs and drabs.

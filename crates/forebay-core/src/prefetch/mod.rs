@@ -10,6 +10,7 @@ mod aggressive;
 mod competitive;
 mod fixed;
 mod gill;
+mod joined;
 mod linux;
 mod one_block;
 mod sarc;
@@ -22,6 +23,7 @@ use crate::stream::Stream;
 use crate::trigger::{Supply, Trigger};
 
 pub use gill::Pace;
+pub use joined::Joined;
 pub use sarc::THRESHOLD;
 pub use supply::{Degree, Total};
 
@@ -154,6 +156,8 @@ pub enum Prefetch {
         /// g: how many are unread of a group when the next one is prefetched.
         distance: u32,
     },
+    /// Competitive depth, distances by demand, ends by what is known: `auto`.
+    Joined(Joined),
     /// Gill and Bathen's: degree and trigger distance learnt by stream.
     Gill {
         /// No degree is larger.
@@ -177,6 +181,7 @@ impl Prefetch {
     pub(crate) fn measures(self) -> Option<(Estimator, u64)> {
         match self {
             Prefetch::Supply { estimator, slot_ms, .. } => Some((estimator, u64::from(slot_ms) * 1_000_000)),
+            Prefetch::Joined(Joined { demand: true, .. }) => Some((Estimator::Window, joined::SLOT)),
             _ => None,
         }
     }
@@ -192,6 +197,7 @@ impl Prefetch {
             Prefetch::Competitive { channels, shares, .. } => competitive::plan(sight, channels, shares),
             Prefetch::Supply { trigger, degree, total, .. } => supply::plan(sight, trigger, degree, total),
             Prefetch::Sarc { threshold, degree, distance } => sarc::plan(sight, threshold, degree, distance),
+            Prefetch::Joined(parts) => joined::plan(sight, parts),
             Prefetch::Gill { .. } => gill::plan(sight),
         }
     }
@@ -231,11 +237,11 @@ impl Prefetch {
 
     /// Whether it goes by where streams end.
     pub(crate) fn goes_by_ends(self) -> bool {
-        matches!(self, Prefetch::Competitive { whole: true, .. })
+        matches!(self, Prefetch::Competitive { whole: true, .. } | Prefetch::Joined(Joined { whole: true, .. }))
     }
 
     /// Whether it goes by how long they are.
     pub(crate) fn goes_by_lengths(self) -> bool {
-        matches!(self, Prefetch::Competitive { lengths: true, .. })
+        matches!(self, Prefetch::Competitive { lengths: true, .. } | Prefetch::Joined(Joined { lengths: true, .. }))
     }
 }

@@ -7,8 +7,8 @@ use super::Policy;
 use crate::context::recency::{Mean, ONE, Sampling};
 use crate::context::{self, By, Detection, MOST_PARTITIONS};
 use crate::demand::Estimator;
-use crate::partition::{self, Benefit, Cost, Increment, Threshold, Weights};
-use crate::prefetch::{Degree, Prefetch, Total};
+use crate::partition::{self, Benefit, Cost, Increment, Partition, Threshold, Weights};
+use crate::prefetch::{Degree, Joined, Prefetch, Total};
 use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
 
 /// An option, written `name=value` behind a preset's name and a colon.
@@ -31,9 +31,19 @@ pub struct Choice {
 impl Choice {
     /// The options of a preset, by its name.
     pub fn of(preset: &str) -> impl Iterator<Item = &'static Choice> {
-        let whole = || Policy::of_partition(preset).or(Policy::of_context(preset)).map(|(policy, _)| policy);
-        let preset = Policy::of_preset(preset).or_else(whole);
-        CHOICES.iter().filter(move |choice| preset.is_some_and(|preset| (choice.get)(&preset).is_some()))
+        let named = |axis, (policy, _): (Policy, bool)| (axis, policy);
+        let partition = || Policy::of_partition(preset).map(|found| named("partition", found));
+        let context = || Policy::of_context(preset).map(|found| named("context", found));
+        let found = Policy::of_preset(preset).map(|policy| ("prefetch", policy));
+        let found = found.or_else(partition).or_else(context);
+        found
+            .into_iter()
+            .flat_map(|(axis, policy)| Choice::on(axis).filter(move |choice| (choice.get)(&policy).is_some()))
+    }
+
+    /// The options of a part of a policy.
+    pub(super) fn on(axis: &str) -> impl Iterator<Item = &'static Choice> {
+        CHOICES.iter().filter(move |choice| choice.axis == axis)
     }
 }
 
@@ -52,6 +62,44 @@ macro_rules! of_competitive {
             set: |policy, value| match &mut policy.prefetch {
                 Prefetch::Competitive { $name, .. } => put($name, switch(value)),
                 _ => None,
+            },
+        }
+    };
+}
+
+/// A part of `auto`'s prefetching.
+macro_rules! of_joined {
+    ($name:ident, $line:literal) => {
+        Choice {
+            name: stringify!($name),
+            axis: "prefetch",
+            values: "on|off",
+            line: $line,
+            get: |policy| match policy.prefetch {
+                Prefetch::Joined(Joined { $name, .. }) => Some(on_off($name)),
+                _ => None,
+            },
+            set: |policy, value| match &mut policy.prefetch {
+                Prefetch::Joined(Joined { $name, .. }) => put($name, switch(value)),
+                _ => None,
+            },
+        }
+    };
+}
+
+/// Another part of `auto`, on or off, where it is on and what it is then.
+macro_rules! part_of_auto {
+    ($name:literal, $field:ident, $off:expr, $on:expr, $line:literal) => {
+        Choice {
+            name: $name,
+            axis: "prefetch",
+            values: "on|off",
+            line: $line,
+            get: |policy| matches!(policy.prefetch, Prefetch::Joined(_)).then(|| on_off(policy.$field != $off)),
+            set: |policy, value| {
+                matches!(policy.prefetch, Prefetch::Joined(_)).then_some(())?;
+                policy.$field = if switch(value)? { $on } else { $off };
+                Some(())
             },
         }
     };
@@ -101,6 +149,22 @@ macro_rules! of_detection {
 
 /// All options.
 pub const CHOICES: &[Choice] = &[
+    of_joined!(whole, "fetch up to where files are usually read to, instead of slow start"),
+    of_joined!(lengths, "pieces as large as the mean length of streams so far makes them best"),
+    of_joined!(demand, "more ahead for those who read faster than a piece comes (SCM §4.1)"),
+    of_joined!(
+        habits,
+        "what is known of a program context counts: how long its streams are, and that it reads at random"
+    ),
+    part_of_auto!("cache", reclaim, Reclaim::WithTheRest, super::CACHE, "a prefetch cache (CPEM §4)"),
+    part_of_auto!("devices", partition, Partition::Whole, super::DEVICES, "a partition a device (SAC)"),
+    part_of_auto!(
+        "contexts",
+        context,
+        None,
+        Some(context::Settings::AMP),
+        "partitions for program contexts that loop (AMP)"
+    ),
     of_competitive!(channels, "fetch over all connections of a store or disks of an array (CP §4: larger depths)"),
     of_competitive!(whole, "fetch up to where files are usually read to, instead of slow start (past the papers)"),
     of_competitive!(lengths, "pieces as large as the mean length of streams so far makes them best (past the papers)"),

@@ -1,0 +1,65 @@
+//! The papers' prefetching joined (`auto`): a piece is what the device transfers in the time of one switch (CP §2), it is fetched when
+//! no more is unread than will be read until it has come (SCM §4.1), and nothing beyond where readers are known to stop.
+//!
+//! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that SCM §5.2.4 allows, and enough as long as a
+//! piece comes before its predecessor is read. A fast reader beside many slow ones waits longer than that for its turn at the device. What it
+//! reads meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it has its part by Equal Time
+//! Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
+
+use super::{Plan, Sight, competitive};
+use crate::files::INITIAL_WINDOW;
+use crate::trigger::{Supply, Trigger, cycle};
+
+/// The slots in which demand is counted, nanoseconds.
+pub(super) const SLOT: u64 = 100_000_000;
+
+/// The parts, each of which can be left out to see what it is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Joined {
+    /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
+    pub whole: bool,
+    /// Whether pieces are as large as the mean length of streams so far makes them best.
+    pub lengths: bool,
+    /// Whether fast readers have more ahead than a piece.
+    pub demand: bool,
+    /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
+    pub habits: bool,
+}
+
+pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
+    let depth = competitive::best_depth(sight).max(sight.request).min(sight.longest_piece).max(1);
+    if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
+        return competitive::up_to(sight, end, depth);
+    }
+    if sight.fresh {
+        return Plan::one(sight.initial_window.min(depth));
+    }
+    let piece = sight.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
+    // While pieces double, no more is ahead than three times what was read.
+    let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let started = consumed.saturating_mul(3) / depth;
+    let lanes = (sight.channels / sight.active).min(started).min(sight.share / piece).max(1);
+    let ahead = if parts.demand { distance(sight, piece).min(started.saturating_mul(piece)) } else { 0 };
+    if sight.missed.is_some() {
+        // The last piece is used up, or lost: the demand itself begins the next one.
+        let pieces = lanes.max(ahead / piece);
+        return Plan { piece, pieces, distance: ahead };
+    }
+    let remaining = sight.stream.remaining();
+    let wanted = piece.saturating_mul(lanes).max(ahead);
+    if sight.in_ahead_window() || remaining + piece <= wanted {
+        let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
+        return Plan { piece, pieces: pieces.clamp(1, lanes.max(ahead / piece).max(1)), distance: ahead };
+    }
+    Plan::NOTHING
+}
+
+/// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.
+fn distance(sight: &Sight<'_>, piece: u32) -> u32 {
+    let supply = sight.supply;
+    let needed = cycle(supply.rate, supply.lead_time).saturating_mul(3) / 2;
+    let pieces = piece.saturating_mul(supply.streams);
+    let supply = Supply { total: sight.room.saturating_sub(pieces), ..supply };
+    Trigger::EqualTime.distance(&supply, u32::try_from(needed).unwrap_or(u32::MAX))
+}
