@@ -451,6 +451,11 @@ impl Program {
         }
     }
 
+    /// How many frames one-shot contexts are done with.
+    pub fn dropped_frames(&self, frames: &Frames) -> u32 {
+        frames.len(self.dropped())
+    }
+
     fn dropped(&self) -> ListId {
         ListId(self.first)
     }
