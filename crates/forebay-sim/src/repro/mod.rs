@@ -11,6 +11,7 @@ mod amp_streams;
 mod amp_table1;
 mod auto_ablation;
 mod auto_best;
+mod auto_regret;
 mod books;
 mod cases;
 mod cp_antic;
@@ -43,6 +44,7 @@ mod sac_fault;
 mod sac_motive;
 mod sac_static;
 mod sac_web;
+mod scenario;
 mod scm_copy;
 mod scm_esf;
 mod scm_ets;
@@ -132,6 +134,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
+    (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
 ];
 
 /// The claims about real time, and the bench that measures each.
