@@ -167,8 +167,8 @@ pub trait Core: Send {
     fn frames(&self) -> (u32, u32);
     /// The bytes of bookkeeping.
     fn footprint(&self) -> usize;
-    /// Why streams, devices and partitions are as they are, as of `now`. Walks over all streams.
-    fn explain(&self, now: Instant) -> Explanation;
+    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of `now`.
+    fn explain(&self, now: Instant, most: usize) -> Explanation;
     /// Panics unless every invariant holds. For tests; walks over everything.
     fn check(&self);
 }
@@ -596,8 +596,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.division.as_ref().map_or(0, Division::footprint)
     }
 
-    fn explain(&self, now: Instant) -> Explanation {
-        self.explanation(now)
+    fn explain(&self, now: Instant, most: usize) -> Explanation {
+        self.explanation(now, most)
     }
 
     fn check(&self) {

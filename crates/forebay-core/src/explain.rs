@@ -1,7 +1,7 @@
 //! Why a cache does what it does: by stream, by device, by partition, and of the prefetch cache, as of one moment.
 //!
 //! Nothing here decides. Reasons are those that the deciding code gave ([`Reason`]), figures are those that it would go by now. Sizes are in
-//! blocks and times in nanoseconds unless a name says otherwise. [`Core::explain`](crate::Core::explain) answers; it walks over all streams.
+//! blocks and times in nanoseconds unless a name says otherwise. [`Core::explain`](crate::Core::explain) answers.
 
 use alloc::vec::Vec;
 
@@ -24,7 +24,9 @@ pub struct Explanation {
     pub free: u32,
     /// What all streams may have ahead.
     pub ahead: Ahead,
-    /// The streams, the most active first: those that readers go on with, then by when they were read.
+    /// How many streams there are.
+    pub stream_count: u32,
+    /// As many of them as were asked for, the most active first: those that readers go on with, then by when they were read.
     pub streams: Vec<Stream>,
     /// The devices, by number.
     pub devices: Vec<Device>,
@@ -36,7 +38,7 @@ pub struct Explanation {
     /// The prefetch cache, if there is one.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub prefetch_cache: Option<Cache>,
-    /// The contexts that have a partition or a pattern, by number.
+    /// The contexts that are known, by number.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub contexts: Vec<Context>,
 }

@@ -101,7 +101,7 @@ impl Script {
 
     fn explain(&self) -> Explanation {
         self.core.check();
-        self.core.explain(Instant(self.now))
+        self.core.explain(Instant(self.now), usize::MAX)
     }
 
     fn stream(&self, file: u32) -> Stream {

@@ -13,7 +13,7 @@ use crate::replacement::Replacement;
 use crate::types::{DeviceId, Instant};
 
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
-    pub(super) fn explanation(&self, now: Instant) -> Explanation {
+    pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
         let (share, longest_piece) = self.memory_for_a_stream();
         let cache = self.prefetch_cache.as_ref();
         Explanation {
@@ -27,7 +27,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 share,
                 longest_piece,
             },
-            streams: self.explained_streams(now),
+            stream_count: self.streams.iter().count() as u32,
+            streams: self.explained_streams(now, most),
             devices: self.explained_devices(),
             partitions: (0..self.division.as_ref().map_or(1, |division| division.shares().len()))
                 .map(|number| self.explained_partition(number))
@@ -39,14 +40,14 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 unit: cache.ceiling.unit(),
                 walk: cache.ceiling.walk(),
             }),
-            contexts: self.detector.as_ref().map_or_else(Vec::new, |detector| {
-                let known = detector.learnt().filter(|learnt| learnt.pattern != Pattern::Other);
-                known.map(Into::into).collect()
-            }),
+            contexts: self
+                .detector
+                .as_ref()
+                .map_or_else(Vec::new, |detector| detector.learnt().map(Into::into).collect()),
         }
     }
 
-    fn explained_streams(&self, now: Instant) -> Vec<Stream> {
+    fn explained_streams(&self, now: Instant, most: usize) -> Vec<Stream> {
         let patterns: BTreeMap<u32, Pattern> = match &self.detector {
             Some(detector) => detector.learnt().map(|learnt| (learnt.id, learnt.pattern)).collect(),
             None => BTreeMap::new(),
@@ -55,7 +56,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let block_bytes = u64::from(self.setup.block_bytes);
         let mut streams: Vec<_> = self.streams.iter().collect();
         streams.sort_by_key(|&(id, stream)| (!self.streams.is_active(id), Reverse(stream.last), id));
-        let explained = streams.into_iter().map(|(id, stream)| {
+        let explained = streams.into_iter().take(most).map(|(id, stream)| {
             let sight = self.sight(id, None);
             Stream {
                 pattern: by.and_then(|by| {

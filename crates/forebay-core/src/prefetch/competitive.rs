@@ -93,5 +93,5 @@ pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
         return Plan::NOTHING;
     }
     let pieces = rest.div_ceil(depth.blocks);
-    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, reason)
+    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, Reason::KnownEnd)
 }
