@@ -9,9 +9,11 @@ use crate::files::INITIAL_WINDOW;
 use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
+use crate::knowledge::{Knowledge, Whose};
 use crate::prefetch::{Plan, Sight};
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
+use crate::stream::Stream;
 use crate::trigger::{Supply, cycle};
 use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
 
@@ -73,6 +75,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
+            self.give_up_streams(at);
             return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
@@ -95,9 +98,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
             knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
             if at_end {
-                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
+                let whose = whose(stream);
+                knowledge.was_long(whose, stream.next - stream.first.min(stream.next));
                 if stream.first == 0 {
-                    knowledge.is_over(stream.device, true);
+                    knowledge.is_over(whose, true);
                 }
             }
         }
@@ -107,7 +111,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn expect(&mut self, id: StreamId, blocks: u32) {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
             let first = BlockKey::new(stream.file, stream.first);
-            let end = knowledge.begins(stream.device, first, blocks);
+            let end = knowledge.begins(whose(stream), first, blocks);
             stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by_ends());
             knowledge.goes_on(first, stream.next);
         }
@@ -119,14 +123,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let knowledge = &mut self.knowledge;
         self.streams.rest(file, |stream| {
             let Some(knowledge) = knowledge.as_mut() else { return };
-            if stream.steps > 0 {
-                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
-            }
+            learn(knowledge, stream, blocks);
             // What the first window holds tells nothing.
             if stream.first == 0 && blocks > INITIAL_WINDOW {
-                knowledge.is_over(stream.device, stream.next >= blocks);
+                knowledge.is_over(whose(stream), stream.next >= blocks);
             }
         });
+    }
+
+    /// Streams that were silent for long, or have to make room, are over.
+    fn give_up_streams(&mut self, at: Instant) {
+        let Some(knowledge) = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        while let Some(stream) = self.streams.gives_up(at) {
+            learn(knowledge, &stream, self.files.get(stream.file).map_or(0, |file| file.blocks));
+        }
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
@@ -143,8 +153,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let (share, longest_piece) = self.memory_for_a_stream();
         let (room, supply) = (self.room_ahead(), self.supply(id, self.streams.get(id)?.device));
         let entry = self.files.get_mut(read.extent.file)?;
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
-        let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
         let stream = self.streams.get(id)?;
         let next = missed.unwrap_or(stream.ahead);
@@ -154,6 +162,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let parts = u64::from(entry.stripe.map_or(1, |stripe| stripe.devices));
         let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
         let depth = depth.min(u64::from(super::MAX_PIECE_BYTES));
+        let competitive_depth = ((depth / u64::from(block_bytes)) as u32).max(1);
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
+        let mean_length = known.and_then(|knowledge| knowledge.mean_length(whose(stream)));
+        let known = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits());
+        let habits = known.and_then(|knowledge| knowledge.weighed(whose(stream), competitive_depth));
         let sight = Sight {
             stream,
             request: read.extent.len,
@@ -162,11 +175,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
-            competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
+            competitive_depth,
             share,
             longest_piece,
             wanted_end: stream.wanted_end,
             mean_length,
+            habits,
+            blocks: entry.blocks,
+            idle: device.under_way == 0,
+            own_time: device.blocks_in(stream.own_time, place, block_bytes),
             most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
@@ -259,5 +276,19 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let share = (self.room_ahead() / streams.max(1)).max(1);
         let beside = self.prefetch_cache.is_some() && !self.hands_on();
         (share, if beside { share } else { (share / 2).max(1) })
+    }
+}
+
+/// Whose habits a stream's end tells.
+fn whose(stream: &Stream) -> Whose {
+    Whose { device: stream.device, context: stream.context }
+}
+
+/// A stream is over that had not come to the end of its file.
+fn learn(knowledge: &mut Knowledge, stream: &Stream, blocks: u32) {
+    if stream.steps > 0 {
+        knowledge.was_long(whose(stream), stream.next - stream.first.min(stream.next));
+    } else if stream.next < blocks {
+        knowledge.went_nowhere(whose(stream));
     }
 }

@@ -6,7 +6,7 @@
 //! reads meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it has its part by Equal Time
 //! Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
 
-use super::{Plan, Sight, competitive};
+use super::{Plan, Sight, competitive, habits};
 use crate::files::INITIAL_WINDOW;
 use crate::trigger::{Supply, Trigger, cycle};
 
@@ -29,8 +29,13 @@ pub struct Joined {
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     let depth = competitive::best_depth(sight).max(sight.request).min(sight.longest_piece).max(1);
+    // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
+    let at_once = depth.max(sight.competitive_depth.min(sight.longest_piece));
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
-        return competitive::up_to(sight, end, depth);
+        return competitive::up_to(sight, end, at_once);
+    }
+    if let Some(plan) = sight.habits.and_then(|known| habits::plan(sight, known, at_once)) {
+        return plan;
     }
     if sight.fresh {
         return Plan::one(sight.initial_window.min(depth));
