@@ -28,7 +28,7 @@ pub struct Joined {
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
-    let depth = competitive::best_depth(sight).max(sight.request).min(sight.longest_piece).max(1);
+    let depth = depth(sight).max(sight.request).min(sight.longest_piece).max(1);
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
     let at_once = depth.max(sight.competitive_depth.min(sight.longest_piece));
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
@@ -58,6 +58,14 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
         return Plan { piece, pieces: pieces.clamp(1, lanes.max(ahead / piece).max(1)), distance: ahead };
     }
     Plan::NOTHING
+}
+
+/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
+fn depth(sight: &Sight<'_>) -> u32 {
+    let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let long = read / 6 >= sight.competitive_depth;
+    let length = sight.mean_length.max(long.then_some(read));
+    competitive::best_depth(&Sight { mean_length: length, ..*sight })
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.
