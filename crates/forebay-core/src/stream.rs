@@ -11,7 +11,9 @@
 //! ```
 //!
 //! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
-//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
+//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream, if it is the one that their handler
+//! read last in the file, and nobody else since. A file that is read at random is soon full of streams that are over, and what comes near one of them by chance is
+//! none of its. Anything else begins a new one. A stream
 //! that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
@@ -25,14 +27,23 @@ use crate::level::{Label, Wanted};
 use crate::prefetch::Pace;
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
-/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
+/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long, and less,
+/// down to [`ACTIVE_AT_LEAST`], where streams go on soon.
 pub const ACTIVE_FOR: u64 = 5_000_000_000;
+
+/// See [`ACTIVE_FOR`]: readers do other things, too, and have to share a processor.
+pub const ACTIVE_AT_LEAST: u64 = 250_000_000;
+
+/// Of the mean time after which streams go on: who is slower than a sixteenth of the mean counts no longer.
+const PAUSES: u64 = 16;
 
 const IDLE: ListId = ListId(0);
 const ACTIVE: ListId = ListId(1);
 /// Active, and a read of it waits, for however long.
 const WAITING: ListId = ListId(2);
 const NOWHERE: u32 = u32::MAX;
+/// Handlers and files of which it is known at least which stream was read last.
+const LEAST: usize = 256;
 
 /// What became of the blocks prefetched for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -163,10 +174,14 @@ pub struct Streams {
     lag: u32,
     /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
     wait: u64,
+    /// After how long streams went on, the time that they waited apart, an exponentially weighted mean (weight 1/64), nanoseconds.
+    pause: u64,
     /// How fast each is read, if anybody wants to know.
     demands: Option<Demands>,
     /// The first stream of each file, by the file's number.
     files: Vec<u32>,
+    /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
+    last: Vec<u32>,
 }
 
 impl Streams {
@@ -185,8 +200,10 @@ impl Streams {
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
             wait: 0,
+            pause: ACTIVE_FOR / PAUSES,
             demands: None,
             files: Vec::new(),
+            last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
         }
     }
 
@@ -269,14 +286,19 @@ impl Streams {
         self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag).is_some())
     }
 
-    /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
+    /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
     /// prefetched for the stream, and its frame says so.)
-    pub fn locate(&self, file: FileId, block: u32) -> Option<StreamId> {
+    pub fn locate(&self, handler: HandlerId, file: FileId, block: u32) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
+        let last = self.last[self.place(handler, file)];
+        let own = |distance: u32, id: u32| {
+            let stream = &self.table[id as usize];
+            distance == 0 || stream.retired || (id == last && stream.handler == handler)
+        };
         ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag)?, id)))
-            .filter(|&(distance, _)| distance >> self.cell_shift == 0)
+            .filter(|&(distance, id)| distance >> self.cell_shift == 0 && own(distance, id))
             .min()
             .map(|(_, id)| StreamId(id))
     }
@@ -297,6 +319,7 @@ impl Streams {
             self.unlink_file(id.0);
         }
         self.table[id.index()] = Stream::new(at, extent, label, device, who);
+        self.reads(StreamId(id.0), who.0, extent.file);
         let wanted = self.table[id.index()].wanted.run;
         self.link(id.0);
         self.link_file(id.0);
@@ -319,13 +342,16 @@ impl Streams {
         let Some(stream) = self.get_mut(id) else { return false };
         (stream.handler, stream.context) = who;
         let wanted = stream.wanted.goes_on(label);
+        self.reads(id, who.0, extent.file);
+        let stream = &mut self.table[id.index()];
         if extent.end() <= stream.next {
             return false;
         }
         stream.steps += 1;
-        stream.last = at;
+        let pause = at.since(core::mem::replace(&mut stream.last, at));
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
+        self.pause = self.pause - self.pause / 64 + pause / 64;
         self.move_to(id.0, extent.end());
         self.activate(id);
         if let Some(demands) = &mut self.demands {
@@ -406,14 +432,15 @@ impl Streams {
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.files.capacity()) * 4
+            + (self.cells.len() + self.files.capacity() + self.last.len()) * 4
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
-    /// How long a stream may be silent and still counts as active: [`ACTIVE_FOR`], and twice as long as reads wait at present. Who
-    /// reads two streams in turn is silent on one while the other waits.
+    /// How long a stream may be silent and still counts as active: some times as long as streams are silent between two reads, and twice as
+    /// long as reads wait at present. Who reads two streams in turn is silent on one while the other waits. A server of short tasks
+    /// leaves many streams behind that nobody will ever read again, and each would have its part of the memory.
     fn patience(&self) -> u64 {
-        ACTIVE_FOR.saturating_add(self.wait * 2)
+        self.pause.saturating_mul(PAUSES).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR).saturating_add(self.wait * 2)
     }
 
     /// Streams silent for longer than that no longer count as active.
@@ -432,6 +459,18 @@ impl Streams {
     /// The place of a stream in the order of use: its frame number, behind the three list heads.
     fn slot(&self, id: StreamId) -> Slot {
         id.0 + 3
+    }
+
+    /// A handler reads a stream of a file.
+    fn reads(&mut self, id: StreamId, handler: HandlerId, file: FileId) {
+        let place = self.place(handler, file);
+        self.last[place] = id.0;
+    }
+
+    /// Where it is noted which stream a handler read last in a file.
+    fn place(&self, handler: HandlerId, file: FileId) -> usize {
+        let mixed = (u64::from(file.0) << 32 | u64::from(handler.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.last.len() - 1)
     }
 
     fn bucket(&self, file: FileId, cell: u32) -> usize {

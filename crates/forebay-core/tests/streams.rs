@@ -2,19 +2,19 @@
 
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_FOR, Streams};
+use forebay_core::stream::{ACTIVE_AT_LEAST, ACTIVE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
 const LAG: u32 = 256;
 /// The table is told of pieces of 600 blocks.
 const CELL: u32 = 1024;
-const WHO: (HandlerId, ContextId) = (HandlerId(1), ContextId(0));
 
 #[derive(Clone, Copy, Debug)]
 struct Twin {
     id: StreamId,
     file: FileId,
+    handler: HandlerId,
     next: u32,
     ahead: u32,
     piece: u32,
@@ -31,19 +31,25 @@ struct Twin {
 #[derive(Default)]
 struct Naive {
     streams: Vec<Twin>,
+    /// The stream that each handler read last in each file.
+    last: std::collections::BTreeMap<(HandlerId, FileId), StreamId>,
     /// How long reads waited.
     wait: u64,
+    /// How long streams were silent; of none yet, for long.
+    pause: Option<u64>,
 }
 
 impl Naive {
-    fn locate(&self, file: FileId, block: u32) -> Option<u32> {
+    fn locate(&self, handler: HandlerId, file: FileId, block: u32) -> Option<u32> {
+        let last = self.last.get(&(handler, file));
         let distances = self.streams.iter().filter(|twin| twin.file == file).filter_map(|twin| {
             let reach = (twin.ahead - twin.next).max(twin.piece);
+            let own = last == Some(&twin.id) && twin.handler == handler;
             if block >= twin.next {
                 let skipped = block - twin.next;
-                (skipped == 0 || (skipped < reach && !twin.retired)).then_some(skipped)
+                (skipped == 0 || (skipped < reach && !twin.retired && own)).then_some(skipped)
             } else {
-                (twin.next - block <= LAG).then_some(twin.next - block)
+                (twin.next - block <= LAG && (own || twin.retired)).then_some(twin.next - block)
             }
         });
         distances.filter(|&distance| distance < CELL).min()
@@ -51,9 +57,14 @@ impl Naive {
 
     /// Whoever was silent for too long, and nobody waits for, is active no longer.
     fn expire(&mut self, at: u64) {
+        let pauses = (16 * self.pause()).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR);
         for twin in &mut self.streams {
-            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR + 2 * self.wait;
+            twin.active &= twin.waiting > 0 || at - twin.last <= pauses + 2 * self.wait;
         }
+    }
+
+    fn pause(&self) -> u64 {
+        self.pause.unwrap_or(ACTIVE_FOR / 16)
     }
 
     fn any(&mut self, which: u8) -> Option<&mut Twin> {
@@ -117,28 +128,34 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
-    let found = streams.locate(extent.file, extent.start);
+    // Each length is one handler's of two.
+    let who = (HandlerId(extent.len % 2), ContextId(0));
+    let found = streams.locate(who.0, extent.file, extent.start);
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
-    assert_eq!(distance, naive.locate(extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
+    assert_eq!(distance, naive.locate(who.0, extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
-            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), WHO);
+            naive.last.insert((who.0, extent.file), id);
+            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
+            twin.handler = who.0;
             assert_eq!(moved, extent.end() > twin.next);
             if !moved {
                 return;
             }
+            let pause = at - twin.last;
             twin.next = extent.end();
             twin.ahead = twin.ahead.max(twin.next);
             twin.active = true;
             twin.retired = false;
             twin.last = at;
+            naive.pause = Some(naive.pause() - naive.pause() / 64 + pause / 64);
             naive.expire(at);
             id
         }
         None => {
-            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), WHO);
+            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
             // If the table is full somebody was forgotten; ids tell who.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
                 let gone = naive.streams.remove(gone);
@@ -152,8 +169,21 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
             let (file, next) = (extent.file, extent.end());
+            naive.last.insert((who.0, file), id);
             let (active, retired) = (false, false);
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active, waiting: 0, retired, last: at });
+            let handler = who.0;
+            naive.streams.push(Twin {
+                id,
+                file,
+                handler,
+                next,
+                ahead: next,
+                piece: 0,
+                active,
+                waiting: 0,
+                retired,
+                last: at,
+            });
             id
         }
     };

@@ -66,10 +66,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let who = (read.handler, read.context);
         let label = read.label();
         let known = met.stream.filter(|&id| self.streams.is_at(id, file, start));
-        let known = known.or_else(|| self.streams.locate(file, start)).or_else(|| {
+        let known = known.or_else(|| self.streams.locate(who.0, file, start)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
-            self.streams.locate(file, told).filter(|_| told < start)
+            self.streams.locate(who.0, file, told).filter(|_| told < start)
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();

@@ -28,7 +28,8 @@ pub struct Joined {
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
-    let depth = competitive::best_depth(sight).max(sight.request).min(sight.longest_piece).max(1);
+    // Of a piece that has room for the request alone nothing is ahead, and every read waits.
+    let depth = competitive::best_depth(sight).max(sight.request.saturating_mul(2)).min(sight.longest_piece).max(1);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return competitive::up_to(sight, end, depth);
     }

@@ -9,6 +9,8 @@ mod amp_recency;
 mod amp_sampling;
 mod amp_streams;
 mod amp_table1;
+mod auto_convergence;
+mod auto_harm;
 mod auto_regret;
 mod books;
 mod cases;
@@ -127,6 +129,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
+    (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
+    (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
 ];
 
 /// The claims about real time, and the bench that measures each.
