@@ -1,8 +1,10 @@
 //! The table of streams against a naive twin that knows no cells: a list, scanned whole.
 
+use std::collections::BTreeMap;
+
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_AT_LEAST, ACTIVE_FOR, Streams};
+use forebay_core::stream::{ACTIVE_AT_LEAST, ACTIVE_FOR, LATE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
@@ -14,7 +16,10 @@ const CELL: u32 = 1024;
 struct Twin {
     id: StreamId,
     file: FileId,
+    /// Who read last.
     handler: HandlerId,
+    /// How often it went on.
+    steps: u32,
     next: u32,
     ahead: u32,
     piece: u32,
@@ -25,6 +30,8 @@ struct Twin {
     /// Nobody has its file open, and it has not gone on since.
     retired: bool,
     last: u64,
+    /// Where its latest late part ended.
+    lagged: u32,
 }
 
 /// Most recently used first.
@@ -32,7 +39,7 @@ struct Twin {
 struct Naive {
     streams: Vec<Twin>,
     /// The stream that each handler read last in each file.
-    last: std::collections::BTreeMap<(HandlerId, FileId), StreamId>,
+    last: BTreeMap<(HandlerId, FileId), StreamId>,
     /// How long reads waited.
     wait: u64,
     /// How long streams were silent; of none yet, for long.
@@ -40,16 +47,21 @@ struct Naive {
 }
 
 impl Naive {
-    fn locate(&self, handler: HandlerId, file: FileId, block: u32) -> Option<u32> {
+    fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: u64) -> Option<u32> {
         let last = self.last.get(&(handler, file));
         let distances = self.streams.iter().filter(|twin| twin.file == file).filter_map(|twin| {
             let reach = (twin.ahead - twin.next).max(twin.piece);
-            let own = last == Some(&twin.id) && twin.handler == handler;
             if block >= twin.next {
                 let skipped = block - twin.next;
-                (skipped == 0 || (skipped < reach && !twin.retired && own)).then_some(skipped)
+                let own = last == Some(&twin.id) && twin.handler == handler;
+                let soon = twin.steps > 0 || at - twin.last <= self.patience();
+                let expected = skipped == 0 && (soon || own);
+                (expected || (skipped < reach && !twin.retired && own)).then_some(skipped)
             } else {
-                (twin.next - block <= LAG && (own || twin.retired)).then_some(twin.next - block)
+                let shares = twin.next - block == 1;
+                let just_now = at - twin.last <= LATE_FOR && block != twin.lagged;
+                let late = twin.next - block <= LAG && (twin.waiting > 0 || just_now || shares);
+                late.then_some(twin.next - block)
             }
         });
         distances.filter(|&distance| distance < CELL).min()
@@ -57,10 +69,14 @@ impl Naive {
 
     /// Whoever was silent for too long, and nobody waits for, is active no longer.
     fn expire(&mut self, at: u64) {
-        let pauses = (16 * self.pause()).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR);
+        let patience = self.patience();
         for twin in &mut self.streams {
-            twin.active &= twin.waiting > 0 || at - twin.last <= pauses + 2 * self.wait;
+            twin.active &= twin.waiting > 0 || at - twin.last <= patience;
         }
+    }
+
+    fn patience(&self) -> u64 {
+        (16 * self.pause()).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR) + 2 * self.wait
     }
 
     fn pause(&self) -> u64 {
@@ -130,9 +146,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
     // Each length is one handler's of two.
     let who = (HandlerId(extent.len % 2), ContextId(0));
-    let found = streams.locate(who.0, extent.file, extent.start);
+    let found = streams.locate(who.0, extent.file, extent.start, Instant(at));
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
-    assert_eq!(distance, naive.locate(who.0, extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
+    assert_eq!(distance, naive.locate(who.0, extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
             naive.last.insert((who.0, extent.file), id);
@@ -140,8 +156,10 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
             twin.handler = who.0;
+            twin.steps += u32::from(moved);
             assert_eq!(moved, extent.end() > twin.next);
             if !moved {
+                twin.lagged = extent.end();
                 return;
             }
             let pause = at - twin.last;
@@ -168,21 +186,23 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
                 );
             }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
-            let (file, next) = (extent.file, extent.end());
-            naive.last.insert((who.0, file), id);
+            let (handler, file, next) = (who.0, extent.file, extent.end());
+            naive.last.insert((handler, file), id);
             let (active, retired) = (false, false);
-            let handler = who.0;
+            let (piece, waiting, lagged) = (0, 0, u32::MAX);
             naive.streams.push(Twin {
                 id,
                 file,
                 handler,
+                steps: 0,
                 next,
                 ahead: next,
-                piece: 0,
+                piece,
                 active,
-                waiting: 0,
+                waiting,
                 retired,
                 last: at,
+                lagged,
             });
             id
         }

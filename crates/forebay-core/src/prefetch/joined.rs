@@ -29,7 +29,7 @@ pub struct Joined {
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     // Of a piece that has room for the request alone nothing is ahead, and every read waits.
-    let depth = competitive::best_depth(sight).max(sight.request.saturating_mul(2)).min(sight.longest_piece).max(1);
+    let depth = depth(sight).max(sight.request.saturating_mul(2)).min(sight.longest_piece).max(1);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return competitive::up_to(sight, end, depth);
     }
@@ -54,6 +54,14 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
         return Plan { piece, pieces: pieces.clamp(1, lanes.max(ahead / piece).max(1)), distance: ahead };
     }
     Plan::NOTHING
+}
+
+/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
+fn depth(sight: &Sight<'_>) -> u32 {
+    let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let long = read / 6 >= sight.competitive_depth;
+    let length = sight.mean_length.max(long.then_some(read));
+    competitive::best_depth(&Sight { mean_length: length, ..*sight })
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.

@@ -72,22 +72,10 @@ fn trial(seed: u64, own: Policy, presets: &[(&str, Policy)], context: &Context<'
     let scenario = Scenario::new(seed);
     let workload = scenario.workload()?;
     let simulate = |policy| Ok::<_, Error>(run(&scenario.setup(policy, &workload)?, &workload, context.watch)?);
-    let own_policy = own; // DEVTRACE
     let own = simulate(own)?;
-    if std::env::var("DEVTRACE").is_ok() {
-        let mut p = Printer(0);
-        crate::timed::run_recorded(&scenario.setup(own_policy, &workload)?, &workload, context.watch, &mut p)?;
-        std::process::exit(0);
-    } // DEVTRACE
-    if std::env::var("DEVALL").is_ok() {
-        println!("auto {:.4} {own:?}", scenario.figure(&own));
-    } // DEVTRACE
     let mut best: Option<(String, Outcome)> = None;
     for &(name, policy) in presets {
         let outcome = simulate(policy)?;
-        if std::env::var("DEVALL").is_ok() {
-            println!("{name} {:.4} {outcome:?}", scenario.figure(&outcome));
-        } // DEVTRACE
         let better = |(_, known): &(String, Outcome)| scenario.figure(&outcome) < scenario.figure(known);
         if best.as_ref().is_none_or(better) {
             best = Some((name.to_owned(), outcome));
@@ -198,11 +186,3 @@ pub(super) fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Res
 fn all<T>(results: Vec<Option<Result<T, Error>>>) -> Result<Vec<T>, Error> {
     results.into_iter().map(|result| result.unwrap_or(Err(Error::Stopped))).collect()
 }
-
-struct Printer(u64); // DEVTRACE
-impl crate::timed::Record for Printer {
-    fn record(&mut self, _l: usize, e: forebay_core::Event, a: &[forebay_core::Action]) {
-        self.0 += 1;
-        println!("{:.3} {:?} -> {:?}", e.at.0 as f64 / 1e6, e.kind, a);
-    }
-} // DEVTRACE

@@ -279,6 +279,10 @@ impl Scenario {
                 requests.append(&mut own);
             }
         }
+        // A trace that knows of one handler only says nothing of who asks: so somebody else reads a block, too.
+        if let (1, Some(&first)) = (task, requests.first()) {
+            requests.push(Request { handler: 2, len: self.block_bytes.min(first.len), ..first });
+        }
     }
 
     /// It as a simulation.
