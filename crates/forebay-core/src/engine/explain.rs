@@ -23,7 +23,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             free: self.free_frames(),
             ahead: Ahead {
                 room: self.room_ahead(),
-                by_ceiling: cache.is_some() && !self.hands_on(),
+                by_ceiling: !self.hands_on() && cache.is_some_and(|cache| cache.ceiling.blocks() == self.room_ahead()),
                 streams: self.sharers(),
                 share,
                 longest_piece,

@@ -69,10 +69,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let who = (read.handler, read.context);
         let label = read.label();
         let known = met.stream.filter(|&id| self.streams.is_at(id, file, start, at));
-        let known = known.or_else(|| self.streams.locate(file, start, at)).or_else(|| {
+        let known = known.or_else(|| self.streams.locate(who.0, file, start, at)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
-            self.streams.locate(file, told, at).filter(|_| told < start)
+            self.streams.locate(who.0, file, told, at).filter(|_| told < start)
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
@@ -227,11 +227,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         })
     }
 
-    /// How many blocks all streams may have ahead. Frames that nobody will miss are theirs as well.
+    /// How many blocks all streams may have ahead: the ceiling, or, if that is more, half of what nobody else would miss. The other half is for
+    /// the pieces that are being read.
     pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
             Some(cache) if !self.hands_on() => {
-                cache.ceiling.blocks().saturating_add(self.segments.spare(&self.directory.frames))
+                let frames = &self.directory.frames;
+                let nobodys = self.segments.spare(frames).map_or(0, |spare| cache.len(frames) + spare);
+                cache.ceiling.blocks().max(nobodys / 2)
             }
             _ => self.setup.referenced.room(self.setup.frames),
         }

@@ -11,6 +11,8 @@ mod amp_streams;
 mod amp_table1;
 mod auto_ablation;
 mod auto_best;
+mod auto_convergence;
+mod auto_harm;
 mod auto_regret;
 mod books;
 mod cases;
@@ -136,6 +138,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
+    (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
+    (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
 ];
 
 /// The claims about real time, and the bench that measures each.
