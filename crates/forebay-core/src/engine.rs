@@ -351,6 +351,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
             }
             EventKind::Exited { handler } => {
+                self.streams.exited(handler);
                 if let Some(cache) = &mut self.prefetch_cache {
                     cache.marks.exited(handler);
                 }

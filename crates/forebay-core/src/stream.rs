@@ -366,12 +366,9 @@ impl Streams {
         device: DeviceId,
         who: (HandlerId, ContextId),
     ) -> StreamId {
-        let slot = [GONE, IDLE]
-            .iter()
-            .chain(&ACTIVE)
-            .chain([&WAITING])
-            .find_map(|&list| self.order.back(list))
-            .unwrap_or_default();
+        self.leaves(who.0, extent.file);
+        let lists = [GONE, IDLE].into_iter().chain(ACTIVE).chain([WAITING]);
+        let slot = lists.filter_map(|list| self.order.back(list)).next().unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
@@ -540,6 +537,32 @@ impl Streams {
     /// The place of a stream in the order of use: its frame number, behind the list heads.
     fn slot(&self, id: StreamId) -> Slot {
         id.0 + Slot::from(LISTS)
+    }
+
+    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on with it. Walks over the active streams.
+    pub fn exited(&mut self, handler: HandlerId) {
+        for list in ACTIVE {
+            let mut at = self.order.back(list);
+            while let Some(slot) = at {
+                at = self.order.towards_front(slot);
+                let id = StreamId(self.order.frame(slot).0);
+                if self.table[id.index()].handler == handler {
+                    self.order.move_to_front(slot, IDLE);
+                    self.asks_no_more(id);
+                }
+            }
+        }
+    }
+
+    /// A handler begins to read elsewhere in a file. The stream that it read there last, and nobody since, is active no longer, unless it goes
+    /// on: a server of short tasks leaves one behind with each of them.
+    fn leaves(&mut self, handler: HandlerId, file: FileId) {
+        let id = StreamId(self.last[self.place(handler, file)]);
+        let its = |stream: &Stream| stream.handler == handler && stream.file == file && stream.waiting == 0;
+        if self.get(id).is_some_and(its) && self.is_active(id) {
+            self.order.move_to_front(self.slot(id), IDLE);
+            self.asks_no_more(id);
+        }
     }
 
     /// A handler reads a stream of a file.

@@ -126,6 +126,10 @@ enum Step {
     Forget {
         file: u8,
     },
+    /// A handler is gone.
+    Exited {
+        handler: u8,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -141,6 +145,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => any::<u8>().prop_map(|which| Step::Ready { which }),
         1 => (0..3u8).prop_map(|file| Step::Rest { file }),
         1 => (0..3u8).prop_map(|file| Step::Forget { file }),
+        1 => (0..2u8).prop_map(|handler| Step::Exited { handler }),
     ];
     proptest::collection::vec(step, 1..200)
 }
@@ -179,6 +184,12 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             id
         }
         None => {
+            // Its handler has left the stream that it read before.
+            let left = naive.last.get(&(who.0, extent.file)).copied();
+            let left = naive.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == extent.file);
+            if let Some(left) = left.filter(|twin| twin.handler == who.0 && twin.waiting == 0) {
+                left.active = false;
+            }
             let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
             // If the table is full somebody was forgotten; ids tell who.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
@@ -264,6 +275,13 @@ proptest! {
                     streams.rest(file, |_| ());
                     for twin in naive.streams.iter_mut().filter(|twin| twin.file == file) {
                         (twin.active, twin.retired) = (false, true);
+                    }
+                }
+                Step::Exited { handler } => {
+                    let handler = HandlerId(handler.into());
+                    streams.exited(handler);
+                    for twin in naive.streams.iter_mut().filter(|twin| twin.handler == handler && twin.waiting == 0) {
+                        twin.active = false;
                     }
                 }
                 Step::Forget { file } => {
