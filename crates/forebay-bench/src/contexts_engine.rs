@@ -114,7 +114,7 @@ pub(crate) fn hits(policy: &str, loops: bool, rounds: u64) -> anyhow::Result<()>
     tell(&mut *core, EventKind::Open { file, device: DeviceId(0), bytes: 1 << 47 });
     let rhythm = Rhythm { size: FRAMES, time: FRAMES.into(), deviation: 0 };
     if loops {
-        tell(&mut *core, EventKind::Hinted { context, hint: Hint { pattern: Pattern::Looping, rhythm } });
+        tell(&mut *core, EventKind::Hinted { context, hint: Hint::of(Pattern::Looping, rhythm) });
     }
     for nth in 0..u64::from(FRAMES) {
         let kind =

@@ -28,11 +28,11 @@ mod referenced;
 mod room;
 mod sequence;
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::context::{self, Access, Caller, Detector};
+use crate::context::{self, Access, By, Caller, Detector, Hint};
 use crate::counters::Counters;
 use crate::demand::Demands;
 use crate::device::DeviceCost;
@@ -43,14 +43,14 @@ use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot, UNREAD};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, Usual};
 use crate::level::Label;
 use crate::partition::{Division, Partition, Segments};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
-use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
 pub use referenced::Referenced;
 
@@ -160,6 +160,8 @@ pub trait Core: Send {
     fn unread(&self) -> u32;
     /// What is known of program contexts, if they have partitions.
     fn contexts(&self) -> Option<&Detector>;
+    /// What was learnt of contexts that the next run could use, in their order, if they are told apart.
+    fn hints(&self) -> Vec<(ContextId, Hint)>;
     /// Appends how many frames the partitions of program contexts have, if there are any: the default one, one-shot blocks, each loop. Of a
     /// divided cache, those of partition `partition`; else that is zero.
     fn program(&self, partition: usize, sizes: &mut Vec<u32>);
@@ -315,6 +317,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             EventKind::Hinted { context, hint } => {
                 if let Some(detector) = &mut self.detector {
                     detector.hint(context, hint);
+                }
+                if let Some(knowledge) = &mut self.knowledge {
+                    knowledge.hint(context, hint.usual);
                 }
             }
             EventKind::Labelled { read, demand, hits } => self.label = Some((read, Label { demand, hits })),
@@ -557,6 +562,20 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn contexts(&self) -> Option<&Detector> {
         self.detector.as_ref()
+    }
+
+    fn hints(&self) -> Vec<(ContextId, Hint)> {
+        let Some(detector) = self.detector.as_ref().filter(|detector| detector.settings().by == By::Context) else {
+            return Vec::new();
+        };
+        let mut hints: BTreeMap<ContextId, Hint> = detector.hints().collect();
+        for (context, habits) in self.knowledge.iter().flat_map(Knowledge::contexts) {
+            let usual = habits.usual();
+            if usual != Usual::UNKNOWN {
+                hints.entry(context).or_insert(Hint::NOTHING).usual = usual;
+            }
+        }
+        hints.into_iter().collect()
     }
 
     fn program(&self, partition: usize, sizes: &mut Vec<u32>) {

@@ -180,7 +180,7 @@ const LOOP: Rhythm = Rhythm { size: 700, time: 800, deviation: 9 };
 #[test]
 fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
     let mut detector = Detector::new(Settings::AMP);
-    let hint = |pattern| Hint { pattern, rhythm: if pattern == Pattern::Looping { LOOP } else { Rhythm::default() } };
+    let hint = |pattern| Hint::of(pattern, if pattern == Pattern::Looping { LOOP } else { Rhythm::default() });
     detector.hint(ContextId(1), hint(Pattern::Looping));
     detector.hint(ContextId(2), hint(Pattern::OneShot));
     detector.hint(ContextId(3), hint(Pattern::Clustered));
@@ -216,7 +216,7 @@ fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
 fn a_hint_in_time_is_taken() {
     let mut detector = Detector::new(Settings::AMP);
     (0..40).for_each(|at| assert_eq!(access(&mut detector, 1, at).place, Place::Default));
-    detector.hint(ContextId(1), Hint { pattern: Pattern::Looping, rhythm: LOOP });
+    detector.hint(ContextId(1), Hint::of(Pattern::Looping, LOOP));
     assert_eq!(access(&mut detector, 1, 40).place, Place::Loop(0));
 }
 
@@ -224,10 +224,10 @@ fn a_hint_in_time_is_taken() {
 #[test]
 fn hints_are_given_on() {
     let mut first = Detector::new(exact());
-    first.hint(ContextId(9), Hint { pattern: Pattern::OneShot, rhythm: Rhythm::default() });
+    first.hint(ContextId(9), Hint::of(Pattern::OneShot, Rhythm::default()));
     (0..5000).for_each(|at| _ = access(&mut first, 4, at % 300));
     let hints: Vec<(ContextId, Hint)> = first.hints().collect();
-    let looping = Hint { pattern: Pattern::Looping, rhythm: Rhythm { size: 300, time: 300, deviation: 0 } };
+    let looping = Hint::of(Pattern::Looping, Rhythm { size: 300, time: 300, deviation: 0 });
     assert_eq!(hints.iter().map(|(context, _)| context.0).collect::<Vec<_>>(), [4, 9]);
     assert_eq!(hints[0].1, looping);
     let mut second = Detector::new(exact());
@@ -282,13 +282,13 @@ fn a_flood_of_contexts_is_survived() {
             access(&mut detector, 1, id / 50 % 1000);
         }
         if id % 1000 == 0 {
-            detector.hint(ContextId(2_000_000 + id), Hint { pattern: Pattern::Clustered, rhythm: Rhythm::default() });
+            detector.hint(ContextId(2_000_000 + id), Hint::of(Pattern::Clustered, Rhythm::default()));
         }
     }
     assert_eq!((pattern(&detector, 1), of(&detector, 1).partition), (Pattern::Looping, Some(0)));
     assert!(detector.footprint() <= after + 100 * 64, "{} and {after}", detector.footprint());
     for id in 0..2 * MOST_HINTS as u32 {
-        detector.hint(ContextId(5_000_000 + id), Hint { pattern: Pattern::Clustered, rhythm: Rhythm::default() });
+        detector.hint(ContextId(5_000_000 + id), Hint::of(Pattern::Clustered, Rhythm::default()));
     }
     assert!(detector.hints().count() <= MOST_HINTS + most);
 }

@@ -315,7 +315,7 @@ impl Driver {
             }
             Step::Hint { handler, pattern, size, time } => {
                 let rhythm = Rhythm { size: size.into(), time: time.into(), deviation: u64::from(time) / 5 };
-                let (context, hint) = (ContextId(handler.into()), Hint { pattern, rhythm });
+                let (context, hint) = (ContextId(handler.into()), Hint::of(pattern, rhythm));
                 self.tell(EventKind::Hinted { context, hint });
             }
             Step::Ran { handler } => self.tell(EventKind::Ran { handler: HandlerId(handler.into()) }),

@@ -3,8 +3,8 @@
 
 mod known;
 
-use forebay_core::knowledge::{Knowledge, Lengths, MOST_CONTEXTS, Whose};
-use forebay_core::{ContextId, DeviceId};
+use forebay_core::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Usual, Whose};
+use forebay_core::{ContextId, DeviceId, EventKind};
 use known::Bench;
 use proptest::prelude::*;
 
@@ -108,6 +108,16 @@ proptest! {
         prop_assert!(knowledge.footprint() < 256 << 10, "{}", knowledge.footprint());
     }
 
+    /// What is kept of what was kept is the same: nothing is lost from run to run.
+    #[test]
+    fn what_is_kept_stays(mut octiles in proptest::array::uniform8(1..100_000u32), go_on in 1..=16u8, whole: bool) {
+        octiles.sort_unstable();
+        let once = Habits::from(Usual { streams: 16, go_on, whole, octiles }).usual();
+        prop_assert_eq!((once.streams, once.go_on, once.whole), (16, go_on, whole));
+        prop_assert!(once.octiles.iter().zip(octiles).all(|(&kept, was)| kept >= was && kept <= was + was / 4));
+        prop_assert_eq!(Habits::from(once).usual(), once);
+    }
+
     /// Nothing is fetched beyond the end of a file, and the same reads fetch the same.
     #[test]
     fn nothing_is_fetched_beyond_the_file(
@@ -164,6 +174,27 @@ fn who_read_at_random_is_seen_to_read_on() {
     assert!(fetches.len() < 12, "{fetches:?}");
     (42..60).for_each(|file| drop(bench.read(file, 1000, 500, 800)));
     assert!(bench.read(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
+}
+
+/// What one run has learnt of a context the next one goes by from its first read on.
+#[test]
+fn it_outlives_a_run() {
+    let mut first = Bench::new("auto");
+    first.context = 5;
+    (0..20).for_each(|file| drop(first.read(file, 1000, 100 + file, 200 + file)));
+    first.context = 6;
+    (0..20).for_each(|file| drop(first.read(20 + file, 1000, 100, 101)));
+    let hints = first.core.hints();
+    assert_eq!(hints.iter().map(|(context, _)| context.0).collect::<Vec<_>>(), [5, 6]);
+    let mut second = Bench::new("auto");
+    hints.iter().for_each(|&(context, hint)| second.tell(EventKind::Hinted { context, hint }));
+    second.context = 5;
+    assert_eq!(second.read(0, 1000, 300, 400), [(300, 100)]);
+    second.context = 6;
+    assert_eq!(second.read(1, 1000, 300, 301), [(300, 1)]);
+    second.context = 7;
+    assert_eq!(second.read(2, 1000, 300, 400)[0], (300, 16), "of others it says nothing");
+    assert!(Bench::new("auto:contexts=off").core.hints().is_empty());
 }
 
 /// Without it none of that is done.

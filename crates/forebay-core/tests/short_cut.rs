@@ -61,7 +61,7 @@ impl Driver {
     fn hints(mut self) -> Driver {
         let rhythm = Rhythm { size: 90, time: 200, deviation: 20 };
         for (context, pattern) in [(1, Pattern::Looping), (2, Pattern::OneShot)] {
-            self.tell(EventKind::Hinted { context: ContextId(context), hint: Hint { pattern, rhythm } });
+            self.tell(EventKind::Hinted { context: ContextId(context), hint: Hint::of(pattern, rhythm) });
         }
         self
     }

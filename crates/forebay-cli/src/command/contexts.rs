@@ -38,6 +38,16 @@ struct Record {
     loop_blocks: u32,
     loop_accesses: u64,
     loop_deviation: u64,
+    /// Streams that this goes by; zero if nothing is known of them.
+    streams: u8,
+    /// So many of them went beyond their first read.
+    streams_go_on: u8,
+    /// Whether they go from a file's beginning to its end.
+    streams_whole: bool,
+    /// Blocks of those that go on: about half of them have no more, and five eighths of them from so many to so many.
+    stream_blocks: u32,
+    stream_blocks_from: u32,
+    stream_blocks_to: u32,
     /// Seconds since 1970.
     seen: u64,
 }
@@ -45,6 +55,7 @@ struct Record {
 impl Record {
     fn of(id: u64, known: Known) -> Record {
         let Known { origin, hint, seen } = known;
+        let usual = hint.usual;
         Record {
             context: format!("{id:016x}"),
             executable: origin.executable,
@@ -55,6 +66,12 @@ impl Record {
             loop_blocks: hint.rhythm.size,
             loop_accesses: hint.rhythm.time,
             loop_deviation: hint.rhythm.deviation,
+            streams: usual.streams,
+            streams_go_on: usual.go_on,
+            streams_whole: usual.whole,
+            stream_blocks: usual.octiles[3],
+            stream_blocks_from: usual.octiles[1],
+            stream_blocks_to: usual.octiles[6],
             seen,
         }
     }
@@ -77,7 +94,20 @@ impl Record {
         };
         let seen = age(now.saturating_sub(self.seen));
         let (context, pattern) = (&self.context, self.pattern);
-        format!("  {context}  {pattern}{rhythm}, seen {seen}\n      {}\n", printable(&place))
+        format!("  {context}  {pattern}{rhythm}{}, seen {seen}\n      {}\n", self.streams(), printable(&place))
+    }
+
+    /// How long its streams usually are.
+    fn streams(&self) -> String {
+        let (from, to) = (self.stream_blocks_from, self.stream_blocks_to);
+        match self.streams {
+            0 => String::new(),
+            // As many as get nothing fetched ahead.
+            all if self.streams_go_on * 8 < all => ", at random".to_owned(),
+            _ if self.streams_whole => ", whole files".to_owned(),
+            _ if from == to => format!(", streams of {} blocks", count(to.into())),
+            _ => format!(", streams of {} to {} blocks", count(from.into()), count(to.into())),
+        }
     }
 }
 
@@ -190,6 +220,12 @@ fn csv(records: &[Record]) -> Result<String, Box<dyn std::error::Error>> {
         "loop_blocks",
         "loop_accesses",
         "loop_deviation",
+        "streams",
+        "streams_go_on",
+        "streams_whole",
+        "stream_blocks",
+        "stream_blocks_from",
+        "stream_blocks_to",
         "seen",
     ])?;
     for record in records {
@@ -203,6 +239,12 @@ fn csv(records: &[Record]) -> Result<String, Box<dyn std::error::Error>> {
             &record.loop_blocks.to_string(),
             &record.loop_accesses.to_string(),
             &record.loop_deviation.to_string(),
+            &record.streams.to_string(),
+            &record.streams_go_on.to_string(),
+            &record.streams_whole.to_string(),
+            &record.stream_blocks.to_string(),
+            &record.stream_blocks_from.to_string(),
+            &record.stream_blocks_to.to_string(),
             &record.seen.to_string(),
         ])?;
     }
@@ -224,6 +266,7 @@ fn clear(clear: &ContextsClear) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use forebay_core::context::{Hint, Rhythm};
+    use forebay_core::knowledge::Usual;
     use forebay_live::contexts::hints::Origin;
 
     fn record(id: u64, executable: &str, file: Option<&str>, pattern: Pattern) -> Record {
@@ -235,7 +278,7 @@ mod tests {
         };
         let size = if pattern == Pattern::Looping { 1234 } else { 0 };
         let rhythm = Rhythm { size, time: 5678, deviation: 9 };
-        Record::of(id, Known { origin, hint: Hint { pattern, rhythm }, seen: 1000 })
+        Record::of(id, Known { origin, hint: Hint::of(pattern, rhythm), seen: 1000 })
     }
 
     #[test]
@@ -259,6 +302,20 @@ mod tests {
     }
 
     #[test]
+    fn streams_at_a_glance() {
+        let said = |streams, go_on, whole, octiles| {
+            let usual = Usual { streams, go_on, whole, octiles };
+            let hint = Hint { usual, ..Hint::NOTHING };
+            Record::of(1, Known { origin: Origin::default(), hint, seen: 0 }).streams()
+        };
+        assert_eq!(said(0, 0, false, [0; 8]), "");
+        assert_eq!(said(16, 1, false, [4; 8]), ", at random");
+        assert_eq!(said(16, 16, true, [9; 8]), ", whole files");
+        assert_eq!(said(16, 16, false, [100; 8]), ", streams of 100 blocks");
+        assert_eq!(said(16, 12, false, [1, 2, 3, 4, 5, 6, 7000, 8000]), ", streams of 2 to 7,000 blocks");
+    }
+
+    #[test]
     fn ages_at_a_glance() {
         let ages = [59, 60, 7199, 86_400 * 3].map(age);
         assert_eq!(ages, ["just now", "1 minute ago", "1 hour ago", "3 days ago"]);
@@ -267,7 +324,8 @@ mod tests {
     #[test]
     fn csv_has_a_line_a_context() {
         let csv = csv(&[record(1, "/bin/a", None, Pattern::Looping)]).unwrap();
-        let line = "0000000000000001,/bin/a,b1,\"libc.so.6+0x12 < a,\"\"b\"\"+0x3\",,looping,1234,5678,9,1000";
+        let line =
+            "0000000000000001,/bin/a,b1,\"libc.so.6+0x12 < a,\"\"b\"\"+0x3\",,looping,1234,5678,9,0,0,false,0,0,0,1000";
         assert_eq!(csv.lines().nth(1), Some(line));
     }
 }

@@ -28,7 +28,7 @@ use super::known::{Known, Learnt};
 use super::recency::Sampling;
 use super::revisits::Revisits;
 use super::sample::hash;
-use super::{Access, By, Caller, Detection, Hint, MOST_PARTITIONS, Settings};
+use super::{Access, By, Caller, Detection, Hint, MOST_PARTITIONS, Pattern, Settings};
 use crate::types::{BlockKey, ContextId};
 
 /// So many hints are kept of contexts that did not appear; further ones are not taken.
@@ -329,7 +329,7 @@ impl Detector {
     /// Takes over what an earlier run learnt; what was measured in this one stands. Only program contexts last: hints of anything else are not
     /// taken.
     pub fn hint(&mut self, context: ContextId, hint: Hint) {
-        if self.settings.by != By::Context {
+        if self.settings.by != By::Context || hint.pattern == Pattern::Other {
             return;
         }
         self.keep(context.0, hint);
@@ -371,7 +371,7 @@ impl Detector {
     pub fn footprint(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(Known::footprint).sum();
         // An entry of a map has its part of a node.
-        let maps = self.index.len() * 12 + self.hints.len() * 48;
+        let maps = self.index.len() * 12 + self.hints.len() * 96;
         size_of::<Detector>()
             + self.contexts.capacity() * size_of::<Known>()
             + self.ranks.capacity() * size_of::<Rank>()

@@ -284,7 +284,7 @@ impl Known {
 
     /// What the next run could use.
     pub(super) fn to_hint(&self) -> Option<Hint> {
-        (self.pattern != Pattern::Other).then_some(Hint { pattern: self.pattern, rhythm: self.learnt().rhythm })
+        (self.pattern != Pattern::Other).then(|| Hint::of(self.pattern, self.learnt().rhythm))
     }
 
     pub(super) fn learnt(&self) -> Learnt {

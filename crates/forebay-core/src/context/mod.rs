@@ -22,6 +22,7 @@ pub use detector::{Detector, MOST_HINTS};
 pub use known::Learnt;
 pub(crate) use sample::hash;
 
+use crate::knowledge::Usual;
 use crate::types::{ContextId, HandlerId};
 use recency::{Mean, ONE, Sampling};
 
@@ -180,4 +181,23 @@ pub struct Hint {
     pub pattern: Pattern,
     /// The loop, if it is one.
     pub rhythm: Rhythm,
+    /// How long its streams usually are.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub usual: Usual,
+}
+
+impl Hint {
+    /// Nothing was learnt.
+    pub const NOTHING: Hint =
+        Hint { pattern: Pattern::Other, rhythm: Rhythm { size: 0, time: 0, deviation: 0 }, usual: Usual::UNKNOWN };
+
+    /// A pattern, and the loop if it is one.
+    pub fn of(pattern: Pattern, rhythm: Rhythm) -> Hint {
+        Hint { pattern, rhythm, ..Hint::NOTHING }
+    }
+
+    /// Whether it says nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.pattern == Pattern::Other && self.usual == Usual::UNKNOWN
+    }
 }

@@ -25,11 +25,16 @@ pub struct Habits {
 impl Habits {
     /// A stream is over that had `blocks`, and went beyond its first read.
     pub(super) fn was_long(&mut self, blocks: u32) {
+        self.goes_on.saw(true);
+        self.had(blocks);
+    }
+
+    /// Of the lengths of those that went on one is this.
+    fn had(&mut self, blocks: u32) {
         self.streams = self.streams.saturating_add(1);
         // The first ones count alike.
         let weight = u64::from(self.streams.min(16));
         self.length = self.length - self.length / weight + u64::from(blocks) * 16 / weight;
-        self.goes_on.saw(true);
         self.lengths.saw(blocks);
     }
 
@@ -72,5 +77,62 @@ impl Habits {
     /// The bytes that it takes.
     pub(super) fn footprint(&self) -> usize {
         size_of::<Habits>() + self.lengths.footprint()
+    }
+}
+
+/// Parts of a distribution that outlive a run.
+const OCTILES: usize = 8;
+/// What outlives a run counts as so many streams in the next.
+const STREAMS: u8 = 16;
+
+/// What of habits outlives a run, small enough for an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Usual {
+    /// How many streams it goes by, 16 at most; zero: nothing is known.
+    pub streams: u8,
+    /// So many of them went beyond their first read.
+    pub go_on: u8,
+    /// Whether files are read whole.
+    pub whole: bool,
+    /// Blocks of those that went on: the middles of the eighths of the distribution, ascending; zero if none did.
+    pub octiles: [u32; OCTILES],
+}
+
+impl Usual {
+    /// Nothing is known.
+    pub const UNKNOWN: Usual = Usual { streams: 0, go_on: 0, whole: false, octiles: [0; OCTILES] };
+}
+
+impl Habits {
+    /// What outlives the run; [`Usual::UNKNOWN`] if there were too few streams.
+    pub fn usual(&self) -> Usual {
+        if !self.is_known() {
+            return Usual::UNKNOWN;
+        }
+        let (goes_on, of) = self.goes_on.parts();
+        let go_on = (u64::from(goes_on) * u64::from(STREAMS) + u64::from(of) / 2) / u64::from(of);
+        Usual {
+            streams: STREAMS,
+            go_on: go_on as u8,
+            whole: self.whole.is_reliable(),
+            octiles: core::array::from_fn(|eighth| self.lengths.quantile(eighth as u32 * 2 + 1, OCTILES as u32 * 2)),
+        }
+    }
+}
+
+impl From<Usual> for Habits {
+    /// As if so many streams had been seen: two of each eighth.
+    fn from(usual: Usual) -> Habits {
+        let mut habits = Habits::default();
+        for stream in 0..usual.streams.min(STREAMS) {
+            habits.goes_on.saw(stream < usual.go_on);
+            if usual.whole {
+                habits.whole.saw(true);
+            }
+        }
+        let lengths = usual.octiles.into_iter().chain(usual.octiles).filter(|&blocks| blocks > 0);
+        lengths.for_each(|blocks| habits.had(blocks));
+        habits
     }
 }

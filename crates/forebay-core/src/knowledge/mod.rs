@@ -18,7 +18,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use habits::Habits;
+pub use habits::{Habits, Usual};
 pub use lengths::Lengths;
 
 use crate::types::{BlockKey, ContextId, DeviceId};
@@ -130,6 +130,13 @@ impl Knowledge {
         self.tell(whose, Habits::went_nowhere);
     }
 
+    /// What an earlier run learnt of a context, unless this one knows better.
+    pub fn hint(&mut self, context: ContextId, usual: Usual) {
+        if usual != Usual::UNKNOWN && !self.contexts.contains_key(&context.0) {
+            self.tell_context(context, |habits| *habits = Habits::from(usual));
+        }
+    }
+
     /// How many blocks streams had in the mean; `None` before there were a few.
     pub fn mean_length(&self, whose: Whose) -> Option<u32> {
         self.habits(whose)?.mean_length()
@@ -159,15 +166,19 @@ impl Knowledge {
     fn tell(&mut self, whose: Whose, what: impl Fn(&mut Habits)) {
         let Some(device) = self.devices.get_mut(whose.device.index()) else { return };
         what(device);
-        if !self.by_context || whose.context == ContextId(0) {
+        self.tell_context(whose.context, what);
+    }
+
+    fn tell_context(&mut self, context: ContextId, what: impl Fn(&mut Habits)) {
+        if !self.by_context || context == ContextId(0) {
             return;
         }
         self.now += 1;
-        if self.contexts.len() >= MOST_CONTEXTS && !self.contexts.contains_key(&whose.context.0) {
+        if self.contexts.len() >= MOST_CONTEXTS && !self.contexts.contains_key(&context.0) {
             let oldest = self.contexts.iter().min_by_key(|(_, known)| known.seen).map(|(&id, _)| id);
             oldest.and_then(|id| self.contexts.remove(&id));
         }
-        let known = self.contexts.entry(whose.context.0).or_default();
+        let known = self.contexts.entry(context.0).or_default();
         known.seen = self.now;
         what(&mut known.habits);
     }

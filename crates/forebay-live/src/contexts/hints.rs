@@ -12,7 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use forebay_core::context::{Hint, Pattern};
+use forebay_core::context::Hint;
+use forebay_core::knowledge::Usual;
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition, TableError,
 };
@@ -20,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::profiler::store::user_folder;
 
-/// The version of what is in the tables.
-const VERSION: u64 = 1;
+/// The version of what is in the tables: 2 has how long streams usually are.
+const VERSION: u64 = 2;
 
 /// The number of a context, and a [`Known`] as JSON.
 const HINTS: TableDefinition<'_, u64, &str> = TableDefinition::new("hints");
@@ -142,7 +143,7 @@ impl Hints {
         self.read(&database).map_err(|error| self.failed(error))
     }
 
-    /// Keeps what was learnt in place of what was known of the same contexts; forgets what has no pattern, contexts of programs that
+    /// Keeps what was learnt in place of what was known of the same contexts; forgets of what nothing is known any more, contexts of programs that
     /// were built anew since, and, if there are more than [`MOST`], those that were seen the longest ago. Returns all that is kept.
     pub fn merge(&self, learnt: &BTreeMap<u64, Known>) -> Result<BTreeMap<u64, Known>, HintsError> {
         if learnt.is_empty() {
@@ -158,10 +159,15 @@ impl Hints {
                 now.is_none_or(|now| !now.is_rebuilt(&old.origin))
             });
             for (&id, new) in learnt {
-                if new.hint.pattern == Pattern::Other {
+                let mut new = new.clone();
+                // A mount remembers how long streams are of fewer contexts than what pattern they have.
+                if let Some(old) = known.get(&id).filter(|_| new.hint.usual == Usual::UNKNOWN) {
+                    new.hint.usual = old.hint.usual;
+                }
+                if new.hint.is_nothing() {
                     known.remove(&id);
                 } else {
-                    known.insert(id, new.clone());
+                    known.insert(id, new);
                 }
             }
             let mut ages: Vec<(u64, u64)> = known.iter().map(|(&id, known)| (known.seen, id)).collect();

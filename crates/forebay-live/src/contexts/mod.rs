@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_core::context::{By, Hint, Pattern, Rhythm};
+use forebay_core::context::{By, Hint};
 use forebay_core::{Caller, ContextId, EventKind, HandlerId};
 use parking_lot::Mutex;
 
@@ -175,12 +175,11 @@ impl Callers {
         let lost = self.interned.all().filter(|(context, id)| known.contains_key(id) && !hints.contains_key(context));
         let contexts: Vec<ContextId> = hints.keys().copied().chain(lost.map(|(context, _)| context)).collect();
         let seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let nothing = Hint { pattern: Pattern::Other, rhythm: Rhythm::default() };
         let known: BTreeMap<u64, Known> = self
             .origins(&contexts)
             .into_iter()
             .map(|(context, (id, origin))| {
-                (id, Known { origin, hint: hints.get(&context).copied().unwrap_or(nothing), seen })
+                (id, Known { origin, hint: hints.get(&context).copied().unwrap_or(Hint::NOTHING), seen })
             })
             .collect();
         store.merge(&known)?;
@@ -197,7 +196,7 @@ impl Engine {
 
     /// What was learnt of contexts.
     fn hints(&self) -> Vec<(ContextId, Hint)> {
-        self.with_core(|_, _, _, core| core.contexts().map(|contexts| contexts.hints().collect()).unwrap_or_default())
+        self.with_core(|_, _, _, core| core.hints())
     }
 }
 

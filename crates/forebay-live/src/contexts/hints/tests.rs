@@ -1,7 +1,7 @@
 //! Databases of hints that are shared, damaged, of another version, too large.
 
 use super::*;
-use forebay_core::context::Rhythm;
+use forebay_core::context::{Pattern, Rhythm};
 
 fn looping(executable: &str, build: &str, size: u32, seen: u64) -> Known {
     let origin = Origin {
@@ -11,7 +11,7 @@ fn looping(executable: &str, build: &str, size: u32, seen: u64) -> Known {
         file: None,
     };
     let rhythm = Rhythm { size, time: u64::from(size) * 2, deviation: 3 };
-    Known { origin, hint: Hint { pattern: Pattern::Looping, rhythm }, seen }
+    Known { origin, hint: Hint::of(Pattern::Looping, rhythm), seen }
 }
 
 fn some(pairs: &[(u64, Known)]) -> BTreeMap<u64, Known> {
@@ -63,6 +63,19 @@ fn what_has_lost_its_pattern_is_forgotten() {
     let mut other = looping("/bin/a", "b", 0, 2);
     other.hint.pattern = Pattern::Other;
     assert_eq!(hints.merge(&some(&[(1, other)])).unwrap().keys().copied().collect::<Vec<_>>(), [2]);
+}
+
+/// A mount that has forgotten how long a context's streams are, or never saw any, takes nothing away from what is kept.
+#[test]
+fn how_long_streams_are_is_kept() {
+    let (_folder, hints) = scene();
+    let usual = Usual { streams: 16, go_on: 12, whole: false, octiles: [10, 20, 30, 40, 50, 60, 70, 80] };
+    let mut known = looping("/bin/a", "b", 1, 1);
+    known.hint = Hint { usual, ..Hint::NOTHING };
+    hints.merge(&some(&[(1, known.clone())])).unwrap();
+    assert_eq!(hints.load().unwrap()[&1].hint, known.hint, "without any pattern");
+    let after = hints.merge(&some(&[(1, looping("/bin/a", "b", 7, 2))])).unwrap();
+    assert_eq!((after[&1].hint.usual, after[&1].hint.rhythm.size), (usual, 7));
 }
 
 #[test]
