@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::auto_best::{AUTO, grounds};
+use super::auto_best::AUTO;
 use super::ground::mean;
 use super::raid::percent;
-use super::{Context, Error, Experiment, Finding, Measure, experiment as described};
+use super::{Context, Error, Experiment, Finding, Measure, auto_best, auto_mixed, experiment as described};
 use crate::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
@@ -40,6 +40,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let mut measures = Vec::new();
     for id in &of {
         let other = described(id)?;
+        let grounds = if other.parameters.contains_key("mixtures") { auto_mixed::grounds } else { auto_best::grounds };
         for ground in grounds(&other)? {
             let ground = ground.thinned(if context.quick { 1 } else { places });
             let scores = ground.run(&policies, (&other, context))?;

@@ -9,6 +9,7 @@ use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;
 
 use super::disks::{self, Case, Disks, Trace};
+use super::mixture::{Mixed, Mixture};
 use super::raid::{self, Part, Place, Raid, closed};
 use super::recorded::Recorded;
 use super::server::{Benchmark, Parameters, Server, Sweep};
@@ -45,6 +46,8 @@ pub(super) enum Machine {
     Pages(Pages),
     /// The same programs on CP's node; time, by the same.
     Program(Program),
+    /// Several kinds of programs side by side; the geometric mean of what they get, by memory.
+    Mixture(Mixture),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -127,7 +130,7 @@ pub(super) struct Program {
 }
 
 /// What one policy reached at one place.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Score {
     pub(super) at: f64,
     /// By the ground's measure.
@@ -135,6 +138,8 @@ pub(super) struct Score {
     /// What the devices read, of what readers got; and the mean size of their requests, 10^3 bytes. Not numbers where there is no time.
     pub(super) read: f64,
     pub(super) request_kb: f64,
+    /// What each part of a mixture got, 10^6 bytes a second.
+    pub(super) parts: Vec<f64>,
 }
 
 /// What all policies reached.
@@ -148,8 +153,8 @@ pub(super) struct Scores {
     lines: Vec<(String, Vec<Score>)>,
 }
 
-/// A response in milliseconds is that of a hit then; seconds and miss ratios are never so small.
-const LEAST: f64 = 0.001;
+/// Milliseconds of a response: a hundredth of one is a page's copy. Seconds and miss ratios are not so small.
+const LEAST: f64 = 0.01;
 
 impl Score {
     fn of(at: f64, value: f64, outcomes: &[&Outcome]) -> Score {
@@ -157,7 +162,7 @@ impl Score {
             outcomes.iter().map(|outcome| of(outcome)).sum::<f64>() / outcomes.len().max(1) as f64
         };
         let read = mean(&|outcome| outcome.device_bytes as f64 / outcome.bytes.max(1) as f64);
-        Score { at, value, read, request_kb: mean(&|outcome| outcome.mean_request_kb) }
+        Score { at, value, read, request_kb: mean(&|outcome| outcome.mean_request_kb), parts: Vec::new() }
     }
 }
 
@@ -217,6 +222,7 @@ impl Ground {
             Machine::Client(client) => client.run(policies, of),
             Machine::Pages(pages) => pages.run(policies, of),
             Machine::Program(program) => program.run(policies, of),
+            Machine::Mixture(mixture) => mixed(mixture, policies, of),
         }
     }
 
@@ -231,6 +237,7 @@ impl Ground {
             }
             Machine::Pages(pages) => thin(&mut pages.shares, places),
             Machine::Program(program) => thin(&mut program.shares, places),
+            Machine::Mixture(mixture) => thin(&mut mixture.memory_mib, places),
         }
         ground
     }
@@ -354,7 +361,7 @@ impl Pages {
         };
         let algorithms = policies.iter().map(algorithm).collect::<Result<Vec<_>, _>>()?;
         let curves = Recorded::load(&self.workload, experiment, context)?.misses(&algorithms, &self.shares, context)?;
-        let score = |(at, value)| Score { at, value, read: f64::NAN, request_kb: f64::NAN };
+        let score = |(at, value)| Score { at, value, read: f64::NAN, request_kb: f64::NAN, parts: Vec::new() };
         let line = |policy: &String| (policy.clone(), curves.line(policy).into_iter().map(score).collect());
         let x = Axis::linear("cache, share of the pages");
         Ok(Scores { x, unit: "miss ratio", more: false, lines: policies.iter().map(line).collect() })
@@ -372,4 +379,16 @@ impl Program {
         let lines = policies.iter().zip(figures.chunks(self.shares.len().max(1))).map(line).collect();
         Ok(Scores { x: Axis::linear("cache, share of the pages"), unit: "seconds", more: false, lines })
     }
+}
+
+fn mixed(mixture: &Mixture, policies: &[String], of: (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    let line = |(policy, runs): (&String, Vec<Mixed>)| {
+        let score = |(&memory, run): (&u64, Mixed)| Score {
+            parts: run.shares.clone(),
+            ..Score::of(memory as f64, run.progress(), &[&run.outcome])
+        };
+        (policy.clone(), mixture.memory_mib.iter().zip(runs).map(score).collect())
+    };
+    let lines = policies.iter().zip(mixture.run(policies, of)?).map(line).collect();
+    Ok(Scores { x: Axis::logarithmic("memory, MiB"), unit: "MB/s, geometric mean of the parts", more: true, lines })
 }

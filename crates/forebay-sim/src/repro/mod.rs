@@ -11,6 +11,7 @@ mod amp_streams;
 mod amp_table1;
 mod auto_ablation;
 mod auto_best;
+mod auto_mixed;
 mod auto_regret;
 mod books;
 mod cases;
@@ -32,6 +33,7 @@ mod em_second;
 mod em_space;
 mod em_thrash;
 mod ground;
+mod mixture;
 mod page;
 mod past_division;
 mod past_hits;
@@ -133,6 +135,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-scm.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-mixed.toml"), auto_mixed::check),
     (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
 ];
