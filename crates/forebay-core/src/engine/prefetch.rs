@@ -177,10 +177,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         (plan.pieces > 0).then_some(plan)
     }
 
-    /// How many blocks all streams may have ahead.
+    /// How many blocks all streams may have ahead. Frames that nobody will miss are theirs as well.
     fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
-            Some(cache) if !self.hands_on() => cache.ceiling.blocks(),
+            Some(cache) if !self.hands_on() => {
+                cache.ceiling.blocks().saturating_add(self.segments.spare(&self.directory.frames))
+            }
             _ => self.setup.referenced.room(self.setup.frames),
         }
     }

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 use super::distances::Distances;
 use super::share::{Counted, Share, State};
 use super::{Benefit, Cost, Lottery, Scheme, Settings, Threshold, noise};
+use crate::context::hash;
 use crate::device::{DeviceCost, Price};
 use crate::types::BlockKey;
 
@@ -49,8 +50,10 @@ pub struct Division {
     /// Requests of the epoch that is under way.
     requests: u32,
     epochs: u64,
-    /// What is known of reuse, if it matters.
+    /// What is known of reuse, if it matters; …
     distances: Option<Distances>,
+    /// … and which blocks show it: those whose hash is below this.
+    sampled: u64,
     pub(crate) lottery: Lottery,
 }
 
@@ -67,7 +70,8 @@ impl Division {
         let shares: Vec<Share> = sizes.into_iter().map(share).collect();
         let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit == Benefit::Ghosts);
         let distances = matters.then(|| Distances::new(shares.len(), frames, left(frames, shares.len())));
-        Division { settings, frames, shares, requests: 0, epochs: 0, distances, lottery }
+        let sampled = distances.as_ref().map_or(0, Distances::bound);
+        Division { settings, frames, shares, requests: 0, epochs: 0, distances, sampled, lottery }
     }
 
     /// What was chosen. Where prices were to count and no device has one, it says that waits do.
@@ -98,10 +102,17 @@ impl Division {
     }
 
     /// Somebody refers to a block of a device, wherever it is.
-    #[inline]
     pub fn referenced(&mut self, device: usize, key: BlockKey) {
-        if let Some(distances) = &mut self.distances {
-            distances.referenced(device, key);
+        self.hears_of(device, key, hash(key.raw()));
+    }
+
+    /// The same of a block with that hash.
+    #[inline(always)]
+    pub(crate) fn hears_of(&mut self, device: usize, key: BlockKey, hash: u64) {
+        if hash < self.sampled
+            && let Some(distances) = &mut self.distances
+        {
+            distances.sampled(device, key);
         }
     }
 
