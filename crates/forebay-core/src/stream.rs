@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
-use crate::prefetch::Pace;
+use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
@@ -32,10 +32,13 @@ pub const ACTIVE_FOR: u64 = 5_000_000_000;
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
-const IDLE: ListId = ListId(0);
-const ACTIVE: ListId = ListId(1);
+/// Not in use, or idle for so long that it is taken for over.
+const GONE: ListId = ListId(0);
+const IDLE: ListId = ListId(1);
+const ACTIVE: ListId = ListId(2);
 /// Active, and a read of it waits, for however long.
-const WAITING: ListId = ListId(2);
+const WAITING: ListId = ListId(3);
+const LISTS: u8 = 4;
 const NOWHERE: u32 = u32::MAX;
 
 /// What became of the blocks prefetched for one stream.
@@ -72,6 +75,8 @@ pub struct Stream {
     pub piece: u32,
     /// The trigger distance at which that was fetched, in blocks, if the policy has one.
     pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
     /// What of it readers want, here and above.
     pub wanted: Wanted,
     /// The block up to which the level below knows what was read.
@@ -88,6 +93,8 @@ pub struct Stream {
     pub feedback: Feedback,
     /// The block up to which its readers are known to want it, if anybody knows.
     pub wanted_end: Option<u32>,
+    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight 1/8), nanoseconds.
+    pub own_time: u64,
     in_use: bool,
     /// Reads of it that wait.
     waiting: u32,
@@ -119,6 +126,7 @@ impl Stream {
             ahead: extent.end(),
             piece: 0,
             distance: 0,
+            why: Why::default(),
             wanted: Wanted::begun(label),
             told: extent.start,
             steps: 0,
@@ -127,6 +135,7 @@ impl Stream {
             pace: Pace::default(),
             feedback: Feedback::default(),
             wanted_end: None,
+            own_time: 0,
             in_use: true,
             waiting: 0,
             retired: false,
@@ -140,6 +149,13 @@ impl Stream {
     /// Blocks fetched or under way that were not read yet.
     pub fn remaining(&self) -> u32 {
         self.ahead.saturating_sub(self.next)
+    }
+
+    /// It is read again, and so many blocks further.
+    fn takes(&mut self, at: Instant, blocks: u32) {
+        let took = at.since(self.last) / u64::from(blocks.max(1));
+        self.own_time = if self.steps == 0 { took } else { self.own_time - self.own_time / 8 + took / 8 };
+        self.steps += 1;
     }
 
     /// How far beyond `next` an access may begin and still go on with the stream: less than the depth.
@@ -194,7 +210,7 @@ impl Streams {
         };
         Streams {
             table: vec![blank; places as usize],
-            order: Frames::new(3, places, 0),
+            order: Frames::new(LISTS, places, 0),
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
@@ -223,6 +239,14 @@ impl Streams {
                 let read = u64::from(stream.next - stream.first.min(stream.next));
                 read.saturating_mul(1_000_000_000).checked_div(now.since(stream.began)).unwrap_or(0)
             }
+        }
+    }
+
+    /// The same in bytes, of blocks that have so many.
+    pub fn bytes_a_second(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
+        match &self.demands {
+            Some(demands) => demands.of(id).rate.saturating_mul(block_bytes) / demand::SCALE,
+            None => self.rate(id, now).saturating_mul(block_bytes),
         }
     }
 
@@ -267,8 +291,9 @@ impl Streams {
         }
     }
 
-    fn is_active(&self, id: StreamId) -> bool {
-        self.order.list(self.slot(id)) != IDLE
+    /// Whether a stream is among those that [`active`](Self::active) counts.
+    pub fn is_active(&self, id: StreamId) -> bool {
+        matches!(self.order.list(self.slot(id)), ACTIVE | WAITING)
     }
 
     /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
@@ -304,7 +329,7 @@ impl Streams {
         device: DeviceId,
         who: (HandlerId, ContextId),
     ) -> StreamId {
-        let slot = [IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
+        let slot = [GONE, IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
@@ -337,7 +362,7 @@ impl Streams {
             stream.lagged = extent.end();
             return false;
         }
-        stream.steps += 1;
+        stream.takes(at, extent.end() - stream.next);
         stream.last = at;
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
@@ -366,6 +391,9 @@ impl Streams {
         *stream =
             Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, label, device, who) };
         let wanted = stream.wanted.run;
+        if self.order.list(self.slot(id)) == GONE {
+            self.order.move_to_front(self.slot(id), IDLE);
+        }
         self.move_to(id.0, extent.end());
         if let Some(demands) = &mut self.demands {
             demands.begins(id, at, wanted, device);
@@ -380,7 +408,7 @@ impl Streams {
             self.unlink_file(id);
             self.table[id as usize].in_use = false;
             let slot = self.slot(StreamId(id));
-            self.order.move_to_back(slot, IDLE);
+            self.order.move_to_back(slot, GONE);
             self.asks_no_more(StreamId(id));
         }
     }
@@ -405,9 +433,25 @@ impl Streams {
         if let Some(stream) = self.get_mut(id) {
             stream.retired = true;
         }
-        if self.order.list(slot) != IDLE {
+        if self.is_active(id) {
             self.order.move_to_front(slot, IDLE);
             self.asks_no_more(id);
+        }
+    }
+
+    /// The next stream that is taken for over: silent for so long that it would not count as active, or the next one to make room. `None`
+    /// if there is none such, or it was over before. It may go on all the same.
+    pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
+        loop {
+            let slot = self.order.back(IDLE)?;
+            let stream = self.table[self.order.frame(slot).index()];
+            if self.order.len(GONE) > 0 && now.since(stream.last) <= self.patience() {
+                return None;
+            }
+            self.order.move_to_front(slot, GONE);
+            if !stream.retired {
+                return Some(stream);
+            }
         }
     }
 
@@ -444,9 +488,9 @@ impl Streams {
         }
     }
 
-    /// The place of a stream in the order of use: its frame number, behind the three list heads.
+    /// The place of a stream in the order of use: its frame number, behind the list heads.
     fn slot(&self, id: StreamId) -> Slot {
-        id.0 + 3
+        id.0 + Slot::from(LISTS)
     }
 
     fn bucket(&self, file: FileId, cell: u32) -> usize {
