@@ -243,11 +243,11 @@ impl Ground {
     }
 }
 
-/// Keeps so many of a list, the first and the last among them.
+/// Keeps so many of a list: the first and the last, and what lies evenly between; of one, the middle.
 fn thin<T: Copy>(list: &mut Vec<T>, keep: usize) {
     if keep > 0 && list.len() > keep {
         let last = list.len() - 1;
-        let kept = |number: usize| list[if keep == 1 { last } else { number * last / (keep - 1) }];
+        let kept = |number: usize| list[if keep == 1 { list.len() / 2 } else { number * last / (keep - 1) }];
         *list = (0..keep).map(kept).collect();
     }
 }
