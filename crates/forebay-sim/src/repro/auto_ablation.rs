@@ -108,3 +108,32 @@ fn chart(worths: &[Worth]) -> Chart {
         series: worths.iter().map(line).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Verdict, experiment};
+    use super::*;
+
+    fn verdicts(ratios: &[f64]) -> Vec<Verdict> {
+        let part = Part { name: "a part".to_owned(), without: String::new() };
+        let ratios = ratios.iter().enumerate().map(|(number, &ratio)| (number.to_string(), ratio)).collect();
+        let measures = Worth { part, ratios }.judged(&experiment("auto-ablation").unwrap()).unwrap();
+        measures.iter().filter_map(|measure| measure.verdict).collect()
+    }
+
+    #[test]
+    fn a_part_pays_somewhere_or_is_to_be_off() {
+        assert_eq!(verdicts(&[1.0, 1.3, 0.97]), [Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts(&[1.0, 1.0, 0.8]), [Verdict::Fails, Verdict::Fails]);
+        assert_eq!(verdicts(&[]), [Verdict::Fails, Verdict::Fails]);
+    }
+
+    #[test]
+    fn what_is_removed_is_removed() {
+        let parameters: Parameters = experiment("auto-ablation").unwrap().parameters().unwrap();
+        let auto: forebay_core::Policy = AUTO.parse().unwrap();
+        for part in parameters.parts {
+            assert_ne!(part.without.parse(), Ok(auto), "{}", part.name);
+        }
+    }
+}

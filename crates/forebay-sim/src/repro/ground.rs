@@ -392,3 +392,45 @@ fn mixed(mixture: &Mixture, policies: &[String], of: (&Experiment, &Context<'_>)
     let lines = policies.iter().zip(mixture.run(policies, of)?).map(line).collect();
     Ok(Scores { x: Axis::logarithmic("memory, MiB"), unit: "MB/s, geometric mean of the parts", more: true, lines })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(more: bool, lines: &[(&str, [f64; 2])]) -> Scores {
+        let score = |(at, &value): (usize, &f64)| Score::of(at as f64, value, &[]);
+        let line =
+            |(name, values): &(&str, [f64; 2])| (name.to_string(), values.iter().enumerate().map(score).collect());
+        Scores { x: Axis::default(), unit: "", more, lines: lines.iter().map(line).collect() }
+    }
+
+    #[test]
+    fn what_is_less_the_better_is_turned_round() {
+        let lines = [("a", [2.0, 0.0]), ("b", [1.0, 0.02])];
+        assert_eq!(scores(true, &lines).ratios("a", "b"), [(0.0, 2.0), (1.0, 0.0)]);
+        assert_eq!(scores(false, &lines).ratios("a", "b"), [(0.0, 0.5), (1.0, 2.0)], "nothing counts as {LEAST}");
+    }
+
+    /// The sum would be b's, the product is a's.
+    #[test]
+    fn the_best_is_best_in_proportion() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let lines = [("a", [10.0, 100.0]), ("b", [4.0, 200.0]), ("c", [9.0, 100.0])];
+        assert_eq!(scores(true, &lines).best(&names), Some(&names[0]));
+        assert_eq!(scores(false, &lines).best(&names), Some(&names[1]));
+        assert_eq!(scores(true, &lines).best(&[]), None);
+    }
+
+    #[test]
+    fn a_list_is_thinned_from_one_end_to_the_other() {
+        let thinned = |keep| {
+            let mut list = vec![1, 8, 64, 256, 512];
+            thin(&mut list, keep);
+            list
+        };
+        assert_eq!(thinned(1), [64]);
+        assert_eq!(thinned(2), [1, 512]);
+        assert_eq!(thinned(3), [1, 64, 512]);
+        assert_eq!((thinned(0).len(), thinned(9).len()), (5, 5));
+    }
+}

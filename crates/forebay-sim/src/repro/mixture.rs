@@ -243,3 +243,61 @@ impl Record for Shares {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::experiment;
+    use super::*;
+    use crate::Unwatched;
+
+    fn mixture() -> Mixture {
+        let text = r#"
+            devices = ["ibm-10k", "ssd"]
+            memory_mib = [16, 64]
+            seconds = 4.0
+            warm_up = 1.0
+            [[components]]
+            name = "loop"
+            work.generated = { workload = "sequential", parameters = { files = "2", bytes = "8000000", tasks = "600" } }
+            device = 1
+            programs = 2
+            short = false
+            calls = "one"
+            [[components]]
+            name = "files"
+            work.generated = { workload = "one-whole-0", parameters = { files = "500", tasks = "400" } }
+            programs = 3
+            short = true
+            calls = "two"
+        "#;
+        toml::from_str(text).expect("a mixture")
+    }
+
+    #[test]
+    fn parts_have_programs_places_and_devices_of_their_own() {
+        let (experiment, context) =
+            (experiment("auto-mixed").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
+        let workload = mixture().workload((&experiment, &context)).unwrap();
+        assert_eq!(workload.tasks(), 2 + 400, "two long tasks, and short ones");
+        let devices: Vec<u64> = workload.file_table().iter().map(|file| file.name % 2).collect();
+        assert_eq!(devices.iter().filter(|&&device| device == 1).count(), 2);
+        let contexts: std::collections::BTreeSet<u32> =
+            (0..workload.requests()).map(|at| workload.entry(at as u32).context).collect();
+        assert_eq!(contexts.into_iter().collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_the_parts_get_is_what_all_get() {
+        let (experiment, context) =
+            (experiment("auto-mixed").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
+        let policies = ["linux", "none"].map(str::to_owned);
+        let runs = mixture().run(&policies, (&experiment, &context)).unwrap();
+        for run in runs.iter().flatten() {
+            let sum: f64 = run.shares.iter().sum();
+            assert!((sum / run.outcome.throughput_mb_s - 1.0).abs() < 0.02, "{run:?}");
+            assert!((run.progress() - (run.shares[0] * run.shares[1]).sqrt()).abs() < 1e-9);
+        }
+        let [linux, none] = runs.as_slice() else { panic!("two policies") };
+        assert!(linux[0].progress() > 1.2 * none[0].progress(), "{linux:?} {none:?}");
+    }
+}
