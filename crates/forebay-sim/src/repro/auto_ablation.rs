@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::auto_best::{AUTO, grounds};
+use super::auto_best::AUTO;
 use super::ground::mean;
 use super::raid::percent;
-use super::{Context, Error, Experiment, Finding, Measure, experiment as described};
+use super::{Context, Error, Experiment, Finding, Measure, auto_best, auto_mixed, experiment as described};
 use crate::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
@@ -40,6 +40,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let mut measures = Vec::new();
     for id in &of {
         let other = described(id)?;
+        let grounds = if other.parameters.contains_key("mixtures") { auto_mixed::grounds } else { auto_best::grounds };
         for ground in grounds(&other)? {
             let ground = ground.thinned(if context.quick { 1 } else { places });
             let scores = ground.run(&policies, (&other, context))?;
@@ -105,5 +106,34 @@ fn chart(worths: &[Worth]) -> Chart {
         x: Axis::linear("workload"),
         y: Axis::logarithmic("auto over auto without it"),
         series: worths.iter().map(line).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Verdict, experiment};
+    use super::*;
+
+    fn verdicts(ratios: &[f64]) -> Vec<Verdict> {
+        let part = Part { name: "a part".to_owned(), without: String::new() };
+        let ratios = ratios.iter().enumerate().map(|(number, &ratio)| (number.to_string(), ratio)).collect();
+        let measures = Worth { part, ratios }.judged(&experiment("auto-ablation").unwrap()).unwrap();
+        measures.iter().filter_map(|measure| measure.verdict).collect()
+    }
+
+    #[test]
+    fn a_part_pays_somewhere_or_is_to_be_off() {
+        assert_eq!(verdicts(&[1.0, 1.3, 0.97]), [Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts(&[1.0, 1.0, 0.8]), [Verdict::Fails, Verdict::Fails]);
+        assert_eq!(verdicts(&[]), [Verdict::Fails, Verdict::Fails]);
+    }
+
+    #[test]
+    fn what_is_removed_is_removed() {
+        let parameters: Parameters = experiment("auto-ablation").unwrap().parameters().unwrap();
+        let auto: forebay_core::Policy = AUTO.parse().unwrap();
+        for part in parameters.parts {
+            assert_ne!(part.without.parse(), Ok(auto), "{}", part.name);
+        }
     }
 }

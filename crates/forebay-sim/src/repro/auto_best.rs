@@ -23,6 +23,7 @@ pub(super) fn grounds(experiment: &Experiment) -> Result<Vec<Ground>, Error> {
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for ground in grounds(experiment)? {
+        let ground = if context.quick { ground.thinned(1) } else { ground };
         let policies: Vec<String> = [AUTO.to_owned()].iter().chain(ground.policies()).cloned().collect();
         let scores = ground.run(&policies, (experiment, context))?;
         let best = scores.best(&ground.presets).ok_or_else(|| experiment.wrong("a ground has no presets"))?;
@@ -55,9 +56,30 @@ fn shown(ground: &str, policy: &str, scores: &Scores) -> Vec<Measure> {
     measures
 }
 
-/// The least, and the mean of all.
+/// Every ground, the worst first.
 fn summary(mut ours: Vec<(f64, String)>) -> String {
     ours.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: Vec<String> = ours.iter().map(|(ratio, name)| format!("{name} {}", percent(*ratio))).collect();
     all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{auto_mixed, experiment, ground};
+    use forebay_core::Policy;
+
+    #[test]
+    fn every_ground_is_described_and_every_policy_on_it_is_one() {
+        let (papers, mixed) = (["auto-cp", "auto-scm", "auto-sac", "auto-amp"], experiment("auto-mixed").unwrap());
+        let grounds = papers.map(|id| super::grounds(&experiment(id).unwrap()).unwrap());
+        let all: Vec<ground::Ground> =
+            grounds.into_iter().flatten().chain(auto_mixed::grounds(&mixed).unwrap()).collect();
+        assert!(all.len() >= 30, "{}", all.len());
+        for ground in &all {
+            assert!(!ground.presets.is_empty(), "{}", ground.name);
+            let unknown: Vec<&String> = ground.policies().filter(|name| name.parse::<Policy>().is_err()).collect();
+            assert!(unknown.is_empty(), "{}: {unknown:?}", ground.name);
+            assert!(!ground.policies().any(|name| name.starts_with("auto")), "{}", ground.name);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;
 
 use super::disks::{self, Case, Disks, Trace};
+use super::mixture::{Mixed, Mixture};
 use super::raid::{self, Part, Place, Raid, closed};
 use super::recorded::Recorded;
 use super::server::{Benchmark, Parameters, Server, Sweep};
@@ -45,6 +46,8 @@ pub(super) enum Machine {
     Pages(Pages),
     /// The same programs on CP's node; time, by the same.
     Program(Program),
+    /// Several kinds of programs side by side; the geometric mean of what they get, by memory.
+    Mixture(Mixture),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -127,7 +130,7 @@ pub(super) struct Program {
 }
 
 /// What one policy reached at one place.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Score {
     pub(super) at: f64,
     /// By the ground's measure.
@@ -135,6 +138,8 @@ pub(super) struct Score {
     /// What the devices read, of what readers got; and the mean size of their requests, 10^3 bytes. Not numbers where there is no time.
     pub(super) read: f64,
     pub(super) request_kb: f64,
+    /// What each part of a mixture got, 10^6 bytes a second.
+    pub(super) parts: Vec<f64>,
 }
 
 /// What all policies reached.
@@ -148,8 +153,8 @@ pub(super) struct Scores {
     lines: Vec<(String, Vec<Score>)>,
 }
 
-/// A response in milliseconds is that of a hit then; seconds and miss ratios are never so small.
-const LEAST: f64 = 0.001;
+/// Milliseconds of a response: a hundredth of one is a page's copy. Seconds and miss ratios are not so small.
+const LEAST: f64 = 0.01;
 
 impl Score {
     fn of(at: f64, value: f64, outcomes: &[&Outcome]) -> Score {
@@ -157,7 +162,7 @@ impl Score {
             outcomes.iter().map(|outcome| of(outcome)).sum::<f64>() / outcomes.len().max(1) as f64
         };
         let read = mean(&|outcome| outcome.device_bytes as f64 / outcome.bytes.max(1) as f64);
-        Score { at, value, read, request_kb: mean(&|outcome| outcome.mean_request_kb) }
+        Score { at, value, read, request_kb: mean(&|outcome| outcome.mean_request_kb), parts: Vec::new() }
     }
 }
 
@@ -217,6 +222,7 @@ impl Ground {
             Machine::Client(client) => client.run(policies, of),
             Machine::Pages(pages) => pages.run(policies, of),
             Machine::Program(program) => program.run(policies, of),
+            Machine::Mixture(mixture) => mixed(mixture, policies, of),
         }
     }
 
@@ -231,16 +237,17 @@ impl Ground {
             }
             Machine::Pages(pages) => thin(&mut pages.shares, places),
             Machine::Program(program) => thin(&mut program.shares, places),
+            Machine::Mixture(mixture) => thin(&mut mixture.memory_mib, places),
         }
         ground
     }
 }
 
-/// Keeps so many of a list, the first and the last among them.
+/// Keeps so many of a list: the first and the last, and what lies evenly between; of one, the middle.
 fn thin<T: Copy>(list: &mut Vec<T>, keep: usize) {
     if keep > 0 && list.len() > keep {
         let last = list.len() - 1;
-        let kept = |number: usize| list[if keep == 1 { last } else { number * last / (keep - 1) }];
+        let kept = |number: usize| list[if keep == 1 { list.len() / 2 } else { number * last / (keep - 1) }];
         *list = (0..keep).map(kept).collect();
     }
 }
@@ -354,7 +361,7 @@ impl Pages {
         };
         let algorithms = policies.iter().map(algorithm).collect::<Result<Vec<_>, _>>()?;
         let curves = Recorded::load(&self.workload, experiment, context)?.misses(&algorithms, &self.shares, context)?;
-        let score = |(at, value)| Score { at, value, read: f64::NAN, request_kb: f64::NAN };
+        let score = |(at, value)| Score { at, value, read: f64::NAN, request_kb: f64::NAN, parts: Vec::new() };
         let line = |policy: &String| (policy.clone(), curves.line(policy).into_iter().map(score).collect());
         let x = Axis::linear("cache, share of the pages");
         Ok(Scores { x, unit: "miss ratio", more: false, lines: policies.iter().map(line).collect() })
@@ -371,5 +378,59 @@ impl Program {
         };
         let lines = policies.iter().zip(figures.chunks(self.shares.len().max(1))).map(line).collect();
         Ok(Scores { x: Axis::linear("cache, share of the pages"), unit: "seconds", more: false, lines })
+    }
+}
+
+fn mixed(mixture: &Mixture, policies: &[String], of: (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    let line = |(policy, runs): (&String, Vec<Mixed>)| {
+        let score = |(&memory, run): (&u64, Mixed)| Score {
+            parts: run.shares.clone(),
+            ..Score::of(memory as f64, run.progress(), &[&run.outcome])
+        };
+        (policy.clone(), mixture.memory_mib.iter().zip(runs).map(score).collect())
+    };
+    let lines = policies.iter().zip(mixture.run(policies, of)?).map(line).collect();
+    Ok(Scores { x: Axis::logarithmic("memory, MiB"), unit: "MB/s, geometric mean of the parts", more: true, lines })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(more: bool, lines: &[(&str, [f64; 2])]) -> Scores {
+        let score = |(at, &value): (usize, &f64)| Score::of(at as f64, value, &[]);
+        let line =
+            |(name, values): &(&str, [f64; 2])| (name.to_string(), values.iter().enumerate().map(score).collect());
+        Scores { x: Axis::default(), unit: "", more, lines: lines.iter().map(line).collect() }
+    }
+
+    #[test]
+    fn what_is_less_the_better_is_turned_round() {
+        let lines = [("a", [2.0, 0.0]), ("b", [1.0, 0.02])];
+        assert_eq!(scores(true, &lines).ratios("a", "b"), [(0.0, 2.0), (1.0, 0.0)]);
+        assert_eq!(scores(false, &lines).ratios("a", "b"), [(0.0, 0.5), (1.0, 2.0)], "nothing counts as {LEAST}");
+    }
+
+    /// The sum would be b's, the product is a's.
+    #[test]
+    fn the_best_is_best_in_proportion() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let lines = [("a", [10.0, 100.0]), ("b", [4.0, 200.0]), ("c", [9.0, 100.0])];
+        assert_eq!(scores(true, &lines).best(&names), Some(&names[0]));
+        assert_eq!(scores(false, &lines).best(&names), Some(&names[1]));
+        assert_eq!(scores(true, &lines).best(&[]), None);
+    }
+
+    #[test]
+    fn a_list_is_thinned_from_one_end_to_the_other() {
+        let thinned = |keep| {
+            let mut list = vec![1, 8, 64, 256, 512];
+            thin(&mut list, keep);
+            list
+        };
+        assert_eq!(thinned(1), [64]);
+        assert_eq!(thinned(2), [1, 512]);
+        assert_eq!(thinned(3), [1, 64, 512]);
+        assert_eq!((thinned(0).len(), thinned(9).len()), (5, 5));
     }
 }

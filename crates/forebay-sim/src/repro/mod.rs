@@ -13,6 +13,7 @@ mod auto_ablation;
 mod auto_best;
 mod auto_convergence;
 mod auto_harm;
+mod auto_mixed;
 mod auto_regret;
 mod books;
 mod cases;
@@ -34,6 +35,7 @@ mod em_second;
 mod em_space;
 mod em_thrash;
 mod ground;
+mod mixture;
 mod page;
 mod past_division;
 mod past_hits;
@@ -137,6 +139,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-scm.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-mixed.toml"), auto_mixed::check),
     (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
     (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
@@ -381,7 +384,8 @@ mod tests {
             "amp-adapt",
         ];
         let one = ["scm-ets", "scm-esf", "scm-copy", "scm-http", "scm-vod", "scm-mixed", "past-supply-memory"];
-        let shown: Vec<&str> = one.into_iter().chain(["scm-table1", "scm-labels", "past-hits"]).collect();
+        let autos = ["auto-scm", "auto-mixed"];
+        let shown: Vec<&str> = one.into_iter().chain(["scm-table1", "scm-labels", "past-hits"]).chain(autos).collect();
         for id in judged.into_iter().chain(shown.iter().copied()) {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");

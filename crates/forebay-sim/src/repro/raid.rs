@@ -147,7 +147,7 @@ impl Part {
         part
     }
 
-    fn source(&self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
+    pub(super) fn source(&self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
         let parameters: Vec<(&str, &str)> =
             self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let source = generate::named(&self.workload, &parameters, seed);

@@ -83,6 +83,11 @@ impl Recorded {
 }
 
 impl Recorded {
+    /// All of it, in order.
+    pub(super) fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
     /// What one reader takes who asks for all of it in its order, policy by policy, with memory for these shares of the distinct pages, on
     /// a server's drive.
     pub(super) fn timed(
