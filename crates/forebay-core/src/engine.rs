@@ -19,6 +19,7 @@
 mod admit;
 mod check;
 mod contexts;
+mod explain;
 mod fetch;
 mod pace;
 mod partition;
@@ -37,6 +38,7 @@ use crate::demand::Demands;
 use crate::device::DeviceCost;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
+use crate::explain::Explanation;
 use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot, UNREAD};
 use crate::index::Index;
@@ -165,6 +167,8 @@ pub trait Core: Send {
     fn frames(&self) -> (u32, u32);
     /// The bytes of bookkeeping.
     fn footprint(&self) -> usize;
+    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of `now`.
+    fn explain(&self, now: Instant, most: usize) -> Explanation;
     /// Panics unless every invariant holds. For tests; walks over everything.
     fn check(&self);
 }
@@ -580,6 +584,10 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.segments.footprint()
             + self.detector.as_ref().map_or(0, Detector::footprint)
             + self.division.as_ref().map_or(0, Division::footprint)
+    }
+
+    fn explain(&self, now: Instant, most: usize) -> Explanation {
+        self.explanation(now, most)
     }
 
     fn check(&self) {

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
-use crate::prefetch::Pace;
+use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long, and less,
@@ -82,6 +82,8 @@ pub struct Stream {
     pub piece: u32,
     /// The trigger distance at which that was fetched, in blocks, if the policy has one.
     pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
     /// What of it readers want, here and above.
     pub wanted: Wanted,
     /// The block up to which the level below knows what was read.
@@ -129,6 +131,7 @@ impl Stream {
             ahead: extent.end(),
             piece: 0,
             distance: 0,
+            why: Why::default(),
             wanted: Wanted::begun(label),
             told: extent.start,
             steps: 0,
@@ -242,6 +245,14 @@ impl Streams {
         }
     }
 
+    /// The same in bytes, of blocks that have so many.
+    pub fn bytes_a_second(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
+        match &self.demands {
+            Some(demands) => demands.of(id).rate.saturating_mul(block_bytes) / demand::SCALE,
+            None => self.rate(id, now).saturating_mul(block_bytes),
+        }
+    }
+
     /// A stream, if it is in use.
     pub fn get(&self, id: StreamId) -> Option<&Stream> {
         self.table.get(id.index()).filter(|stream| stream.in_use)
@@ -283,7 +294,8 @@ impl Streams {
         }
     }
 
-    fn is_active(&self, id: StreamId) -> bool {
+    /// Whether a stream is among those that [`active`](Self::active) counts.
+    pub fn is_active(&self, id: StreamId) -> bool {
         self.order.list(self.slot(id)) != IDLE
     }
 

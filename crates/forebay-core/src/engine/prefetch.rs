@@ -55,6 +55,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             } else if plan.pieces > 0 && (read.label().adapts() || stream.piece == 0) {
                 stream.piece = plan.piece;
                 stream.distance = plan.distance;
+                stream.why = plan.why;
             }
         }
         id
@@ -135,18 +136,34 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !self.queue.is_empty() || turn == Turn::Lags {
             return None;
         }
-        let block_bytes = self.setup.block_bytes;
         let fresh = turn == Turn::Begins;
         if fresh {
             self.expect(id, self.files.get(read.extent.file)?.blocks);
         }
-        let (share, longest_piece) = self.memory_for_a_stream();
-        let (room, supply) = (self.room_ahead(), self.supply(id, self.streams.get(id)?.device));
         let entry = self.files.get_mut(read.extent.file)?;
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
-        let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
+        let sight = Sight {
+            request: read.extent.len,
+            adapts: read.label().adapts(),
+            fresh,
+            lost: turn == (Turn::GoesOn { lost: true }),
+            initial_window,
+            ..self.sight(id, missed)?
+        };
+        let plan = self.setup.prefetch.plan(&sight);
+        if fresh && let Some(stream) = self.streams.get_mut(id) {
+            stream.why = plan.why;
+        }
+        (plan.pieces > 0).then_some(plan)
+    }
+
+    /// A stream and what surrounds it, at a read of one block that brings it further.
+    pub(super) fn sight(&self, id: StreamId, missed: Option<u32>) -> Option<Sight<'_>> {
+        let block_bytes = self.setup.block_bytes;
         let stream = self.streams.get(id)?;
+        let (share, longest_piece) = self.memory_for_a_stream();
+        let entry = self.files.get(stream.file)?;
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let next = missed.unwrap_or(stream.ahead);
         let device = &self.devices[entry.device_of(next).index()];
         let place = entry.place(next, block_bytes).unwrap_or(0);
@@ -154,31 +171,29 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let parts = u64::from(entry.stripe.map_or(1, |stripe| stripe.devices));
         let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
         let depth = depth.min(u64::from(super::MAX_PIECE_BYTES));
-        let sight = Sight {
+        Some(Sight {
             stream,
-            request: read.extent.len,
-            adapts: read.label().adapts(),
+            request: 1,
+            adapts: true,
             missed,
-            fresh,
-            lost: turn == (Turn::GoesOn { lost: true }),
-            initial_window,
+            fresh: false,
+            lost: false,
+            initial_window: 0,
             competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
             share,
             longest_piece,
             wanted_end: stream.wanted_end,
-            mean_length,
+            mean_length: known.and_then(|knowledge| knowledge.mean_length(entry.device)),
             most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
-            room,
-            supply,
-        };
-        let plan = self.setup.prefetch.plan(&sight);
-        (plan.pieces > 0).then_some(plan)
+            room: self.room_ahead(),
+            supply: self.supply(id, stream.device),
+        })
     }
 
     /// How many blocks all streams may have ahead. Frames that nobody will miss are theirs as well.
-    fn room_ahead(&self) -> u32 {
+    pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
             Some(cache) if !self.hands_on() => {
                 cache.ceiling.blocks().saturating_add(self.segments.spare(&self.directory.frames))
@@ -253,13 +268,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
     /// the kernel's two windows: what is beyond the ceiling has room beside it. Without, or if there is nothing beside it, two
     /// pieces must have room.
-    fn memory_for_a_stream(&self) -> (u32, u32) {
+    pub(super) fn memory_for_a_stream(&self) -> (u32, u32) {
+        let share = (self.room_ahead() / self.sharers()).max(1);
+        let beside = self.prefetch_cache.is_some() && !self.hands_on();
+        (share, if beside { share } else { (share / 2).max(1) })
+    }
+
+    /// N_stream (CPEM §4.2), at least one.
+    pub(super) fn sharers(&self) -> u32 {
         let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
             Some(StreamCount::OpenFiles) => self.files.handles(),
             Some(StreamCount::Active) | None => self.streams.active(),
         };
-        let share = (self.room_ahead() / streams.max(1)).max(1);
-        let beside = self.prefetch_cache.is_some() && !self.hands_on();
-        (share, if beside { share } else { (share / 2).max(1) })
+        streams.max(1)
     }
 }

@@ -13,17 +13,20 @@ mod gill;
 mod joined;
 mod linux;
 mod one_block;
+mod reason;
 mod sarc;
 pub(crate) mod supply;
 
 use core::mem::discriminant;
 
 use crate::demand::Estimator;
+use crate::files::INITIAL_WINDOW;
 use crate::stream::Stream;
 use crate::trigger::{Supply, Trigger};
 
 pub use gill::Pace;
 pub use joined::Joined;
+pub use reason::{Reason, Size, Why};
 pub use sarc::THRESHOLD;
 pub use supply::{Degree, Total};
 
@@ -78,6 +81,18 @@ impl Sight<'_> {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
     }
 
+    /// The window of a stream that begins, of which no piece has more than `depth`.
+    fn first_window(&self, depth: Size) -> Size {
+        let shrunk = self.initial_window < INITIAL_WINDOW;
+        let reason = if shrunk { Reason::Nowhere } else { Reason::FirstWindow };
+        depth.at_most(self.initial_window, reason)
+    }
+
+    /// Slow start: twice the latest piece, "until it reaches the desired" size.
+    fn slow_start(&self, depth: Size) -> Size {
+        depth.at_most(self.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2), Reason::SlowStart)
+    }
+
     /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
     pub fn in_ahead_window(&self) -> bool {
         self.stream.remaining() < self.stream.piece
@@ -93,15 +108,29 @@ pub struct Plan {
     pub pieces: u32,
     /// The trigger distance that this went by, if the policy has one.
     pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
 }
 
 impl Plan {
     /// Nothing beyond what the reader asked for.
-    pub const NOTHING: Plan = Plan { piece: 0, pieces: 0, distance: 0 };
+    pub const NOTHING: Plan =
+        Plan { piece: 0, pieces: 0, distance: 0, why: Why { piece: Reason::Nothing, distance: Reason::Nothing } };
 
     /// One piece.
     pub fn one(piece: u32) -> Plan {
-        Plan { piece, pieces: u32::from(piece > 0), distance: 0 }
+        Plan { piece, pieces: u32::from(piece > 0), ..Plan::NOTHING }
+    }
+
+    /// One piece of this size, as the stream begins. The next one is due when the reader enters it.
+    fn first(window: Size) -> Plan {
+        Plan::one(window.blocks).because(window.reason, Reason::AheadWindow)
+    }
+
+    /// Says why the piece and the distance are what they are.
+    #[must_use]
+    fn because(self, piece: Reason, distance: Reason) -> Plan {
+        Plan { why: Why { piece, distance }, ..self }
     }
 }
 
