@@ -237,3 +237,37 @@ fn partitions(case: &Case, samples: &[Sample]) -> Option<Chart> {
         series: series.collect(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten samples a second apart, at these rates, ten blocks fetched before each.
+    fn samples(rates: &[u64]) -> Vec<Sample> {
+        let mut bytes = 0;
+        let sample = |(at, rate): (u32, &u64)| {
+            bytes += rate;
+            Sample { at: at.into(), bytes, fetched: u64::from(at) * 10, partitions: vec![] }
+        };
+        (0..).zip(rates).map(sample).collect()
+    }
+
+    #[test]
+    fn who_comes_back_has_come_back_once_the_rest_is_good() {
+        // Good for a moment, bad, better, good.
+        let rates = [100, 100, 100, 10, 10, 10, 50, 95, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100];
+        let samples = samples(&rates);
+        let moments = [0.0, 17.0];
+        let phase = phases(&samples, &moments).next().unwrap();
+        assert_eq!((phase.samples.len(), phase.steady), (17, 100.0));
+        assert_eq!(phase.settled(20, 2), (3.0, 6.0), "from the sample after which it is 95 and 100");
+    }
+
+    #[test]
+    fn what_never_changes_is_there_at_once() {
+        let samples = samples(&[7; 30]);
+        let moments = [3.0, 12.0, 30.0];
+        let settled: Vec<(f64, f64)> = phases(&samples, &moments).map(|phase| phase.settled(20, 5)).collect();
+        assert_eq!(settled, [(0.0, 0.0); 2]);
+    }
+}

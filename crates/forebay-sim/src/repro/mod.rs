@@ -384,8 +384,8 @@ mod tests {
             "amp-adapt",
         ];
         let one = ["scm-ets", "scm-esf", "scm-copy", "scm-http", "scm-vod", "scm-mixed", "past-supply-memory"];
-        let autos = ["auto-scm", "auto-mixed"];
-        let shown: Vec<&str> = one.into_iter().chain(["scm-table1", "scm-labels", "past-hits"]).chain(autos).collect();
+        let auto = ["auto-scm", "auto-mixed", "auto-regret", "auto-convergence", "auto-harm"];
+        let shown: Vec<&str> = one.into_iter().chain(["scm-table1", "scm-labels", "past-hits"]).chain(auto).collect();
         for id in judged.into_iter().chain(shown.iter().copied()) {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");

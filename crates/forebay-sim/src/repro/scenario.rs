@@ -441,3 +441,52 @@ impl fmt::Display for Scenario {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_one_scenario() {
+        for seed in 0..50 {
+            let (a, b) = (Scenario::new(seed), Scenario::new(seed));
+            assert_eq!((&a, a.to_string()), (&b, b.to_string()));
+            let (ours, theirs) = (a.workload().unwrap(), b.workload().unwrap());
+            assert_eq!((ours.requests(), ours.read_bytes()), (theirs.requests(), theirs.read_bytes()));
+            assert_ne!(Scenario::new(seed + 1).to_string(), a.to_string());
+        }
+    }
+
+    /// Every part reads its own device, within its data, in whole requests, as often as it may.
+    #[test]
+    fn parts_read_what_they_say() {
+        for seed in 0..100 {
+            let scenario = Scenario::new(seed);
+            assert!((256..=16_384).contains(&(scenario.memory_bytes / u64::from(scenario.block_bytes))), "{scenario}");
+            let mut requests = Vec::new();
+            scenario.ask(&mut Random::new(seed), &mut Names::new(scenario.devices.len()), &mut requests);
+            // Tasks are begun, and each program reads a little.
+            assert!((8..3 * MOST_READS as usize).contains(&requests.len()), "{scenario}: {} reads", requests.len());
+            let most = scenario.parts.iter().map(|part| part.data).max().unwrap();
+            for request in &requests {
+                let device = (request.file % scenario.devices.len() as u64) as usize;
+                assert!(scenario.parts.iter().any(|part| part.device == device), "{scenario}");
+                assert!(request.len > 0 && request.offset + u64::from(request.len) <= most, "{scenario}: {request:?}");
+                assert!(request.context == 0 || scenario.contexts, "{scenario}");
+            }
+            assert!(requests.iter().any(|request| request.handler > 1), "{scenario}: it is known who asks");
+        }
+    }
+
+    #[test]
+    fn skew_prefers_some_places_to_others() {
+        let mut random = Random::new(1);
+        let mut most = |skew: f64| {
+            let mut counts = vec![0u32; 1000];
+            (0..100_000).for_each(|_| counts[skewed(&mut random, 1000, skew) as usize] += 1);
+            counts.into_iter().max().unwrap_or(0)
+        };
+        let (even, some, much) = (most(0.0), most(0.7), most(1.2));
+        assert!(even < 200 && some > 1000 && much > 3 * some, "{even} {some} {much}");
+    }
+}
