@@ -51,6 +51,8 @@ pub struct Ahead {
     pub room: u32,
     /// Whether that is the ceiling of a prefetch cache; else it is a part of the frames.
     pub by_ceiling: bool,
+    /// Of them in frames beyond that ceiling, which nobody will miss.
+    pub spare: u32,
     /// Among so many streams, or files that are open.
     pub streams: u32,
     /// One stream's part of it.

@@ -11,8 +11,9 @@
 //! ```
 //!
 //! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
-//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
-//! that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
+//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Late parts come while others of their
+//! read are under way, or hardly later, and none waits for the one before it: so an access behind a stream that is silent, or one that goes on
+//! where a late one has ended, is another stream's. Anything else begins a new one. A stream that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
 
@@ -27,6 +28,9 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, Stre
 
 /// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
 pub const ACTIVE_FOR: u64 = 5_000_000_000;
+
+/// Parts of a large read come no later than this after the others have been answered, nanoseconds.
+pub const LATE_FOR: u64 = 10_000_000;
 
 const IDLE: ListId = ListId(0);
 const ACTIVE: ListId = ListId(1);
@@ -91,6 +95,8 @@ pub struct Stream {
     waiting: u32,
     /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
     retired: bool,
+    /// Where the latest access ended that was a late part.
+    lagged: u32,
     cell_next: u32,
     file_prev: u32,
     file_next: u32,
@@ -127,6 +133,7 @@ impl Stream {
             in_use: true,
             waiting: 0,
             retired: false,
+            lagged: NOWHERE,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
             file_next: NOWHERE,
@@ -144,15 +151,22 @@ impl Stream {
     }
 
     /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
-    fn distance(&self, file: FileId, block: u32, lag: u32) -> Option<u32> {
+    fn distance(&self, file: FileId, block: u32, lag: u32, at: Instant) -> Option<u32> {
         if self.file != file {
             return None;
         }
         match block.checked_sub(self.next) {
             // One that nobody expects to go on does so where it ended, and nowhere beyond.
             Some(skipped) => (skipped == 0 || (skipped < self.reach() && !self.retired)).then_some(skipped),
-            None => (self.next - block <= lag).then_some(self.next - block),
+            None => (self.next - block <= lag && self.may_be_late(block, at)).then_some(self.next - block),
         }
+    }
+
+    /// Whether an access that begins at `block`, behind where the stream is, may be a late part of a large read. Two accesses that share a
+    /// block are no such thing, and stay together in any case.
+    fn may_be_late(&self, block: u32, at: Instant) -> bool {
+        let fresh = at.since(self.last) <= LATE_FOR && block != self.lagged;
+        self.waiting > 0 || fresh || self.next - block == 1
     }
 }
 
@@ -277,17 +291,17 @@ impl Streams {
 
     /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
     /// name another stream.
-    pub fn is_at(&self, id: StreamId, file: FileId, block: u32) -> bool {
-        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag).is_some())
+    pub fn is_at(&self, id: StreamId, file: FileId, block: u32, at: Instant) -> bool {
+        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag, at).is_some())
     }
 
     /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
     /// prefetched for the stream, and its frame says so.)
-    pub fn locate(&self, file: FileId, block: u32) -> Option<StreamId> {
+    pub fn locate(&self, file: FileId, block: u32, at: Instant) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
-        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag)?, id)))
+        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag, at)?, id)))
             .filter(|&(distance, _)| distance >> self.cell_shift == 0)
             .min()
             .map(|(_, id)| StreamId(id))
@@ -332,6 +346,7 @@ impl Streams {
         (stream.handler, stream.context) = who;
         let wanted = stream.wanted.goes_on(label);
         if extent.end() <= stream.next {
+            stream.lagged = extent.end();
             return false;
         }
         stream.steps += 1;

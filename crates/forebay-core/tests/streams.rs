@@ -2,7 +2,7 @@
 
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_FOR, Streams};
+use forebay_core::stream::{ACTIVE_FOR, LATE_FOR, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
@@ -25,6 +25,8 @@ struct Twin {
     /// Nobody has its file open, and it has not gone on since.
     retired: bool,
     last: u64,
+    /// Where its latest late part ended.
+    lagged: u32,
 }
 
 /// Most recently used first.
@@ -36,14 +38,17 @@ struct Naive {
 }
 
 impl Naive {
-    fn locate(&self, file: FileId, block: u32) -> Option<u32> {
+    fn locate(&self, file: FileId, block: u32, at: u64) -> Option<u32> {
         let distances = self.streams.iter().filter(|twin| twin.file == file).filter_map(|twin| {
             let reach = (twin.ahead - twin.next).max(twin.piece);
             if block >= twin.next {
                 let skipped = block - twin.next;
                 (skipped == 0 || (skipped < reach && !twin.retired)).then_some(skipped)
             } else {
-                (twin.next - block <= LAG).then_some(twin.next - block)
+                let shares = twin.next - block == 1;
+                let just_now = at - twin.last <= LATE_FOR && block != twin.lagged;
+                let late = twin.next - block <= LAG && (twin.waiting > 0 || just_now || shares);
+                late.then_some(twin.next - block)
             }
         });
         distances.filter(|&distance| distance < CELL).min()
@@ -117,9 +122,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
-    let found = streams.locate(extent.file, extent.start);
+    let found = streams.locate(extent.file, extent.start, Instant(at));
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
-    assert_eq!(distance, naive.locate(extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
+    assert_eq!(distance, naive.locate(extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
             let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), WHO);
@@ -127,6 +132,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             let twin = &mut naive.streams[position];
             assert_eq!(moved, extent.end() > twin.next);
             if !moved {
+                twin.lagged = extent.end();
                 return;
             }
             twin.next = extent.end();
@@ -153,7 +159,8 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             assert!(naive.streams.len() < places, "a full table forgets a stream");
             let (file, next) = (extent.file, extent.end());
             let (active, retired) = (false, false);
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active, waiting: 0, retired, last: at });
+            let (piece, waiting, lagged) = (0, 0, u32::MAX);
+            naive.streams.push(Twin { id, file, next, ahead: next, piece, active, waiting, retired, last: at, lagged });
             id
         }
     };

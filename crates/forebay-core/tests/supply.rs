@@ -174,7 +174,7 @@ proptest! {
         let read = |streams: &mut Streams, at: u64, file: u32, start: u32, len: u32| {
             let (file, who) = (FileId(file), (HandlerId(0), ContextId(0)));
             let extent = Extent { file, start, len };
-            match streams.locate(file, start) {
+            match streams.locate(file, start, Instant(at)) {
                 Some(id) => streams.advance(id, Instant(at), extent, &Label::all(extent), who),
                 None => { streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(file.0 as u16 % 2), who); true }
             };

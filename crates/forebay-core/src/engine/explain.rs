@@ -16,13 +16,15 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
         let (share, longest_piece) = self.memory_for_a_stream();
         let cache = self.prefetch_cache.as_ref();
+        let by_ceiling = cache.filter(|_| !self.hands_on());
         Explanation {
             block_bytes: self.setup.block_bytes,
             frames: self.setup.frames,
             free: self.free_frames(),
             ahead: Ahead {
                 room: self.room_ahead(),
-                by_ceiling: cache.is_some() && !self.hands_on(),
+                by_ceiling: by_ceiling.is_some(),
+                spare: by_ceiling.map_or(0, |cache| self.room_ahead() - cache.ceiling.blocks()),
                 streams: self.sharers(),
                 share,
                 longest_piece,

@@ -66,11 +66,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
         let label = read.label();
-        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start));
-        let known = known.or_else(|| self.streams.locate(file, start)).or_else(|| {
+        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start, at));
+        let known = known.or_else(|| self.streams.locate(file, start, at)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
-            self.streams.locate(file, told).filter(|_| told < start)
+            self.streams.locate(file, told, at).filter(|_| told < start)
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
@@ -192,10 +192,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         })
     }
 
-    /// How many blocks all streams may have ahead.
+    /// How many blocks all streams may have ahead. Frames that nobody will miss are theirs as well.
     pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
-            Some(cache) if !self.hands_on() => cache.ceiling.blocks(),
+            Some(cache) if !self.hands_on() => {
+                cache.ceiling.blocks().saturating_add(self.segments.spare(&self.directory.frames))
+            }
             _ => self.setup.referenced.room(self.setup.frames),
         }
     }

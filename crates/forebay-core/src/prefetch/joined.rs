@@ -27,7 +27,7 @@ pub struct Joined {
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
-    let depth = competitive::depth(sight, sight.longest_piece);
+    let depth = depth(sight);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return competitive::up_to(sight, end, depth);
     }
@@ -55,6 +55,17 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
         return plan(pieces.clamp(1, lanes.max(ahead.blocks / piece).max(1)));
     }
     Plan::NOTHING
+}
+
+/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
+fn depth(sight: &Sight<'_>) -> Size {
+    let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let long = read / 6 >= sight.competitive_depth;
+    let own = long.then_some(read).filter(|&read| Some(read) > sight.mean_length);
+    let length = own.or(sight.mean_length);
+    let depth = competitive::depth(&Sight { mean_length: length, ..*sight }, sight.longest_piece);
+    let reason = if own.is_some() && depth.reason == Reason::MeanLength { Reason::OwnLength } else { depth.reason };
+    Size { reason, ..depth }
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.

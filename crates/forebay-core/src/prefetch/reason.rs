@@ -24,6 +24,8 @@ pub enum Reason {
     Largest,
     /// The mean length of the device's streams.
     MeanLength,
+    /// What the stream itself has had already.
+    OwnLength,
     /// Where the stream's readers are known to stop.
     KnownEnd,
     /// The stream's part of what memory allows all of them.

@@ -9,6 +9,7 @@ mod amp_recency;
 mod amp_sampling;
 mod amp_streams;
 mod amp_table1;
+mod auto_regret;
 mod books;
 mod cases;
 mod cp_antic;
@@ -40,6 +41,7 @@ mod sac_fault;
 mod sac_motive;
 mod sac_static;
 mod sac_web;
+mod scenario;
 mod scm_copy;
 mod scm_esf;
 mod scm_ets;
@@ -124,6 +126,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
+    (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
 ];
 
 /// The claims about real time, and the bench that measures each.

@@ -306,7 +306,7 @@ impl Record for Streams {
 
     fn look(&mut self, _level: usize, at: Instant, core: &dyn Core) {
         if let Some((handler, file, end)) = self.fetched.take() {
-            let stream = core.streams().locate(file, end).and_then(|id| core.streams().get(id));
+            let stream = core.streams().locate(file, end, at).and_then(|id| core.streams().get(id));
             let distance = stream.map_or(0, |stream| stream.distance);
             let state = self.handlers.entry(handler).or_default();
             state.distances.0 += u64::from(distance);

@@ -45,6 +45,10 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
             let length = stream.mean_length.unwrap_or(0);
             format!("streams have {} blocks in the mean: √({depth} · {length} · 2/3)", count(length.into()))
         }
+        Reason::OwnLength => {
+            let read = stream.next.saturating_sub(stream.first);
+            format!("it has had {} blocks already, and is worth more than a switch", count(read.into()))
+        }
         Reason::KnownEnd => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers stop at block {}, as they mostly do: all up to there", count(end))
@@ -67,14 +71,22 @@ fn goal(stream: &Stream) -> String {
 
 /// What one stream may have ahead.
 pub(super) fn of_memory(ahead: &Ahead) -> String {
-    let Ahead { room, by_ceiling, streams, .. } = *ahead;
+    let Ahead { room, by_ceiling, spare, streams, .. } = *ahead;
     let room = count(room.into());
-    let what = if by_ceiling { "the prefetch cache's ceiling" } else { "what may be ahead" };
+    let what = match (by_ceiling, spare) {
+        (false, _) => "what may be ahead",
+        (true, 0) => "the prefetch cache's ceiling",
+        (true, _) => "the prefetch cache's ceiling and what nobody will miss",
+    };
     format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
 }
 
 fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String> {
     Some(match stream.why.distance {
+        Reason::KnownEnd if stream.why.piece == Reason::Memory => {
+            let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
+            format!("its readers stop at block {}, as far as which it is fetched as there is room", count(end))
+        }
         Reason::AheadWindow => "the next when its reader enters the last".into(),
         Reason::Channels => format!("on each of the device's {} channels one", device.channels),
         Reason::Demand => {
