@@ -196,7 +196,7 @@ pub enum Prefetch {
 
 impl Prefetch {
     /// Whether the two are of the same kind, whatever was chosen of either.
-    pub(crate) fn is_like(&self, other: &Prefetch) -> bool {
+    pub fn is_like(&self, other: &Prefetch) -> bool {
         match (self, other) {
             (
                 Prefetch::Supply { trigger, degree, .. },
