@@ -73,7 +73,8 @@ fn the_end_of_a_trace_under_auto_says_what_was_learnt() {
     let streams = explained["streams"].as_array().expect("streams");
     assert!(streams.iter().all(|stream| stream["active"] == false), "everything was read");
     let shown = text(&args);
-    for expected in ["auto, 32.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"] {
+    for expected in ["auto, 32.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"]
+    {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
     }
     assert_eq!(text(&args), shown, "the same seed, the same bytes");

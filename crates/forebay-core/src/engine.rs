@@ -40,7 +40,7 @@ use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::explain::Explanation;
 use crate::files::Files;
-use crate::frames::{FETCHING, FREE, Slot, UNREAD, flag};
+use crate::frames::{FETCHING, FREE, Slot, UNREAD};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::Knowledge;
@@ -209,7 +209,7 @@ pub struct Engine<R, I> {
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
-    /// can be partitions ([`Segments::most`]) it is not divided; whoever sets it up asks first (`Policy::most_partitions`).
+    /// can be partitions ([`Segments::most`]) it is not divided, nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(mut setup: Setup) -> Engine<R, I> {
         setup.frames = setup.frames.max(1);
         setup.block_bytes = setup.block_bytes.next_power_of_two();
@@ -222,7 +222,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
         let divided = setup.partition.settings();
-        let divided = divided.filter(|_| setup.devices.len() <= Segments::<R>::most(setup.context.as_ref()));
+        let most = Segments::<R>::most(setup.context.as_ref());
+        let divided = divided.filter(|_| (2..=most).contains(&setup.devices.len()));
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings));
         let sizes: Vec<u32> = division
             .as_ref()
@@ -491,18 +492,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
-        if !self.short_cut {
-            return self.heard_hit(key, device, caller);
-        }
-        let slot = self.directory.find(key)?;
-        if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
-            return None;
-        }
-        self.segments.hit(&mut self.directory, slot);
-        if let Some(device) = self.devices.get_mut(device.index()) {
-            device.counters.hits += 1;
-        }
-        Some(self.directory.frames.frame(slot))
+        if self.short_cut { self.plain_hit(key, device) } else { self.heard_hit(key, device, caller) }
     }
 
     fn no_short_cut(&mut self) {

@@ -138,28 +138,34 @@ impl Detector {
     }
 
     /// A block is accessed: where does it go?
-    #[inline]
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
+        *self.hear(caller, key, hash(key.raw()))
+    }
+
+    /// The same of a block with that hash.
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, caller: Caller, key: BlockKey, hash: u64) -> &Access {
         self.now += 1;
         let id = match self.settings.by {
             By::Context => caller.context.0,
             By::File => key.file().0,
             By::Handler => caller.handler.0,
         };
-        if id != self.last.id || hash(key.raw()) < self.last.bound || self.now >= self.due {
-            self.look(id, key);
+        if id != self.last.id || hash < self.last.bound || self.now >= self.due {
+            self.look(id, key, hash);
         }
-        Access { now: self.now, ..self.last.access }
+        self.last.access.now = self.now;
+        &self.last.access
     }
 
     /// Another context than the last one, a block that somebody wants to look at, or a review that is due.
     #[inline(never)]
-    fn look(&mut self, id: u32, key: BlockKey) {
+    fn look(&mut self, id: u32, key: BlockKey, hash: u64) {
         self.count();
         if id != self.last.id || self.contexts.is_empty() {
             self.turn_to(id);
         }
-        let (at, hash) = (self.last.at, hash(key.raw()));
+        let at = self.last.at;
         self.contexts[at].accesses += 1;
         self.last.since = self.now;
         if hash < self.last.bound || self.now >= self.due {

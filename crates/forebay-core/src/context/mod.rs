@@ -20,6 +20,7 @@ pub mod ubm;
 
 pub use detector::{Detector, MOST_HINTS};
 pub use known::Learnt;
+pub(crate) use sample::hash;
 
 use crate::types::{ContextId, HandlerId};
 use recency::{Mean, ONE, Sampling};

@@ -99,6 +99,7 @@ impl Sample {
 }
 
 /// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once before, so that runs and strides spread.
-pub(super) fn hash(block: u64) -> u64 {
+#[inline(always)]
+pub(crate) fn hash(block: u64) -> u64 {
     (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

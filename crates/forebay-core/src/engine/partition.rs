@@ -1,12 +1,12 @@
 //! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a partition, contexts: `contexts`.
 
 use super::Engine;
-use crate::context::Caller;
+use crate::context::{Caller, hash as sample_hash};
 use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{Counted, OUTSIDE, Scheme, Use};
+use crate::partition::{Counted, OUTSIDE, Scheme};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId, FrameId};
 
@@ -25,26 +25,48 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Somebody refers to a block, resident or not: partitions by reuse hear of it.
-    #[inline]
     pub(super) fn hears_of(&mut self, device: usize, key: BlockKey) {
         if let Some(division) = &mut self.division {
             division.referenced(device, key);
         }
     }
 
-    /// The short cut of a hit where partitions or contexts must hear of every reference. Never within the other one: its registers to be saved
-    /// would cost every hit sixteen instructions.
+    /// The short cut of a hit of which nobody hears. Neither of the two is part of their caller, which so has no registers to save.
+    #[inline(never)]
+    pub(super) fn plain_hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
+        let slot = self.directory.find(key)?;
+        if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
+            return None;
+        }
+        self.segments.hit(&mut self.directory, slot);
+        if let Some(device) = self.devices.get_mut(device.index()) {
+            device.counters.hits += 1;
+        }
+        Some(self.directory.frames.frame(slot))
+    }
+
+    /// The short cut where partitions or contexts must hear of every reference. Almost always all that they want to know is a few comparisons.
     #[inline(never)]
     pub(super) fn heard_hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
         let slot = self.directory.find(key).filter(|_| self.heard_short_cut)?;
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
             return None;
         }
-        // That of the block, where a file is striped.
-        let device = if self.division.is_some() { self.partition_of(key) } else { device.index() };
-        self.hears_of(device, key);
-        let access = self.accessed(device, key, caller);
-        self.referred(slot, device, access, Use::Hit);
+        let hash = sample_hash(key.raw());
+        let (mut partition, mut device) = (0, device.index());
+        if let Some(division) = &mut self.division {
+            // That of the block, where a file is striped.
+            partition = self.segments.partition(&self.directory, slot);
+            device = partition;
+            division.hears_of(device, key, hash);
+        }
+        match &mut self.detector {
+            None => self.segments.hit(&mut self.directory, slot),
+            Some(detector) => {
+                let access = detector.hear(caller, key, hash);
+                self.segments.hit_by(&mut self.directory, partition, slot, access);
+            }
+        }
         if let Some(device) = self.devices.get_mut(device) {
             device.counters.hits += 1;
         }

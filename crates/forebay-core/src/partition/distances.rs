@@ -13,10 +13,13 @@
 
 use alloc::vec::Vec;
 
+use crate::context::hash;
 use crate::types::BlockKey;
 
 /// The most blocks that are remembered of a device: a stack is searched from its top, one reference in 2^n.
-const SAMPLES: u32 = 2048;
+const SAMPLES: u32 = 256;
+/// So many of them are compared at once.
+const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
 const PARTS: u32 = 128;
 /// A reference, as it is counted: halves count too.
@@ -63,19 +66,25 @@ impl Distances {
     }
 
     /// A block of a device is referenced.
-    #[inline]
     pub fn referenced(&mut self, device: usize, key: BlockKey) {
-        let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // Bits that a product mixes well are the high ones.
-        if (mixed >> 32) & ((1 << self.rate) - 1) == 0 {
-            self.sampled(device, (mixed >> 32) as u32 ^ mixed as u32);
+        if hash(key.raw()) < self.bound() {
+            self.sampled(device, key);
         }
     }
 
-    fn sampled(&mut self, device: usize, block: u32) {
+    /// Which blocks are in the sample: those whose hash is below this.
+    pub(super) fn bound(&self) -> u64 {
+        (1 << 32) >> self.rate
+    }
+
+    /// The same of a block that is in the sample.
+    #[inline(never)]
+    pub(super) fn sampled(&mut self, device: usize, key: BlockKey) {
         let Some(curve) = self.curves.get_mut(device) else { return };
         let most = (self.frames >> self.rate).max(1) as usize;
-        match curve.recent.iter().position(|&other| other == block) {
+        let block = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32;
+        let block = block as u32;
+        match position(&curve.recent, block) {
             Some(at) => {
                 curve.recent[..=at].rotate_right(1);
                 let distance = (at as u32) << self.rate;
@@ -143,6 +152,14 @@ impl Distances {
         let recent: usize = self.curves.iter().map(|curve| curve.recent.capacity() * 4).sum();
         self.curves.capacity() * size_of::<Curve>() + recent
     }
+}
+
+/// Where a block stands. Whether any of some is it is said without a branch for each.
+fn position(recent: &[u32], block: u32) -> Option<usize> {
+    let any = |blocks: &[u32]| blocks.iter().fold(false, |any, &other| any | (other == block));
+    let (row, blocks) = recent.chunks(ABREAST).enumerate().find(|(_, blocks)| any(blocks))?;
+    let within = blocks.iter().position(|&other| other == block)?;
+    Some(row * ABREAST + within)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 use super::distances::Distances;
 use super::share::{Counted, Share, State};
 use super::{Benefit, Cost, Lottery, Scheme, Settings, Threshold, noise};
+use crate::context::hash;
 use crate::device::{DeviceCost, Price};
 use crate::types::{BlockKey, Instant};
 
@@ -55,8 +56,10 @@ pub struct Division {
     /// When the one under way began, and how long the last ones took, nanoseconds, each with seven eighths of the weight of the next.
     epoch_began: Instant,
     lasted: u64,
-    /// What is known of reuse, if it matters.
+    /// What is known of reuse, if it matters; …
     distances: Option<Distances>,
+    /// … and which blocks show it: those whose hash is below this.
+    sampled: u64,
     pub(crate) lottery: Lottery,
 }
 
@@ -73,6 +76,7 @@ impl Division {
         let shares: Vec<Share> = sizes.into_iter().map(share).collect();
         let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit == Benefit::Ghosts);
         let distances = matters.then(|| Distances::new(shares.len(), frames, left(frames, shares.len())));
+        let sampled = distances.as_ref().map_or(0, Distances::bound);
         Division {
             settings,
             frames,
@@ -82,6 +86,7 @@ impl Division {
             epoch_began: Instant(0),
             lasted: 0,
             distances,
+            sampled,
             lottery,
         }
     }
@@ -114,10 +119,17 @@ impl Division {
     }
 
     /// Somebody refers to a block of a device, wherever it is.
-    #[inline]
     pub fn referenced(&mut self, device: usize, key: BlockKey) {
-        if let Some(distances) = &mut self.distances {
-            distances.referenced(device, key);
+        self.hears_of(device, key, hash(key.raw()));
+    }
+
+    /// The same of a block with that hash.
+    #[inline(always)]
+    pub(crate) fn hears_of(&mut self, device: usize, key: BlockKey, hash: u64) {
+        if hash < self.sampled
+            && let Some(distances) = &mut self.distances
+        {
+            distances.sampled(device, key);
         }
     }
 

@@ -92,8 +92,8 @@ pub struct Program {
     loops: Vec<Loop>,
     /// What one-shot contexts fetched ahead and have not read is swept as well, as if it were a loop as long as the cache.
     ahead: Loop,
-    /// Whose sweep may be due.
-    turn: usize,
+    /// When the next sweep is due, of whichever: virtual time.
+    due: u64,
     random: Random,
     /// How many ghosts it keeps for a default policy that has none.
     most_ghosts: u32,
@@ -133,7 +133,7 @@ impl Program {
             first,
             loops: vec![nothing; usize::from(settings.partitions.min(MOST_PARTITIONS))],
             ahead: nothing,
-            turn: 0,
+            due: 0,
             random: Random::new(settings.seed),
             most_ghosts: 0,
             frames: 0,
@@ -153,8 +153,8 @@ impl Program {
         (0..self.parts()).map(|part| self.len(frames, part))
     }
 
-    /// A block is accessed. The loop that is accessed gets a coupon, and whichever it is the turn of is swept if that is due.
-    #[inline]
+    /// A block is accessed. The loop that is accessed gets a coupon, and whichever sweep is due is made.
+    #[inline(always)]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
         if let Place::Loop(number) = access.place
             && let Some(own) = self.loops.get_mut(usize::from(number))
@@ -163,19 +163,28 @@ impl Program {
             own.coupons = own.coupons.saturating_add(ONE);
             own.rhythm = access.rhythm;
         }
-        self.turn = if self.turn < self.loops.len() { self.turn + 1 } else { 0 };
-        let due = self.loops.get(self.turn).unwrap_or(&self.ahead).due;
-        if access.now >= due {
-            self.sweep(directory, access.now);
+        if access.now >= self.due {
+            self.sweep_due(directory, access.now);
         }
     }
 
-    /// "Garbage collect long-time unused blocks" (AMP §3.2), of the loop whose turn it is, or of what one-shot contexts have ahead. Lists are in
+    /// Sweeps the loops that are due, and what one-shot contexts have ahead.
+    #[inline(never)]
+    fn sweep_due<I: Index>(&mut self, directory: &mut Directory<I>, now: u64) {
+        for number in 0..=self.loops.len() {
+            if now >= self.loops.get(number).unwrap_or(&self.ahead).due {
+                self.sweep(directory, number, now);
+            }
+        }
+        self.due = self.loops.iter().map(|own| own.due).fold(self.ahead.due, u64::min);
+    }
+
+    /// "Garbage collect long-time unused blocks" (AMP §3.2), of a loop, or behind the last one of what one-shot contexts have ahead. Lists are in
     /// the order of last uses, but for what was fetched ahead and not read.
-    fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, now: u64) {
+    fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, number: usize, now: u64) {
         let (dropped, all) = (self.dropped(), self.frames);
-        let (list, swept) = match self.turn < self.loops.len() {
-            true => (self.list(LOOPS + self.turn), &mut self.loops[self.turn]),
+        let (list, swept) = match number < self.loops.len() {
+            true => (self.list(LOOPS + number), &mut self.loops[number]),
             false => (self.ahead(), &mut self.ahead),
         };
         let frames = &mut directory.frames;
@@ -192,7 +201,30 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
+    /// A block is accessed that is resident: [`accessed`](Self::accessed) and [`referred`](Self::referred). Most are where they belong.
+    #[inline(always)]
+    pub fn hit<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        access: &Access,
+    ) {
+        self.accessed(directory, access);
+        let frames = &mut directory.frames;
+        let list = frames.list(slot);
+        match access.place {
+            Place::Default if list.0 < self.first => policy.hit(directory, slot),
+            Place::Loop(number) if list.0 == self.first + LISTS + number => {
+                frames.set_count(slot, self.loops[usize::from(number)].epoch);
+                frames.move_to_front(slot, list);
+            }
+            place => self.referred(policy, directory, slot, place, Use::Hit),
+        }
+    }
+
     /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply moved among the partitions."
+    #[inline(never)]
     pub fn referred<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,

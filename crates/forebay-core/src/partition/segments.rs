@@ -38,6 +38,8 @@ pub struct Segments<R> {
     segments: Vec<R>,
     /// One for each segment, or none.
     programs: Vec<Program>,
+    /// How many lists each of those has.
+    each: usize,
 }
 
 impl<R: Replacement> Segments<R> {
@@ -63,7 +65,11 @@ impl<R: Replacement> Segments<R> {
         let segments = sizes.iter().enumerate().map(|(number, &size)| R::new(first(number), size.max(1)));
         let program =
             |(number, &size): (usize, &u32)| Some(Program::new::<R>(context?, first(number), own(number), size.max(1)));
-        Segments { segments: segments.collect(), programs: sizes.iter().enumerate().filter_map(program).collect() }
+        Segments {
+            segments: segments.collect(),
+            programs: sizes.iter().enumerate().filter_map(program).collect(),
+            each: program_lists(context).into(),
+        }
     }
 
     /// The lists of a slab with so many partitions.
@@ -81,6 +87,14 @@ impl<R: Replacement> Segments<R> {
     #[inline(always)]
     fn of<I>(&self, directory: &Directory<I>, slot: Slot) -> usize {
         usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST) / R::LISTS)
+    }
+
+    /// Whose partition a resident frame is in.
+    #[inline(always)]
+    pub fn partition<I>(&self, directory: &Directory<I>, slot: Slot) -> usize {
+        let list = usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST));
+        let own = self.segments.len() * usize::from(R::LISTS);
+        if list < own { list / usize::from(R::LISTS) } else { (list - own) / self.each.max(1) }
     }
 
     /// [`Replacement::hit`], where contexts have no partitions.
@@ -108,6 +122,14 @@ impl<R: Replacement> Segments<R> {
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, access: &Access) {
         if let Some(program) = self.programs.get_mut(partition) {
             program.accessed(directory, access);
+        }
+    }
+
+    /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`].
+    #[inline(always)]
+    pub fn hit_by<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, access: &Access) {
+        if let (Some(segment), Some(program)) = (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            program.hit(segment, directory, slot, access);
         }
     }
 

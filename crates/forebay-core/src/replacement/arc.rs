@@ -62,6 +62,7 @@ impl Replacement for Arc {
         }
     }
 
+    #[inline(always)]
     fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // Case I: x in T1 or T2. Move x to MRU in T2.
         directory.frames.move_to_front(slot, self.t2);

@@ -41,7 +41,8 @@ pub(crate) struct Twin<D> {
     /// When blocks of loops were used last, and when each loop was swept last: by accesses.
     used: BTreeMap<u32, u64>,
     swept: [u64; LOOPS],
-    turn: usize,
+    next: u64,
+    due_ahead: u64,
     random: Random,
 }
 
@@ -57,7 +58,8 @@ impl<D: Default> Twin<D> {
             due: [0; LOOPS],
             used: BTreeMap::new(),
             swept: [0; LOOPS],
-            turn: 0,
+            next: 0,
+            due_ahead: 0,
             random,
         }
     }
@@ -104,12 +106,21 @@ impl<D: Default> Twin<D> {
         false
     }
 
-    /// "Currently AMP sweeps every loop_time + 3loop_time_dev": one loop an access has its turn.
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev". When one has been swept it is seen when the next one is due, what was fetched
+    /// ahead included: nothing is, here, and that is swept as a loop as long as the cache.
     fn sweep(&mut self, now: u64) {
-        self.turn = (self.turn + 1) % (LOOPS + 1);
-        let i = self.turn;
-        // The last turn is that of what was fetched ahead: nothing is, here.
-        if i == LOOPS || now < self.due[i] {
+        if now < self.next {
+            return;
+        }
+        (0..LOOPS).for_each(|i| self.sweep_loop(i, now));
+        if now >= self.due_ahead {
+            self.due_ahead = now + self.frames as u64;
+        }
+        self.next = self.due.into_iter().fold(self.due_ahead, u64::min);
+    }
+
+    fn sweep_loop(&mut self, i: usize, now: u64) {
+        if now < self.due[i] {
             return;
         }
         let Rhythm { time, deviation, .. } = self.rhythms[i];

@@ -9,6 +9,8 @@ mod amp_recency;
 mod amp_sampling;
 mod amp_streams;
 mod amp_table1;
+mod auto_ablation;
+mod auto_best;
 mod auto_regret;
 mod books;
 mod cases;
@@ -29,6 +31,7 @@ mod em_micro;
 mod em_second;
 mod em_space;
 mod em_thrash;
+mod ground;
 mod page;
 mod past_division;
 mod past_hits;
@@ -126,6 +129,11 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
+    (include_str!("../../../../experiments/auto-cp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-scm.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
 ];
 
