@@ -27,6 +27,9 @@ const SIZE: u64 = 64 << 20;
 const READ: usize = 4096;
 const THREADS: usize = 2;
 
+/// So many reads of a file, and how long they took.
+type Pass = fn(&File, u64) -> std::io::Result<Duration>;
+
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (rounds, reads) = if smoke { (1, 200) } else { (9, 40_000) };
     let (source, point, auto_point) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
@@ -43,8 +46,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         sequential(&under_auto, SIZE / READ as u64)?;
     }
     let mut rows = Vec::new();
-    let passes: [(&str, f64, fn(&File, u64) -> std::io::Result<Duration>); 2] =
-        [("sequential", 0.90, sequential), ("random", 0.85, random)];
+    let passes: [(&str, f64, Pass); 2] = [("sequential", 0.90, sequential), ("random", 0.85, random)];
     for (order, wanted, pass) in passes {
         let what = format!("{order} 4 KiB hits, mount");
         rows.push(compare((&what, &ours), ("a null FUSE server", &nothing), pass, (rounds, reads), wanted)?);
@@ -75,7 +77,7 @@ fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
 fn compare(
     (what, ours): (&str, &File),
     (against, other): (&str, &File),
-    pass: fn(&File, u64) -> std::io::Result<Duration>,
+    pass: Pass,
     (rounds, reads): (u32, u64),
     wanted: f64,
 ) -> anyhow::Result<Row> {
