@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 const TASKS: &str = "one-whole-0:tasks=60";
-const ON: [&str; 6] = ["--device", "ibm-10k", "--handlers", "8", "--memory", "32MiB"];
+const ON: [&str; 6] = ["--device", "ibm-10k", "--handlers", "8", "--memory", "16MiB"];
 
 fn explain(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
@@ -38,16 +38,16 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
     let args = [&[TASKS, "--policy", "competitive", "--at", "2s"][..], &ON].concat();
     let explained = json(&args);
     assert_eq!((&explained["policy"], &explained["seconds"]), (&"competitive+lru".into(), &2.0.into()));
-    assert_eq!((&explained["frames"], &explained["block_bytes"]), (&8192.into(), &4096.into()));
+    assert_eq!((&explained["frames"], &explained["block_bytes"]), (&4096.into(), &4096.into()));
     let streams = explained["streams"].as_array().expect("streams");
     let active = streams.iter().filter(|stream| stream["active"] == true).count() as u64;
     assert_eq!(explained["ahead"]["streams"], active.max(1));
     // A third of the frames (CPEM §2.3), and two pieces of a stream have room.
-    let share = 8192 / 3 / active.max(1);
+    let share = 4096 / 3 / active.max(1);
     assert_eq!(explained["ahead"]["share"], share);
     let of_memory = streams.iter().filter(|stream| stream["why"]["piece"] == "memory");
     assert!(of_memory.clone().count() > 0, "{streams:?}");
-    assert!(of_memory.clone().all(|stream| stream["piece"].as_u64() <= Some(8192 / 3 / 2)), "{streams:?}");
+    assert!(of_memory.clone().all(|stream| stream["piece"].as_u64() <= Some(4096 / 3 / 2)), "{streams:?}");
     assert!(explained["prefetch_cache"].is_null() && explained["epochs"].is_null());
     let device = &explained["devices"][0];
     assert_eq!(device["name"], "ibm-10k");
@@ -55,8 +55,8 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
 
     let shown = text(&args);
     for expected in [
-        "competitive+lru, 32.0 MiB of memory, after 2.0 s: 8,192 frames of 4.0 KiB",
-        "its part of 2,730 blocks, what may be ahead, among ",
+        "competitive+lru, 16.0 MiB of memory, after 2.0 s: 4,096 frames of 4.0 KiB",
+        "its part of 1,365 blocks, what may be ahead, among ",
         "depth: as much as it transfers in the time of one switch",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
@@ -66,14 +66,15 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
 
 #[test]
 fn the_end_of_a_trace_under_auto_says_what_was_learnt() {
-    let args = [&[TASKS][..], &ON].concat();
+    let devices = ["--device", "ibm-10k,ibm-10k", "--handlers", "8", "--memory", "16MiB"];
+    let args = [&["one-whole-0:tasks=200"][..], &devices].concat();
     let explained = json(&args);
     assert_eq!(explained["policy"], "auto");
     assert!(explained["prefetch_cache"]["ceiling"].is_u64() && explained["epochs"].is_u64(), "{explained}");
     let streams = explained["streams"].as_array().expect("streams");
     assert!(streams.iter().all(|stream| stream["active"] == false), "everything was read");
     let shown = text(&args);
-    for expected in ["auto, 32.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"]
+    for expected in ["auto, 16.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"]
     {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
     }
