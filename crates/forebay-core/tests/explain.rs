@@ -234,6 +234,22 @@ fn the_mean_length_of_streams_makes_pieces() {
     assert_eq!(script.stream(9).mean_length, Some(24));
 }
 
+/// Streams of 24 pages each: by the odds so much is fetched at once when the next one begins, of a file of a thousand.
+#[test]
+fn the_odds_of_lengths_say_how_far_to_fetch() {
+    let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
+    for file in 0..60 {
+        script.open(file, 0, 1000);
+        (0..24).for_each(|page| script.read_and_wait(file, page, 1));
+        script.tell(EventKind::Close { file: FileId(file) });
+    }
+    script.open(60, 0, 1000);
+    script.read_and_wait(60, 0, 1);
+    let stream = script.stream(60);
+    assert_eq!((stream.why.piece, stream.why.distance), (Reason::Odds, Reason::Odds));
+    assert!((23..=32).contains(&stream.ahead), "{stream:?}");
+}
+
 /// A stream that has had more than six pieces is taken for as long as it has been: after 2000 pages, √(131 · n · 2/3) of the n then read.
 #[test]
 fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
@@ -241,7 +257,7 @@ fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
     script.open(0, 0, 100_000);
     (0..2000).for_each(|page| script.read_and_wait(0, page, 1));
     let (piece, reason) = script.piece(0);
-    assert_eq!(reason, Reason::OwnLength);
+    assert_eq!(reason, Reason::ReadSoFar);
     let length = |piece: u32| f64::from(piece * piece) / 131.0 * 1.5;
     assert!(length(piece) > 1400.0 && length(piece) < 2000.0, "{piece} pages");
 }
@@ -250,16 +266,22 @@ fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
 /// piece. With room for only 163 ahead 131 of them are the piece's, and the stream's part of the rest is 32.
 #[test]
 fn fast_readers_have_more_ahead_by_their_demand() {
-    let read = |policy: &str, frames| {
+    let read = |policy: &str, frames, steps| {
         let mut script = Script::new(policy, frames, vec![ibm()], 500 * MS);
         script.open(0, 0, 100_000);
-        for step in 0..190 {
+        for step in 0..steps {
             script.read(0, step * 4, 4);
             script.wait(10 * MS);
         }
         script
     };
-    let script = read("auto", 20_000);
+    let script = read("auto", 20_000, 1000);
+    let (piece, why) = script.piece(0);
+    assert_eq!(why, Reason::ReadSoFar);
+    // √(131 · L · 2/3) of the L pages that were read when it was fetched.
+    let length = script.stream(0).next - 2 * piece..script.stream(0).next;
+    assert!(length.contains(&(piece * piece * 3 / 2 / 131)), "{piece} of {length:?}");
+    let script = read("auto:contexts=off", 20_000, 190);
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (300, Reason::Demand));
     let stream = script.stream(0);
@@ -267,7 +289,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
     let ahead = script.explain().ahead;
     assert_eq!((ahead.room - ahead.spare, ahead.by_ceiling), (5000, true));
-    let script = read("auto:start=25,epoch=0,contexts=off", 652);
+    let script = read("auto:contexts=off,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");

@@ -8,9 +8,10 @@ use super::{Core, Engine};
 use crate::context::{By, Pattern};
 use crate::explain::{Ahead, Cache, Device, Explanation, Partition, Share, Stream};
 use crate::index::Index;
+use crate::knowledge::Whose;
 use crate::partition::Division;
 use crate::replacement::Replacement;
-use crate::types::{DeviceId, Instant};
+use crate::types::{ContextId, DeviceId, Instant};
 
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
@@ -24,7 +25,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             ahead: Ahead {
                 room: self.room_ahead(),
                 by_ceiling: by_ceiling.is_some(),
-                spare: by_ceiling.map_or(0, |cache| self.room_ahead() - cache.ceiling.blocks()),
+                spare: by_ceiling.map_or(0, |cache| self.room_ahead().saturating_sub(cache.ceiling.blocks())),
                 streams: self.sharers(),
                 share,
                 longest_piece,
@@ -84,7 +85,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let devices = (0..).map(DeviceId).zip(&self.devices);
         let explained = devices.map(|(number, device)| {
-            let mean_length = known.and_then(|knowledge| knowledge.mean_length(number));
+            let mean_length =
+                known.and_then(|knowledge| knowledge.mean_length(Whose { device: number, context: ContextId(0) }));
             Device::of(device, self.setup.block_bytes, mean_length)
         });
         explained.collect()

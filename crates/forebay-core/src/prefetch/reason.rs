@@ -24,10 +24,12 @@ pub enum Reason {
     Largest,
     /// The mean length of the device's streams.
     MeanLength,
-    /// What the stream itself has had already.
-    OwnLength,
+    /// What was read of the stream already: as long it may go on.
+    ReadSoFar,
     /// Where the stream's readers are known to stop.
     KnownEnd,
+    /// How far streams of its context, or of its device, usually go, by the odds.
+    Odds,
     /// The stream's part of what memory allows all of them.
     Memory,
     /// As much as its reader asks for at a time.

@@ -172,11 +172,13 @@ fn differences(own: &Outcome, best: &Outcome) -> String {
     found.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
-fn named(name: &str, experiment: &Experiment) -> Result<Policy, Error> {
+/// A policy by its name.
+pub(super) fn named(name: &str, experiment: &Experiment) -> Result<Policy, Error> {
     name.parse().map_err(|error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string()))
 }
 
-fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Result<Vec<(&'a str, Policy)>, Error> {
+/// Several, with their names.
+pub(super) fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Result<Vec<(&'a str, Policy)>, Error> {
     names.iter().map(|name| Ok((name.as_str(), named(name, experiment)?))).collect()
 }
 

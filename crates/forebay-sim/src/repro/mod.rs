@@ -11,6 +11,8 @@ mod amp_streams;
 mod amp_table1;
 mod auto_ablation;
 mod auto_best;
+mod auto_convergence;
+mod auto_harm;
 mod auto_regret;
 mod books;
 mod cases;
@@ -120,6 +122,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
     (include_str!("../../../../experiments/past-lengths.toml"), cases::check),
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
+    (include_str!("../../../../experiments/auto-optimum.toml"), cases::check),
     (include_str!("../../../../experiments/past-threshold.toml"), past_division::check),
     (include_str!("../../../../experiments/past-increment.toml"), past_division::check),
     (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
@@ -135,6 +138,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
+    (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
+    (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
 ];
 
 /// The claims about real time, and the bench that measures each.

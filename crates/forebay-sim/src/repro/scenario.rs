@@ -9,6 +9,7 @@ use forebay_core::Policy;
 use forebay_device::random::Random;
 use forebay_device::{Description, device};
 use forebay_trace::{Memory, Request, Shape};
+use serde::Deserialize;
 
 use super::Error;
 use crate::timed::{DeviceSetup, Load, Mapping, Outcome, Placement, Setup, Spread, Workload};
@@ -41,14 +42,18 @@ const PROCESSORS: u32 = 4;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Scenario {
     pub(super) seed: u64,
-    devices: Vec<&'static str>,
-    even: bool,
-    memory_bytes: u64,
-    block_bytes: u32,
+    /// By name.
+    pub(super) devices: Vec<String>,
+    /// Whether files lie over whole devices, with gaps between them.
+    pub(super) even: bool,
+    pub(super) memory_bytes: u64,
+    pub(super) block_bytes: u32,
     /// Whether it is known from which place in a program a read comes.
-    contexts: bool,
-    kind: Kind,
-    parts: Vec<Part>,
+    pub(super) contexts: bool,
+    pub(super) kind: Kind,
+    pub(super) parts: Vec<Part>,
+    /// How many in all, about.
+    pub(super) reads: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,21 +63,29 @@ pub(super) enum Kind {
 }
 
 /// Work of one pattern.
-#[derive(Clone, PartialEq, Debug)]
-struct Part {
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
     pattern: Pattern,
     device: usize,
     /// Bytes of a read.
     read: u32,
     /// Bytes of all that is read.
     data: u64,
-    /// Programs, or of a server's tasks so many in all parts' sum.
+    /// How many programs; of a server's tasks each part has as many as another.
+    #[serde(default = "one")]
     weight: u32,
     /// Between two reads, nanoseconds, in the mean.
+    #[serde(default)]
     think_ns: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+fn one() -> u32 {
+    1
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Pattern {
     /// Files of so many bytes, each read from its beginning to its end; which of them goes by skew (0: all alike).
     Whole { file: u64, skew: f64 },
@@ -90,12 +103,17 @@ enum Pattern {
 
 /// Numbers of ever new files, so that each lies on the device that it should (`Mapping::Modulo`).
 #[derive(Clone, Debug)]
-struct Names {
+pub(super) struct Names {
     devices: u64,
     next: u64,
 }
 
 impl Names {
+    /// None is taken yet.
+    pub(super) fn new(devices: usize) -> Names {
+        Names { devices: devices as u64, next: 0 }
+    }
+
     /// The first of `count` numbers for a device, each `devices` after the last.
     fn take(&mut self, device: usize, count: u64) -> u64 {
         let first = self.next * self.devices + device as u64;
@@ -119,7 +137,7 @@ impl Scenario {
         let mut random = Random::new(seed);
         let random = &mut random;
         let count = [1, 1, 2, 2, 3, 4][random.below(6) as usize];
-        let devices: Vec<&str> = (0..count).map(|_| DEVICES[random.below(DEVICES.len() as u64) as usize]).collect();
+        let devices = (0..count).map(|_| DEVICES[random.below(DEVICES.len() as u64) as usize].to_owned()).collect();
         let memory_bytes = (logarithmic(random, 4.0, 257.0) as u64) << 20;
         let fits = |block: &u32| (256..=16_384).contains(&(memory_bytes / u64::from(*block)));
         let blocks: Vec<u32> = [4096, 8192, 16_384, 32_768, 65_536].into_iter().filter(fits).collect();
@@ -134,6 +152,7 @@ impl Scenario {
             contexts: random.below(3) > 0,
             kind,
             parts: Vec::new(),
+            reads: 0,
         };
         // So many readers at a time that what they ask for fits beside each other.
         let most = (memory_bytes / (256 << 10)).clamp(1, 64) as f64;
@@ -150,6 +169,7 @@ impl Scenario {
         if let Kind::Server { handlers } = &mut scenario.kind {
             *handlers = readers;
         }
+        scenario.reads = scenario.budget();
         scenario
     }
 
@@ -177,19 +197,24 @@ impl Scenario {
         Part { pattern, device, read, data: data.max(u64::from(read) * 4), weight, think_ns: 0 }
     }
 
-    /// What is asked for, in the order of tasks.
+    /// What is asked for.
     pub(super) fn workload(&self) -> Result<Workload, Error> {
-        let mut random = Random::new(!self.seed);
-        let mut names = Names { devices: self.devices.len() as u64, next: 0 };
         let mut requests = Vec::new();
+        self.ask(&mut Random::new(!self.seed), &mut Names::new(self.devices.len()), &mut requests);
+        self.load(requests)
+    }
+
+    /// Appends what is asked for, in the order of tasks, whose numbers go on behind the last one's.
+    pub(super) fn ask(&self, random: &mut Random, names: &mut Names, requests: &mut Vec<Request>) {
         match self.kind {
-            Kind::Server { .. } => self.serve(&mut random, &mut names, &mut requests),
-            Kind::Programs => self.run(&mut random, &mut names, &mut requests),
+            Kind::Server { .. } => self.serve(random, names, requests),
+            Kind::Programs => self.run(random, names, requests),
         }
-        let mut workload = Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: self.block_bytes }))?;
-        // A file may go on behind what is read of it.
-        workload.at_least(u64::from(self.block_bytes));
-        Ok(workload)
+    }
+
+    /// Requests as a workload.
+    pub(super) fn load(&self, requests: Vec<Request>) -> Result<Workload, Error> {
+        Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: self.block_bytes }))?)
     }
 
     /// Reads in all: so that what is read is some times the memory, if that is not too many.
@@ -204,8 +229,9 @@ impl Scenario {
     /// A server's tasks; which part the next one is of is drawn.
     fn serve(&self, random: &mut Random, names: &mut Names, requests: &mut Vec<Request>) {
         let mut cursors: Vec<Cursor> = self.parts.iter().map(|part| part.cursor(names)).collect();
-        let (budget, mut task) = (self.budget() as usize, 0);
-        while requests.len() < budget {
+        let mut task = requests.last().map_or(0, |request| request.handler);
+        let end = requests.len() + self.reads as usize;
+        while requests.len() < end {
             let number = random.below(self.parts.len() as u64) as usize;
             task += 1;
             self.parts[number].task(random, &mut cursors[number], requests, |request| Request {
@@ -221,7 +247,7 @@ impl Scenario {
         let on_device =
             |device| -> u32 { self.parts.iter().filter(|part| part.device == device).map(|part| part.weight).sum() };
         let pace = |part: &Part| {
-            let (alone, lanes) = match self.devices[part.device] {
+            let (alone, lanes) = match self.devices[part.device].as_str() {
                 "ssd" => (2e5, 32.0),
                 "object-store" => (3e7, 64.0),
                 _ => (8e6, 1.0),
@@ -229,9 +255,9 @@ impl Scenario {
             1.0 / (part.think_ns as f64 + alone * (f64::from(on_device(part.device)) / lanes).max(1.0))
         };
         let paces: f64 = self.parts.iter().map(|part| f64::from(part.weight) * pace(part)).sum();
-        let mut task = 0;
+        let mut task = requests.last().map_or(0, |request| request.handler);
         for (number, part) in self.parts.iter().enumerate() {
-            let reads = (self.budget() as f64 * pace(part) / paces).max(8.0) as usize;
+            let reads = (self.reads as f64 * pace(part) / paces).max(8.0) as usize;
             let shared = part.cursor(names);
             for _ in 0..part.weight {
                 task += 1;
@@ -252,6 +278,10 @@ impl Scenario {
                 }
                 requests.append(&mut own);
             }
+        }
+        // A trace that knows of one handler only says nothing of who asks: so somebody else reads a block, too.
+        if let (1, Some(&first)) = (task, requests.first()) {
+            requests.push(Request { handler: 2, len: self.block_bytes.min(first.len), ..first });
         }
     }
 
@@ -283,24 +313,24 @@ impl Scenario {
         })
     }
 
-    /// What is compared, in seconds: of a server the time that its work takes; of programs, which think at times, what a read takes, the
-    /// call and the copy included.
+    /// Whether readers think at times.
+    fn thinks(&self) -> bool {
+        self.kind == Kind::Programs && self.parts.iter().any(|part| part.think_ns > 0)
+    }
+
+    /// What is compared, in seconds: the time that the work takes; where readers think, what a read takes, the call and the copy
+    /// included.
     pub(super) fn figure(&self, outcome: &Outcome) -> f64 {
-        match self.kind {
-            Kind::Server { .. } => outcome.seconds,
-            Kind::Programs => {
-                let kib = outcome.bytes as f64 / 1024.0 / outcome.requests.max(1) as f64;
-                outcome.response_ms / 1e3 + (CPU_NS as f64 + CPU_NS_PER_KIB as f64 * kib) / 1e9
-            }
+        if !self.thinks() {
+            return outcome.seconds;
         }
+        let kib = outcome.bytes as f64 / 1024.0 / outcome.requests.max(1) as f64;
+        outcome.response_ms / 1e3 + (CPU_NS as f64 + CPU_NS_PER_KIB as f64 * kib) / 1e9
     }
 
     /// In words.
     pub(super) fn unit(&self) -> &'static str {
-        match self.kind {
-            Kind::Server { .. } => "the time of the work",
-            Kind::Programs => "a read's mean time",
-        }
+        if self.thinks() { "a read's mean time" } else { "the time of the work" }
     }
 }
 

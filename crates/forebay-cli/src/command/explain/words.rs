@@ -45,14 +45,18 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
             let length = stream.mean_length.unwrap_or(0);
             format!("streams have {} blocks in the mean: √({depth} · {length} · 2/3)", count(length.into()))
         }
-        Reason::OwnLength => {
-            let read = stream.next.saturating_sub(stream.first);
-            format!("it has had {} blocks already, and is worth more than a switch", count(read.into()))
+        Reason::ReadSoFar => {
+            format!(
+                "as long as it was it may go on: √({depth} · {} · 2/3)",
+                count(u64::from(stream.next - stream.first.min(stream.next)))
+            )
         }
         Reason::KnownEnd => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers stop at block {}, as they mostly do: all up to there", count(end))
         }
+        Reason::Odds if stream.piece == 0 => "by the odds it goes no further: nothing is fetched ahead".into(),
+        Reason::Odds => "as far as streams like it mostly go, by the odds".into(),
         Reason::Memory => of_memory(ahead),
         Reason::Request => "its reader asks for so much at a time".into(),
         Reason::Policy => "the policy's own number".into(),
@@ -76,7 +80,7 @@ pub(super) fn of_memory(ahead: &Ahead) -> String {
     let what = match (by_ceiling, spare) {
         (false, _) => "what may be ahead",
         (true, 0) => "the prefetch cache's ceiling",
-        (true, _) => "the prefetch cache's ceiling and what nobody will miss",
+        (true, _) => "half of what nobody else would miss, which is more than the prefetch cache's ceiling",
     };
     format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
 }
@@ -87,6 +91,7 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers stop at block {}, as far as which it is fetched as there is room", count(end))
         }
+        Reason::Odds => "then it is looked at again".into(),
         Reason::AheadWindow => "the next when its reader enters the last".into(),
         Reason::Channels => format!("on each of the device's {} channels one", device.channels),
         Reason::Demand => {
