@@ -4,6 +4,7 @@
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
 mod amp;
+mod auto;
 mod bridge;
 mod context_id;
 mod contexts;
@@ -51,10 +52,10 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `supply-chain` and `amp`, only a glance: minutes instead of an hour, and one run of each
+    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run of each
     #[arg(long)]
     quick: bool,
-    /// Of `amp`, `kernel`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
+    /// Of `amp`, `auto`, `kernel`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
     /// A workload, as JSON, whose memory is bounded from outside
@@ -100,6 +101,10 @@ const BENCHES: &[(&str, Bench)] = &[
     ("amp", |smoke| {
         let Options { names, quick, only, .. } = Options::parse();
         amp::run(smoke, quick, &only, names.is_empty())
+    }),
+    ("auto", |smoke| {
+        let Options { quick, only, .. } = Options::parse();
+        auto::run(smoke, quick, &only)
     }),
     ("programs", programs::run),
     ("timed", timed::run),

@@ -1,5 +1,5 @@
 //! Hits of 4 KiB through the mount, in sequence and at random, against a null FUSE server: the same `fuser`, the same options, no
-//! cache, every read answered from one buffer.
+//! cache, every read answered from one buffer; and under `auto`, which hears of every hit and asks who reads, against `competitive`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use forebay_core::{DeviceCost, DeviceId};
-use forebay_fuse::MountOptions;
+use forebay_fuse::{MountOptions, Mounted};
+use forebay_live::contexts::{Callers, Threads};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
@@ -26,47 +27,75 @@ const SIZE: u64 = 64 << 20;
 const READ: usize = 4096;
 const THREADS: usize = 2;
 
+/// So many reads of a file, and how long they took.
+type Pass = fn(&File, u64) -> std::io::Result<Duration>;
+
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (rounds, reads) = if smoke { (1, 200) } else { (9, 40_000) };
-    let (source, point, null_point) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
+    let (source, point, auto_point) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
+    let null_point = tempfile::tempdir()?;
     std::fs::write(source.path().join("file"), vec![0x5a; SIZE as usize])?;
-    let config = Config::new(4 * SIZE, "competitive".parse()?);
-    let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1_000_000_000, 4)])?;
-    let branch = Branch { name: None, source: Arc::new(LocalSource::new(source.path())?), device: DeviceId(0) };
-    let tree = Arc::new(Tree::new(engine, vec![branch])?);
-    let options = MountOptions { threads: THREADS, ..MountOptions::default() };
-    let mounted = forebay_fuse::mount(tree, point.path(), options)?;
+    let mounted = mount(source.path(), point.path(), "competitive")?;
+    let auto = mount(source.path(), auto_point.path(), "auto")?;
     let null = null(null_point.path())?;
-    let (ours, nothing) = (File::open(point.path().join("file"))?, File::open(null_point.path().join("file"))?);
+    let open = |point: &tempfile::TempDir| File::open(point.path().join("file"));
+    let (ours, under_auto, nothing) = (open(&point)?, open(&auto_point)?, open(&null_point)?);
     // Twice: the first time everything is fetched, the second time it is referenced for the first time.
     for _ in 0..2 {
         sequential(&ours, SIZE / READ as u64)?;
+        sequential(&under_auto, SIZE / READ as u64)?;
     }
     let mut rows = Vec::new();
-    for (what, wanted, pass) in [
-        ("sequential 4 KiB hits, mount", 0.90, sequential as fn(&File, u64) -> std::io::Result<Duration>),
-        ("random 4 KiB hits, mount", 0.85, random),
-    ] {
-        let (mut ratios, mut speeds) = (Vec::new(), Vec::new());
-        for _ in 0..rounds {
-            let (null, forebay) = (pass(&nothing, reads)?, pass(&ours, reads)?);
-            ratios.push(null.as_secs_f64() / forebay.as_secs_f64());
-            speeds.push(reads as f64 / forebay.as_secs_f64() / 1e3);
-        }
-        rows.push(Row {
-            bench: "mount-hits",
-            what: what.into(),
-            against: "a null FUSE server".into(),
-            ratio: median(ratios),
-            wanted: Some(wanted),
-            detail: format!("{:.0} thousand reads a second", median(speeds)),
-            point: None,
-        });
+    let passes: [(&str, f64, Pass); 2] = [("sequential", 0.90, sequential), ("random", 0.85, random)];
+    for (order, wanted, pass) in passes {
+        let what = format!("{order} 4 KiB hits, mount");
+        rows.push(compare((&what, &ours), ("a null FUSE server", &nothing), pass, (rounds, reads), wanted)?);
+        let what = format!("{what} under auto");
+        rows.push(compare((&what, &under_auto), ("the same under competitive", &ours), pass, (rounds, reads), 0.97)?);
     }
-    drop((ours, nothing));
+    drop((ours, under_auto, nothing));
     mounted.unmount()?;
+    auto.unmount()?;
     null.umount_and_join()?;
     Ok(rows)
+}
+
+/// A mount of the folder, its kernel keeping nothing, that knows callers if the policy wants that.
+fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
+    let engine =
+        Engine::start(Config::new(4 * SIZE, policy.parse()?), vec![DeviceCost::flat(100_000, 1_000_000_000, 4)])?;
+    let branch = Branch { name: None, source: Arc::new(LocalSource::new(folder)?), device: DeviceId(0) };
+    let mut tree = Tree::new(Arc::clone(&engine), vec![branch])?;
+    if let Some(callers) = Callers::start(&engine, Threads::found_at(None), None)? {
+        tree.know_callers(callers);
+    }
+    let options = MountOptions { threads: THREADS, ..MountOptions::default() };
+    Ok(forebay_fuse::mount(Arc::new(tree), point, options)?)
+}
+
+/// How fast one reads against the other, as a ratio.
+fn compare(
+    (what, ours): (&str, &File),
+    (against, other): (&str, &File),
+    pass: Pass,
+    (rounds, reads): (u32, u64),
+    wanted: f64,
+) -> anyhow::Result<Row> {
+    let (mut ratios, mut speeds) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (other, ours) = (pass(other, reads)?, pass(ours, reads)?);
+        ratios.push(other.as_secs_f64() / ours.as_secs_f64());
+        speeds.push(reads as f64 / ours.as_secs_f64() / 1e3);
+    }
+    Ok(Row {
+        bench: "mount-hits",
+        what: what.into(),
+        against: against.into(),
+        ratio: median(ratios),
+        wanted: Some(wanted),
+        detail: format!("{:.0} thousand reads a second", median(speeds)),
+        point: None,
+    })
 }
 
 fn sequential(file: &File, reads: u64) -> std::io::Result<Duration> {

@@ -34,6 +34,15 @@ fn in_virtual_time() {
 }
 
 #[test]
+fn auto_live_and_simulated() {
+    let rows = smoke(&["auto"]);
+    for case in ["whole files", "a loop beside scans", "slow readers beside a copy", "a report beside scans"] {
+        assert!(rows.contains(&format!("{case}: lazy+amp, live")), "{rows}");
+        assert!(rows.contains(&format!("{case}: the order of policies")), "{rows}");
+    }
+}
+
+#[test]
 fn replays() {
     let rows = smoke(&["replay", "curve"]);
     assert!(rows.contains("resident memory") && rows.contains("eight sizes one by one"), "{rows}");

@@ -122,7 +122,7 @@ mod tests {
         let policy = line(&["mount", "a", "b", "--policy", "psychic"]);
         assert!(
             policy.starts_with(
-                "invalid value 'psychic' for '--policy <NAME>': unknown policy 'psychic'; known are none, "
+                "invalid value 'psychic' for '--policy <NAME>': unknown policy 'psychic'; known are auto, none, "
             ),
             "{policy}"
         );

@@ -51,6 +51,8 @@ pub struct Ahead {
     pub room: u32,
     /// Whether that is the ceiling of a prefetch cache; else it is a part of the frames.
     pub by_ceiling: bool,
+    /// How many of them are beyond that ceiling, since nobody would miss twice as many frames.
+    pub spare: u32,
     /// Among so many streams, or files that are open.
     pub streams: u32,
     /// One stream's part of it.

@@ -234,6 +234,34 @@ fn the_mean_length_of_streams_makes_pieces() {
     assert_eq!(script.stream(9).mean_length, Some(24));
 }
 
+/// Streams of 24 pages each: by the odds so much is fetched at once when the next one begins, of a file of a thousand.
+#[test]
+fn the_odds_of_lengths_say_how_far_to_fetch() {
+    let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
+    for file in 0..60 {
+        script.open(file, 0, 1000);
+        (0..24).for_each(|page| script.read_and_wait(file, page, 1));
+        script.tell(EventKind::Close { file: FileId(file) });
+    }
+    script.open(60, 0, 1000);
+    script.read_and_wait(60, 0, 1);
+    let stream = script.stream(60);
+    assert_eq!((stream.why.piece, stream.why.distance), (Reason::Odds, Reason::Odds));
+    assert!((23..=32).contains(&stream.ahead), "{stream:?}");
+}
+
+/// A stream that has had more than six pieces is taken for as long as it has been: after 2000 pages, √(131 · n · 2/3) of the n then read.
+#[test]
+fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
+    let mut script = Script::new("auto:demand=off", 20_000, vec![ibm()], MS);
+    script.open(0, 0, 100_000);
+    (0..2000).for_each(|page| script.read_and_wait(0, page, 1));
+    let (piece, reason) = script.piece(0);
+    assert_eq!(reason, Reason::ReadSoFar);
+    let length = |piece: u32| f64::from(piece * piece) / 131.0 * 1.5;
+    assert!(length(piece) > 1400.0 && length(piece) < 2000.0, "{piece} pages");
+}
+
 /// 4 pages every 10 ms are 400 a second; a piece takes 500 ms, in which 200 are read. Half as much again: 300 pages, more than the 131 of a
 /// piece. With room for only 163 ahead 131 of them are the piece's, and the stream's part of the rest is 32.
 #[test]
@@ -259,7 +287,8 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     let stream = script.stream(0);
     assert_eq!(stream.rate, 400 * PAGE);
     assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
-    assert_eq!(script.explain().ahead.room, 5000);
+    let ahead = script.explain().ahead;
+    assert_eq!((ahead.room - ahead.spare, ahead.by_ceiling), (5000, true));
     let script = read("auto:contexts=off,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));

@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::options::Mount;
+use crate::options::{Mount, Reading};
 use crate::{daemon, output, reading};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
@@ -61,10 +61,12 @@ pub(super) struct Served {
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
-    let referenced = options.kernel_cache.referenced(options.reading.policy).map_err(Failure::input)?;
-    let apart = if options.reading.policy.context.is_some() { Callers::BYTES } else { 0 };
-    let (mut tree, costs) = reading::open(&options.reading, sources, referenced, apart, |place| outside(place, point))?;
-    let keeper = callers(options, &mut tree)?;
+    let policy = options.kernel_cache.applied_to(options.reading.policy);
+    let reading = Reading { policy, ..options.reading.clone() };
+    let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
+    let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
+    let (mut tree, costs) = reading::open(&reading, sources, referenced, apart, |place| outside(place, point))?;
+    let keeper = if policy.context.is_some() { callers(options, &mut tree)? } else { None };
     let what = tree.describe();
     let how = how(options, &what, read_ahead(&costs));
     let mounted = forebay_fuse::mount(Arc::new(tree), point, how).map_err(Failure::input)?;
@@ -81,16 +83,23 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     })
 }
 
-/// Has readers' program contexts told to the policy, if it asks for them, and what it learns of them kept.
+/// Has readers' program contexts told to the policy, which has partitions for them, and what it learns of them kept.
 fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> {
-    if options.reading.policy.context.is_none() {
-        return Ok(None);
-    }
     let own = options.told.table();
-    let programs =
-        Threads::new(own.as_deref()).map_err(|error| Failure::input(format!("{error}; or give --contexts off")));
-    let Some(callers) = Callers::start(tree.engine(), programs?, options.kept.database()).map_err(Failure::input)?
-    else {
+    // What nobody asked for is no reason not to mount, and leaves nothing behind.
+    let programs = match options.told.is_said() {
+        true => Threads::new(own.as_deref()),
+        false => Ok(Threads::found_at(own)),
+    };
+    let programs = programs.map_err(|error| Failure::input(format!("{error}; or give --contexts off")))?;
+    let kept = options.kept.database().filter(|store| match store.load() {
+        Err(error) if !options.kept.is_said() => {
+            log::warn!("what is learnt of program contexts is not kept: {error}");
+            false
+        }
+        _ => true,
+    });
+    let Some(callers) = Callers::start(tree.engine(), programs, kept).map_err(Failure::input)? else {
         return Ok(None);
     };
     tree.know_callers(Arc::clone(&callers));

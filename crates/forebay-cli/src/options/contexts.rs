@@ -20,13 +20,18 @@ pub(crate) struct Kept {
 /// Where programs say which context they are in.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Told {
-    /// Programs that `forebay run` has started say in this file which context they are in, and mounts look there, under a policy that
-    /// tells contexts apart; off for nowhere; /dev/shm/forebay-contexts-UID unless said
+    /// Programs that `forebay run` has started say in this file which context they are in, and mounts, which make it, look there, under a
+    /// policy that tells contexts apart; off for nowhere; /dev/shm/forebay-contexts-UID unless said, as soon as programs have made that
     #[arg(long, value_name = "FILE")]
     pub(crate) contexts: Option<Place>,
 }
 
 impl Told {
+    /// Whether somebody wants it there, and not only where it usually is.
+    pub(crate) fn is_said(&self) -> bool {
+        self.contexts.is_some()
+    }
+
     /// The table of our own user's programs; `None` if there is to be none.
     pub(crate) fn table(&self) -> Option<PathBuf> {
         match &self.contexts {
@@ -55,6 +60,11 @@ impl FromStr for Place {
 }
 
 impl Kept {
+    /// Whether somebody wants it there, and not only where it usually is.
+    pub(crate) fn is_said(&self) -> bool {
+        self.hints.is_some()
+    }
+
     /// The database; `None` if nothing is to be kept, or nothing says where.
     pub(crate) fn database(&self) -> Option<Hints> {
         match &self.hints {

@@ -25,6 +25,22 @@ pub(crate) enum KernelCache {
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {
+    /// A policy as it is then. Where the kernel keeps what was read, there is nothing that `auto` could divide, and it doesn't; whoever asks
+    /// for partitions by name is told so by [`referenced`](Self::referenced).
+    pub(crate) fn applied_to(self, policy: Policy) -> Policy {
+        let Some(auto) = "auto".parse::<Policy>().ok().filter(|auto| policy.prefetch.is_like(&auto.prefetch)) else {
+            return policy;
+        };
+        if self != KernelCache::On {
+            return policy;
+        }
+        Policy {
+            partition: if policy.partition == auto.partition { Partition::Whole } else { policy.partition },
+            context: policy.context.filter(|_| policy.context != auto.context),
+            ..policy
+        }
+    }
+
     /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other. And it knows neither
     /// devices nor contexts: a partition must hold what it is for.
     pub(crate) fn referenced(self, policy: Policy) -> Result<Referenced, NothingToDivide> {
@@ -53,6 +69,23 @@ mod tests {
         assert_eq!(auto("competitive+lazy-lru"), Referenced::Kept);
         assert_eq!(referenced(KernelCache::On, "arc"), Referenced::HandedOn);
         assert_eq!(referenced(KernelCache::Off, "lru"), Referenced::Kept);
+    }
+
+    #[test]
+    fn auto_divides_what_is_kept_here_and_nothing_else() {
+        let applied = |cache: KernelCache, policy: &str| {
+            let policy = cache.applied_to(policy.parse().unwrap());
+            (policy.to_string(), cache.referenced(policy).ok())
+        };
+        assert_eq!(applied(KernelCache::Auto, "auto"), ("auto".into(), Some(Referenced::Kept)));
+        assert_eq!(applied(KernelCache::Off, "auto"), ("auto".into(), Some(Referenced::Kept)));
+        let (name, referenced) = applied(KernelCache::On, "auto:demand=off");
+        assert_eq!(
+            (name.as_str(), referenced),
+            ("auto:demand=off,devices=off,contexts=off", Some(Referenced::HandedOn))
+        );
+        assert_eq!(applied(KernelCache::On, "auto+eager").1, None, "asked for by name");
+        assert_eq!(applied(KernelCache::On, "amp").1, None);
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub(crate) struct Reading {
     #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
     pub(crate) memory: Size,
 
-    /// What to fetch ahead and what to keep, as in competitive or linux+lru; `forebay policies` explains them
-    #[arg(long, short, value_name = "NAME", default_value = "competitive")]
+    /// What to fetch ahead and what to keep, as in auto or linux+lru; `forebay policies` explains them
+    #[arg(long, short, value_name = "NAME", default_value = "auto")]
     pub(crate) policy: Policy,
 
     #[command(flatten)]

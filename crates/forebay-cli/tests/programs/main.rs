@@ -5,6 +5,7 @@ mod blast;
 mod bytes;
 mod changes;
 mod contexts;
+mod explain;
 mod life;
 mod media;
 mod memory;

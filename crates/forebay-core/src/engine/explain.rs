@@ -17,13 +17,15 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
         let (share, longest_piece) = self.memory_for_a_stream();
         let cache = self.prefetch_cache.as_ref();
+        let by_ceiling = cache.filter(|_| !self.hands_on());
         Explanation {
             block_bytes: self.setup.block_bytes,
             frames: self.setup.frames,
             free: self.free_frames(),
             ahead: Ahead {
                 room: self.room_ahead(),
-                by_ceiling: !self.hands_on() && cache.is_some_and(|cache| cache.ceiling.blocks() == self.room_ahead()),
+                by_ceiling: by_ceiling.is_some(),
+                spare: by_ceiling.map_or(0, |cache| self.room_ahead().saturating_sub(cache.ceiling.blocks())),
                 streams: self.sharers(),
                 share,
                 longest_piece,

@@ -39,7 +39,7 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
         return competitive::up_to(sight, end, at_once);
     }
     if let Some(plan) = sight.habits.and_then(|known| habits::plan(sight, known, at_once)) {
-        return plan;
+        return plan.by_odds();
     }
     if sight.fresh {
         return Plan::first(sight.first_window(depth));

@@ -137,6 +137,13 @@ impl Plan {
         Plan::one(window.blocks).because(window.reason, Reason::AheadWindow)
     }
 
+    /// Where streams usually end is not where they are known to; and that they rarely go on is a reason to fetch nothing.
+    #[must_use]
+    fn by_odds(self) -> Plan {
+        let of = |reason| if matches!(reason, Reason::KnownEnd | Reason::Nothing) { Reason::Odds } else { reason };
+        self.because(of(self.why.piece), of(self.why.distance))
+    }
+
     /// Says why the piece and the distance are what they are.
     #[must_use]
     fn because(self, piece: Reason, distance: Reason) -> Plan {
@@ -206,7 +213,7 @@ pub enum Prefetch {
 
 impl Prefetch {
     /// Whether the two are of the same kind, whatever was chosen of either.
-    pub(crate) fn is_like(&self, other: &Prefetch) -> bool {
+    pub fn is_like(&self, other: &Prefetch) -> bool {
         match (self, other) {
             (
                 Prefetch::Supply { trigger, degree, .. },

@@ -28,6 +28,8 @@ pub enum Reason {
     ReadSoFar,
     /// Where the stream's readers are known to stop.
     KnownEnd,
+    /// How far streams of its context, or of its device, usually go, by the odds.
+    Odds,
     /// The stream's part of what memory allows all of them.
     Memory,
     /// As much as its reader asks for at a time.

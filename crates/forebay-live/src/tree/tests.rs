@@ -257,6 +257,8 @@ fn the_root_answers_the_counters() {
         let stats = tree.xattr(NodeId::ROOT, OsStr::new(STATS_XATTR)).unwrap();
         assert!(stats.starts_with(b"{"), "the counters are a JSON object");
         assert!(!tree.xattrs(NodeId::ROOT).unwrap().iter().any(|listed| listed == STATS_XATTR));
+        let explained = tree.xattr(NodeId::ROOT, OsStr::new(EXPLAIN_XATTR)).unwrap();
+        assert!(explained.starts_with(b"{\"policy\":\"competitive+lru\""), "so is what explains them");
     }
     let tree = tree(vec![(None, Shelf::with(&[("f", Some(""))]))]).unwrap();
     let (f, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();

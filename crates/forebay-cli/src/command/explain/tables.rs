@@ -13,6 +13,9 @@ use crate::table::{Side, Table};
 const RIGHT: Side = Side::Right;
 const LEFT: Side = Side::Left;
 
+/// So many streams are shown if fewer are active; else those are.
+const FEW: usize = 20;
+
 /// Everything.
 pub(super) fn text(explained: &Explained) -> String {
     let cache = explained.prefetch_cache.as_ref().map(words::of_cache).unwrap_or_default();
@@ -89,7 +92,9 @@ fn streams(explained: &Explained) -> String {
         ("why", LEFT, true),
     ];
     let mut table = Table::new(columns.iter().filter(|column| column.2).map(|&(name, side, _)| (name, side)));
-    for stream in &explained.streams {
+    let active = explained.streams.iter().filter(|stream| stream.of.active).count();
+    let shown = active.max(FEW).min(explained.streams.len());
+    for stream in &explained.streams[..shown] {
         let of = &stream.of;
         let device = explained.devices.get(usize::from(of.device));
         let nothing = Device::default();
@@ -105,7 +110,7 @@ fn streams(explained: &Explained) -> String {
             format!("{}/s", about(of.rate)),
             words::span(of.idle),
             number(of.piece),
-            number(of.distance),
+            if of.distance > 0 { number(of.distance) } else { dash() },
             number(of.used),
             number(of.late),
             number(of.wasted),
@@ -114,7 +119,7 @@ fn streams(explained: &Explained) -> String {
         ];
         table.row(columns.iter().zip(cells).filter(|(column, _)| column.2).map(|(_, cell)| cell));
     }
-    listed(table, explained.streams.len(), explained.stream_count, "idler stream")
+    listed(table, shown, explained.stream_count, "idler stream")
 }
 
 /// A table, and how many things it leaves out; nothing if it is empty.

@@ -55,6 +55,8 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers stop at block {}, as they mostly do: all up to there", count(end))
         }
+        Reason::Odds if stream.piece == 0 => "by the odds it goes no further: nothing is fetched ahead".into(),
+        Reason::Odds => "as far as streams like it mostly go, by the odds".into(),
         Reason::Memory => of_memory(ahead),
         Reason::Request => "its reader asks for so much at a time".into(),
         Reason::Policy => "the policy's own number".into(),
@@ -73,14 +75,23 @@ fn goal(stream: &Stream) -> String {
 
 /// What one stream may have ahead.
 pub(super) fn of_memory(ahead: &Ahead) -> String {
-    let Ahead { room, by_ceiling, streams, .. } = *ahead;
+    let Ahead { room, by_ceiling, spare, streams, .. } = *ahead;
     let room = count(room.into());
-    let what = if by_ceiling { "the prefetch cache's ceiling" } else { "what may be ahead" };
+    let what = match (by_ceiling, spare) {
+        (false, _) => "what may be ahead",
+        (true, 0) => "the prefetch cache's ceiling",
+        (true, _) => "half of what nobody else would miss, which is more than the prefetch cache's ceiling",
+    };
     format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
 }
 
 fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String> {
     Some(match stream.why.distance {
+        Reason::KnownEnd if stream.why.piece == Reason::Memory => {
+            let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
+            format!("its readers stop at block {}, as far as which it is fetched as there is room", count(end))
+        }
+        Reason::Odds => "then it is looked at again".into(),
         Reason::AheadWindow => "the next when its reader enters the last".into(),
         Reason::Channels => format!("on each of the device's {} channels one", device.channels),
         Reason::Demand => {

@@ -1,0 +1,147 @@
+//! `auto` and presets of single papers, live and simulated: two workloads of one kind each, whole files and a loop beside scans, and two that
+//! mix, a hundred slow readers beside a copy and a report on a fast device beside scans of a slow one. Live means in real time on paced
+//! stores; the simulation has the same tasks, places, frames and devices. The figures are how far the two throughputs are apart, and whether
+//! they put policies in the same order.
+
+mod live;
+mod workloads;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, ensure};
+use forebay_core::Policy;
+use forebay_device::device;
+use forebay_live::budget::Budget;
+use forebay_live::play::{Content, lay};
+use forebay_sim::Unwatched;
+use forebay_sim::timed::{self, DeviceSetup, Mapping, Setup, Span, Spread, Workload};
+
+use crate::report::{Row, median};
+use live::Stores;
+use workloads::Case;
+
+/// Those that are compared: of each paper what comes nearest to it all, and what there was before.
+const POLICIES: [&str; 5] = ["auto", "competitive-em", "ets-competitive", "lazy+amp", "linux"];
+
+/// Of everything, a fraction of what is read.
+const MEMORY: u64 = 64 << 20;
+
+/// Policies that are nearer to each other than this in the simulator have no order.
+const APART: f64 = 0.05;
+
+/// How long a run is.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    warm_up: f64,
+    counted: f64,
+    rounds: u64,
+    /// How many files there are, in sixteenths.
+    scale: u64,
+}
+
+pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
+    let plan = match (smoke, quick) {
+        (true, _) => Plan { warm_up: 0.05, counted: 0.2, rounds: 1, scale: 1 },
+        (false, true) => Plan { warm_up: 1.5, counted: 4.0, rounds: 1, scale: 8 },
+        (false, false) => Plan { warm_up: 15.0, counted: 30.0, rounds: 3, scale: 16 },
+    };
+    let mut rows = Vec::new();
+    for case in Case::all(plan.scale) {
+        if only.is_empty() || only.iter().any(|name| case.name.starts_with(name.as_str())) {
+            rows.extend(compare(&case, plan)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// All policies on one workload: a row each, and one for their order.
+fn compare(case: &Case, plan: Plan) -> anyhow::Result<Vec<Row>> {
+    let folder = tempfile::tempdir()?;
+    let mut seen = vec![Vec::new(); POLICIES.len()];
+    for seed in 1..=plan.rounds {
+        let workload = case.workload(plan.warm_up + plan.counted, seed)?;
+        lay(&workload, folder.path(), Content::Pattern, &|_, _| false)?;
+        for (policy, seen) in POLICIES.iter().zip(&mut seen) {
+            let stores = Stores::new(folder.path(), case.devices, seed)?;
+            let simulated = simulated(case, &workload, &stores, policy, plan, seed)?;
+            let live = stores.run(case, &workload, policy.parse()?, (plan.warm_up, plan.counted))?;
+            eprintln!("  {}, {policy}, seed {seed}: live {live:.1}, simulated {simulated:.1} MB/s", case.name);
+            seen.push((live, simulated));
+        }
+    }
+    let mut rows: Vec<Row> = POLICIES.iter().zip(&seen).map(|(policy, seen)| bridge(case, policy, seen)).collect();
+    rows.push(order(case, &seen));
+    Ok(rows)
+}
+
+/// The throughput in virtual time, in MB/s.
+fn simulated(
+    case: &Case,
+    workload: &Workload,
+    stores: &Stores,
+    policy: &str,
+    plan: Plan,
+    seed: u64,
+) -> anyhow::Result<f64> {
+    let policy: Policy = policy.parse()?;
+    let frames = Budget::divide(MEMORY, policy)?.frames;
+    let mut setup = Setup::new(policy, u64::from(frames) * 4096, device(case.devices[0])?, case.handlers);
+    let described: Result<_, _> = case.devices.iter().map(|name| device(name).map(DeviceSetup::new)).collect();
+    setup.devices = described?;
+    setup.seed = seed;
+    setup.placement.mapping = Mapping::Modulo;
+    let names = workload.file_table().iter().map(|file| file.name);
+    let places: BTreeMap<u64, u64> =
+        names.map(|file| Ok((file, stores.place(file)?))).collect::<anyhow::Result<_>>()?;
+    setup.placement.spread = Spread::Known(places);
+    let end = plan.warm_up + plan.counted;
+    (setup.warm_up, setup.limit) = (Some(Span::Seconds(plan.warm_up)), Some(Span::Seconds(end)));
+    let outcome = timed::run(&setup, workload, &Unwatched)?;
+    ensure!(outcome.seconds > 0.99 * plan.counted, "{}: the load ended before its time", case.name);
+    Ok(outcome.throughput_mb_s)
+}
+
+/// How far a policy's throughputs are apart.
+fn bridge(case: &Case, policy: &str, seen: &[(f64, f64)]) -> Row {
+    let pairs: Vec<String> = seen.iter().map(|(live, sim)| format!("{live:.1}/{sim:.1}")).collect();
+    Row {
+        bench: "auto",
+        what: format!("{}: {policy}, live", case.name),
+        against: "simulator".into(),
+        ratio: median(seen.iter().map(|(live, sim)| (live / sim).min(sim / live)).collect()),
+        wanted: Some(0.9),
+        detail: format!("MB/s live/simulated: {}", pairs.join(", ")),
+        point: None,
+    }
+}
+
+/// How many pairs of policies are in the same order, of those that have one.
+fn order(case: &Case, seen: &[Vec<(f64, f64)>]) -> Row {
+    let middle = |side: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+        seen.iter().map(|seen| median(seen.iter().map(side).collect())).collect()
+    };
+    let (live, simulated) = (middle(|seen| seen.0), middle(|seen| seen.1));
+    let pairs = (0..seen.len()).flat_map(|a| (a + 1..seen.len()).map(move |b| (a, b)));
+    let ordered = pairs.filter(|&(a, b)| (simulated[a] / simulated[b]).max(simulated[b] / simulated[a]) > 1.0 + APART);
+    let ordered: Vec<(usize, usize)> = ordered.collect();
+    let alike = ordered.iter().filter(|&&(a, b)| (simulated[a] > simulated[b]) == (live[a] > live[b])).count();
+    let ranking = |figures: &[f64]| {
+        let mut by: Vec<usize> = (0..figures.len()).collect();
+        by.sort_by(|&a, &b| figures[b].total_cmp(&figures[a]));
+        by.iter().map(|&at| format!("{} {:.1}", POLICIES[at], figures[at])).collect::<Vec<_>>().join(" > ")
+    };
+    Row {
+        bench: "auto",
+        what: format!("{}: the order of policies, live", case.name),
+        against: "simulator".into(),
+        ratio: if ordered.is_empty() { 1.0 } else { alike as f64 / ordered.len() as f64 },
+        wanted: Some(1.0),
+        detail: format!("MB/s live: {}; simulated: {}", ranking(&live), ranking(&simulated)),
+        point: None,
+    }
+}
+
+/// The store of a file, of so many.
+fn store_of(file: u64, stores: usize) -> anyhow::Result<usize> {
+    (file % stores.max(1) as u64).try_into().context("few stores")
+}

@@ -1,0 +1,156 @@
+//! What is read: tasks of requests, by seed, the same live and simulated.
+
+use forebay_core::Instant;
+use forebay_sim::timed::Workload;
+use forebay_trace::{Memory, Request, Shape};
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+
+/// The papers' disk, and what is much faster.
+const DISK: &str = "ibm-10k";
+const FAST: &str = "ssd";
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const MS: u64 = 1_000_000;
+
+/// Contexts: of what comes round, of what is read once, of the rest.
+const LOOP: u32 = 1;
+const SCAN: u32 = 2;
+const REST: u32 = 3;
+
+/// More than one disk can read in a second.
+const MOST_A_SECOND: u64 = 80 * MIB;
+
+/// A workload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// The devices, among which files are dealt out by their numbers.
+    pub(super) devices: &'static [&'static str],
+    /// How many tasks run at a time.
+    pub(super) handlers: u32,
+    /// How much data there is, in sixteenths.
+    scale: u64,
+    tasks: fn(&Case, u64, &mut SmallRng) -> Vec<Task>,
+}
+
+/// What one handler reads.
+#[derive(Clone, Debug)]
+struct Task {
+    context: u32,
+    /// Bytes of a request.
+    request: u64,
+    /// How long it thinks after each.
+    think: u64,
+    /// Files and their sizes, one after the other, each from its beginning.
+    files: Vec<(u64, u64)>,
+}
+
+impl Case {
+    pub(super) fn all(scale: u64) -> [Case; 4] {
+        let case = |name, devices, handlers, tasks| Case { name, devices, handlers, scale, tasks };
+        [
+            case("whole files", &[DISK], 16, whole_files),
+            case("a loop beside scans", &[DISK], 4, loop_beside_scans),
+            case("slow readers beside a copy", &[DISK], 101, slow_beside_fast),
+            case("a report beside scans", &[FAST, DISK], 5, report_beside_scans),
+        ]
+    }
+
+    /// All that is read in so many seconds, and more.
+    pub(super) fn workload(&self, seconds: f64, seed: u64) -> anyhow::Result<Workload> {
+        let tasks = (self.tasks)(self, seconds.ceil() as u64, &mut SmallRng::seed_from_u64(seed));
+        let requests = (1..).zip(&tasks).flat_map(|(handler, task)| task.requests(handler)).collect();
+        Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))?)
+    }
+
+    /// So many files of so many bytes at full scale, less of both else, on device `device`: numbers and sizes.
+    fn files(&self, device: u64, from: u64, count: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let devices = self.devices.len() as u64;
+        let count = (count * self.scale / 16).max(2);
+        (from..from + count).map(|file| (file * devices + device, bytes)).collect()
+    }
+}
+
+impl Task {
+    fn requests(&self, handler: u32) -> impl Iterator<Item = Request> + '_ {
+        let all = self.files.iter().flat_map(move |&(file, bytes)| {
+            (0..bytes)
+                .step_by(self.request as usize)
+                .map(move |offset| (file, offset, self.request.min(bytes - offset)))
+        });
+        (0..).zip(all).map(move |(number, (file, offset, len))| Request {
+            at: Instant(number * self.think),
+            file,
+            offset,
+            len: len as u32,
+            handler,
+            context: self.context,
+            ..Request::default()
+        })
+    }
+
+    /// As often as it takes to read for so many seconds, at so many bytes in each.
+    fn again(mut self, seconds: u64, a_second: u64) -> Task {
+        let round: u64 = self.files.iter().map(|file| file.1).sum();
+        let rounds = (seconds * a_second).div_ceil(round.max(1)) + 1;
+        self.files = self.files.repeat(rounds as usize);
+        self
+    }
+}
+
+/// CP §3.1's `one-whole-0`: files of 4 MiB in no order, 64 KiB at a time, each a task.
+fn whole_files(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+    let mut files = case.files(0, 0, 64, 4 * MIB);
+    let count = seconds * MOST_A_SECOND / (4 * MIB) + 16;
+    let mut tasks = Vec::new();
+    while (tasks.len() as u64) < count {
+        files.shuffle(random);
+        tasks.extend(files.iter().map(|&file| Task { context: REST, request: 64 * KIB, think: 0, files: vec![file] }));
+    }
+    tasks
+}
+
+/// A quarter of the memory round and round, at 16 MB/s, while three others read on through what does not fit.
+fn loop_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+    let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 16 * MIB)] };
+    let mut tasks = vec![looped.again(seconds, 17 * MIB)];
+    tasks.extend(scans(case.files(0, 1, 48, 4 * MIB), 3, seconds, random));
+    tasks
+}
+
+/// A hundred readers of 80 KB/s each, and one that copies as fast as it can.
+fn slow_beside_fast(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+    let own = (seconds * 96 * KIB).next_multiple_of(64 * KIB) + 64 * KIB;
+    let slow = |number: u64| Task {
+        context: REST,
+        request: 16 * KIB,
+        // Not all at the same moments.
+        think: 200 * MS - random.random_range(0..20) * MS,
+        files: vec![(number, own)],
+    };
+    let mut tasks: Vec<Task> = (0..100).map(slow).collect();
+    let copied = Task { context: SCAN, request: 64 * KIB, think: 0, files: case.files(0, 100, 4, 64 * MIB) };
+    tasks.push(copied.again(seconds, MOST_A_SECOND));
+    tasks
+}
+
+/// A loop on a fast device, which would be quick without a cache, and scans of a slow one.
+fn report_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+    let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 24 * MIB)] };
+    let mut tasks = vec![looped.again(seconds, 17 * MIB)];
+    tasks.extend(scans(case.files(1, 0, 48, 4 * MIB), 4, seconds, random));
+    tasks
+}
+
+/// So many readers that go through files without end, each in an order of its own.
+fn scans(files: Vec<(u64, u64)>, readers: usize, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+    let scan = |_| {
+        let mut files = files.clone();
+        files.shuffle(random);
+        Task { context: SCAN, request: 64 * KIB, think: 0, files }.again(seconds, MOST_A_SECOND)
+    };
+    (0..readers).map(scan).collect()
+}

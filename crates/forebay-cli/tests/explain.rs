@@ -1,0 +1,95 @@
+//! `forebay explain` of traces, as a shell runs it.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const TASKS: &str = "one-whole-0:tasks=60";
+const ON: [&str; 6] = ["--device", "ibm-10k", "--handlers", "8", "--memory", "16MiB"];
+
+fn explain(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.env_clear().stdin(Stdio::null()).arg("explain").args(args).output().expect("the command starts")
+}
+
+fn text(args: &[&str]) -> String {
+    let output = explain(args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&text(&[args, &["--json"]].concat())).expect("JSON")
+}
+
+fn refused(args: &[&str], expected: &[&str]) {
+    let output = explain(args);
+    let line = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}: {line}");
+    assert!(line.starts_with("error: ") && line.matches('\n').count() == 1, "{line}");
+    for part in expected {
+        assert!(line.contains(part), "{part:?} is not in {line}");
+    }
+}
+
+/// The numbers of the most active stream and of the device agree with what the policy is by its paper.
+#[test]
+fn a_moment_of_a_trace_under_one_paper_policy() {
+    let args = [&[TASKS, "--policy", "competitive", "--at", "2s"][..], &ON].concat();
+    let explained = json(&args);
+    assert_eq!((&explained["policy"], &explained["seconds"]), (&"competitive+lru".into(), &2.0.into()));
+    assert_eq!((&explained["frames"], &explained["block_bytes"]), (&4096.into(), &4096.into()));
+    let streams = explained["streams"].as_array().expect("streams");
+    let active = streams.iter().filter(|stream| stream["active"] == true).count() as u64;
+    assert_eq!(explained["ahead"]["streams"], active.max(1));
+    // A third of the frames (CPEM §2.3), and two pieces of a stream have room.
+    let share = 4096 / 3 / active.max(1);
+    assert_eq!(explained["ahead"]["share"], share);
+    let of_memory = streams.iter().filter(|stream| stream["why"]["piece"] == "memory");
+    assert!(of_memory.clone().count() > 0, "{streams:?}");
+    assert!(of_memory.clone().all(|stream| stream["piece"].as_u64() <= Some(4096 / 3 / 2)), "{streams:?}");
+    assert!(explained["prefetch_cache"].is_null() && explained["epochs"].is_null());
+    let device = &explained["devices"][0];
+    assert_eq!(device["name"], "ibm-10k");
+    assert!(device["competitive_depth"].as_u64().is_some_and(|depth| (90..180).contains(&depth)), "{device}");
+
+    let shown = text(&args);
+    for expected in [
+        "competitive+lru, 16.0 MiB of memory, after 2.0 s: 4,096 frames of 4.0 KiB",
+        "its part of 1,365 blocks, what may be ahead, among ",
+        "depth: as much as it transfers in the time of one switch",
+    ] {
+        assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
+    }
+    assert!(!shown.contains("partition") && !shown.contains("context"), "{shown}");
+}
+
+#[test]
+fn the_end_of_a_trace_under_auto_says_what_was_learnt() {
+    let devices = ["--device", "ibm-10k,ibm-10k", "--handlers", "8", "--memory", "16MiB"];
+    let args = [&["one-whole-0:tasks=200"][..], &devices].concat();
+    let explained = json(&args);
+    assert_eq!(explained["policy"], "auto");
+    assert!(explained["prefetch_cache"]["ceiling"].is_u64() && explained["epochs"].is_u64(), "{explained}");
+    let streams = explained["streams"].as_array().expect("streams");
+    assert!(streams.iter().all(|stream| stream["active"] == false), "everything was read");
+    let shown = text(&args);
+    for expected in ["auto, 16.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"]
+    {
+        assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
+    }
+    assert_eq!(text(&args), shown, "the same seed, the same bytes");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("a plain name");
+    refused(&[TASKS], &["--device ibm-10k"]);
+    refused(&["nothing.here", "--device", "ibm-10k"], &["nothing.here"]);
+    refused(&[folder], &[folder, "is not a forebay mount"]);
+    refused(&[folder, "--device", "ibm-10k"], &["is a folder"]);
+    refused(&[TASKS, "--device", "ibm-10k", "--handlers", "1,2"], &["one run is explained, not 2"]);
+    refused(&[TASKS, "--device", "ibm-10k", "--at", "soon"], &["soon"]);
+    refused(&[TASKS, "--device", "ibm-10k", "--policy", "psychic"], &["psychic"]);
+}
