@@ -75,7 +75,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
         "all" => detect(Settings { detection: all, ..Settings::AMP }, (1, size), rounds),
         "turns" => detect(Settings::AMP, (size, 65_536), rounds),
         "arc" => segment(size, rounds),
-        "hit" => contexts_engine::hits("arc", false, rounds)?,
+        "hit" => contexts_engine::hits(("arc", 1), false, rounds)?,
         "library" => crate::hit::library("arc", rounds)?,
         other => bail!("there is no loop named {other}"),
     }

@@ -108,6 +108,8 @@ pub struct Device {
     /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
     /// The lead time (SCM §3.2).
     pub lead_time: u64,
+    /// How long readers wait for a block that they have to wait for, the same mean, nanoseconds.
+    pub block_wait: u64,
     head: Option<u64>,
 }
 
@@ -201,6 +203,8 @@ pub struct Engine<R, I> {
     label: Option<(ReadId, Label)>,
     /// Reads that wait for frames.
     queue: VecDeque<ReadId>,
+    /// How long readers wait for a block, whatever its device: an exponentially weighted mean, nanoseconds.
+    block_wait: u64,
     /// Resident frames that some read holds.
     pinned: u32,
     /// Whether the prefetch policy must see every reference.
@@ -232,7 +236,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let divided = setup.partition.settings();
         let most = Segments::<R>::most(setup.context.as_ref());
         let divided = divided.filter(|_| (2..=most).contains(&setup.devices.len()));
-        let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings));
+        let loops = setup.context.is_some();
+        let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));
         let sizes: Vec<u32> = division
             .as_ref()
             .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
@@ -248,6 +253,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             frames: 0,
             counters: Counters::default(),
             lead_time: 0,
+            block_wait: 0,
             head: None,
         });
         let lag = if setup.prefetch.knows_late_parts() { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
@@ -277,6 +283,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             now: Instant(0),
             label: None,
             queue: VecDeque::new(),
+            block_wait: 0,
             pinned: 0,
             every_reference: setup.prefetch.every_reference(),
             short_cut: short_cut && !heard,

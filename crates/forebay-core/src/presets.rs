@@ -20,9 +20,9 @@ use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
-use crate::partition::{self, Benefit, Increment, Partition, Program, Scheme, Segments};
+use crate::partition::{self, Benefit, Partition, Program, Scheme, Segments, Threshold};
 use crate::prefetch::{Degree, Joined, Prefetch, THRESHOLD, Total};
-use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
+use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
 use crate::trigger::Trigger;
 
@@ -164,15 +164,19 @@ const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: fal
 const JOINED: Prefetch = Prefetch::Joined(Joined { whole: true, lengths: true, demand: true, habits: true });
 
 /// The prefetch cache of `auto`.
-const CACHE: Reclaim =
-    Reclaim::PrefetchCache(Settings { unit: Unit::Adaptive, streams: StreamCount::Active, ..Settings::PAPER });
+const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
+    unit: Unit::Adaptive,
+    streams: StreamCount::Active,
+    misses: Misses::Wait,
+    ..Settings::PAPER
+});
 
 /// The partitions of `auto`.
 const DEVICES: Partition = Partition::ByDevice(partition::Settings {
-    increment: Increment::Adaptive,
-    benefit: Benefit::Ghosts,
+    threshold: Threshold::Variance,
+    benefit: Benefit::Waits,
     reuse: true,
-    ..partition::Settings::paper(Scheme::Lazy)
+    ..partition::Settings::paper(Scheme::Eager)
 });
 
 prefetchers! {

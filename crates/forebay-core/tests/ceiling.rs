@@ -3,7 +3,7 @@
 //! A curve says how many blocks are missed in an epoch if the ceiling is at x; the walk knows nothing else of it.
 
 use forebay_core::Instant;
-use forebay_core::reclaim::{Ceiling, Settings, Unit};
+use forebay_core::reclaim::{Ceiling, ONE_MISS, Settings, Unit};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -292,4 +292,25 @@ proptest! {
         let (mean, least) = (missed / epochs, curve.least());
         prop_assert!(mean <= if tenth { 2.0 } else { 1.4 } * least + 4.0, "{mean} an epoch, at the least {least}");
     }
+}
+
+/// Two devices, one sixteen times as slow as the other; what the fast one's readers miss gets less by more than what the slow one's readers
+/// miss. By count that is downhill, by waits it is uphill, and the walk turns round.
+#[test]
+fn misses_that_cost_more_count_more() {
+    let turned = |weights: [u64; 2]| {
+        let mut ceiling = Ceiling::new(FRAMES, Settings { start: 50, ..Settings::PAPER });
+        let (mut at, mut xs) = (Instant(0), Vec::new());
+        for epoch in 0..20 {
+            for (misses, weight) in [2000 - 80 * epoch, 100 + 20 * epoch].into_iter().zip(weights) {
+                (0..misses).for_each(|_| ceiling.missed_at(weight));
+            }
+            at = at.plus(EPOCH);
+            ceiling.look(at);
+            xs.push(ceiling.blocks());
+        }
+        xs.windows(3).any(|x| (x[1] > x[0]) != (x[2] > x[1]))
+    };
+    assert!(!turned([ONE_MISS; 2]));
+    assert!(turned([ONE_MISS / 4, ONE_MISS * 4]));
 }

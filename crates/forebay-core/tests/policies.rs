@@ -24,13 +24,14 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "window" => &["1", "1000", "4294967295"],
         "threshold" => &["0", "5", "65535", "variance"],
         "increment" => &["1", "2", "1000", "adaptive"],
-        "benefit" => &["linear", "ghosts"],
+        "benefit" => &["linear", "ghosts", "waits"],
         "cost" => &["wait", "price"],
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "unit" => &["fixed", "adaptive"],
         "streams" => &["files", "active"],
+        "misses" => &["count", "wait"],
         "opportunity" => &["0", "100", "2147483647"],
         "seed" => &["0", "1", "4294967295"],
         other => panic!("the test knows no values of {other}"),
@@ -53,7 +54,7 @@ fn which_presets_have_which_options() {
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
     let supply = ["degree", "distance", "demand", "slot"];
     let sarc = ["threshold", "degree", "distance"];
-    let cache = ["start", "epoch", "unit", "streams", "opportunity", "seed"];
+    let cache = ["start", "epoch", "unit", "streams", "misses", "opportunity", "seed"];
     assert_eq!(of("competitive-em"), [&["channels", "whole", "lengths", "shares"][..], &cache].concat());
     let joined = ["whole", "lengths", "demand", "habits", "cache", "devices", "contexts"];
     assert_eq!(of("auto"), [&joined[..], &cache].concat());

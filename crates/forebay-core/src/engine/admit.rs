@@ -7,7 +7,7 @@ use crate::frames::{FETCHING, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::partition::Use;
-use crate::reclaim::Was;
+use crate::reclaim::{Misses, ONE_MISS, Was};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
 
@@ -150,7 +150,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.feed_back(stream, |feedback| feedback.thrashed += 1);
         }
         if let Some(cache) = &mut self.prefetch_cache {
-            cache.ceiling.missed();
+            match cache.settings.misses {
+                Misses::Count => cache.ceiling.missed(),
+                Misses::Wait => {
+                    cache.ceiling.missed_at(self.devices[device].block_wait * ONE_MISS / self.block_wait.max(1))
+                }
+            }
         }
     }
 

@@ -137,8 +137,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait when it was under way already, or
     /// not at all.
     pub(super) fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
-        let Some(division) = &mut self.division else { return };
         let waited = fetch.wanted.map_or(0, |since| self.now.since(since));
+        if fetch.wanted.is_some() {
+            let block = waited / u64::from(fetch.demand.len.max(1));
+            // All devices' requests together are as many times more frequent as there are devices.
+            let devices = self.devices.len() as u64;
+            learn(&mut self.block_wait, block, 8 * devices);
+            learn(&mut self.devices[fetch.device.index()].block_wait, block, 8);
+        }
+        let Some(division) = &mut self.division else { return };
         let bytes = u64::from(fetch.extent.len) * u64::from(self.setup.block_bytes);
         if let Some(device) = self.devices.get(fetch.device.index()) {
             division.billed(fetch.device.index(), &device.cost.price, bytes);
@@ -195,6 +202,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.book_eviction(victim, out);
         Some(())
     }
+}
+
+/// An exponentially weighted mean, the latest with one part in `weight`; the first one stands for those before.
+fn learn(mean: &mut u64, value: u64, weight: u64) {
+    *mean = if *mean == 0 { value } else { *mean - *mean / weight + value / weight };
 }
 
 /// The class of the block that a frame of partition `other` is wanted for: another partition's class is none of its own.

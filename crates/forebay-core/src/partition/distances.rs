@@ -13,11 +13,12 @@
 
 use alloc::vec::Vec;
 
+use super::share::aged;
 use crate::context::hash;
 use crate::types::BlockKey;
 
 /// The most blocks that are remembered of a device: a stack is searched from its top, one reference in 2^n.
-const SAMPLES: u32 = 256;
+const SAMPLES: u32 = 512;
 /// So many of them are compared at once.
 const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
@@ -107,10 +108,10 @@ impl Distances {
         }
     }
 
-    /// An epoch is over.
-    pub fn epoch(&mut self) {
+    /// An epoch is over, of a memory of so many: what was before counts `1 - 1/memory` as much.
+    pub fn epoch(&mut self, memory: u64) {
         for curve in &mut self.curves {
-            curve.lately = curve.lately - curve.lately.div_ceil(8) + core::mem::take(&mut curve.now);
+            curve.lately = aged(curve.lately, memory) + core::mem::take(&mut curve.now);
         }
     }
 
@@ -139,7 +140,7 @@ impl Distances {
         (before + within) / u64::from(ONE)
     }
 
-    /// How many references there are in the last epochs (of which each has seven eighths of the weight of the next one) for
+    /// How many references there are in the last epochs (the latest of which weigh most, see [`epoch`](Self::epoch)) for
     /// `sampled` of the sample's.
     pub fn lately(&self, device: usize, sampled: u64) -> u64 {
         let Some(curve) = self.curves.get(device) else { return 0 };
@@ -178,7 +179,7 @@ mod tests {
         for number in (0..40).chain(0..40) {
             distances.referenced(1, block(number));
         }
-        distances.epoch();
+        distances.epoch(8);
         assert_eq!([0, 39, 40, 128].map(|size| distances.served(1, size)), [0, 0, 40, 40]);
         assert_eq!(
             (distances.lately(1, 40), distances.lately(1, 8)),
@@ -212,7 +213,7 @@ mod tests {
                 distances.referenced(0, block((state >> 33) as u32 % 10_000));
             }
             if round % 10 == 9 {
-                distances.epoch();
+                distances.epoch(8);
             }
         }
         let reuse = distances.reuse(0, 1000).unwrap();

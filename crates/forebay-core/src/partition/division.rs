@@ -40,6 +40,13 @@ const MEAN: u32 = 1000;
 /// throughput are lost where nothing is to be gained.
 const GHOST_WINDOWS: u32 = 4;
 
+/// Where waits are the currency W is for so many devices.
+const WAITS_DEVICES: u32 = 4;
+
+/// Of how many epochs waits and misses are remembered that tell what a page gains; and where pages go at the pace of epochs.
+const MEMORY: u64 = 8;
+const SHORT_MEMORY: u64 = 2;
+
 /// What is left to a partition that has no reuse, or to which pages are worth nothing: one part in so many of an equal share. That is
 /// next to nothing, and enough for what is read from it at the moment.
 const LEFT: u32 = 16;
@@ -60,6 +67,8 @@ pub struct Division {
     distances: Option<Distances>,
     /// … and which blocks show it: those whose hash is below this.
     sampled: u64,
+    /// Whether loops have partitions of their own.
+    hull: bool,
     pub(crate) lottery: Lottery,
 }
 
@@ -74,7 +83,7 @@ impl Division {
         lottery.issue(sizes.iter().copied(), frames);
         let share = |size| Share { size, before: size, relative: MEAN, variance: noise::FIRST, ..Share::default() };
         let shares: Vec<Share> = sizes.into_iter().map(share).collect();
-        let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit == Benefit::Ghosts);
+        let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit != Benefit::Linear);
         let distances = matters.then(|| Distances::new(shares.len(), frames, left(frames, shares.len())));
         let sampled = distances.as_ref().map_or(0, Distances::bound);
         Division {
@@ -87,8 +96,16 @@ impl Division {
             lasted: 0,
             distances,
             sampled,
+            hull: false,
             lottery,
         }
+    }
+
+    /// Within partitions there are others for loops, so that hits grow evenly from corner to corner of their curve: see [`marginal`](super::marginal).
+    #[must_use]
+    pub fn with_loops(mut self, loops: bool) -> Division {
+        self.hull = loops;
+        self
     }
 
     /// What was chosen. Where prices were to count and no device has one, it says that waits do.
@@ -138,10 +155,21 @@ impl Division {
         self.requests.saturating_add(1) >= self.window()
     }
 
-    /// Requests of an epoch. What a page gains is told from fewer references than what a device waits, so that takes longer.
+    /// Requests of an epoch. What a page gains is told from fewer references than what a device waits, so that takes longer. Where waits are the
+    /// currency what counts is how many requests there are of a device: with a fixed number for all of them sixteen disks' sizes follow chance,
+    /// and two disks' come too late.
     fn window(&self) -> u32 {
-        let windows = if self.settings.benefit == Benefit::Ghosts { GHOST_WINDOWS } else { 1 };
-        self.settings.window.saturating_mul(windows).max(1)
+        let window = self.settings.window;
+        let requests = match self.settings.benefit {
+            Benefit::Linear => window,
+            Benefit::Ghosts => window.saturating_mul(GHOST_WINDOWS),
+            Benefit::Waits => (window / WAITS_DEVICES).saturating_mul(self.shares.len() as u32),
+        };
+        requests.max(1)
+    }
+
+    fn memory(&self) -> u64 {
+        if self.settings.benefit == Benefit::Waits { SHORT_MEMORY } else { MEMORY }
     }
 
     /// What was counted of a device since the beginning.
@@ -176,7 +204,7 @@ impl Division {
         let changed = match (self.settings.scheme, self.settings.benefit) {
             (Scheme::Static, _) => false,
             (_, Benefit::Linear) => self.repartition(),
-            (_, Benefit::Ghosts) => self.trade(),
+            (_, Benefit::Ghosts | Benefit::Waits) => self.trade(),
         };
         self.note_changes();
         // Also without a change: whoever sat out because readers held all of its frames is asked again. What streams gives up whatever
@@ -196,7 +224,8 @@ impl Division {
     /// have reuse again.
     fn observe(&mut self) -> bool {
         let priced = self.settings.cost == Cost::Price;
-        let costs: Vec<u64> = self.shares.iter_mut().map(|share| share.close(priced)).collect();
+        let memory = self.memory();
+        let costs: Vec<u64> = self.shares.iter_mut().map(|share| share.close(priced, memory)).collect();
         let streamed = self.look_for_reuse();
         // What streams has no part in the mean: it would have the others wait little.
         let taking_part = || self.shares.iter().zip(&costs).filter(|(share, _)| !share.streaming);

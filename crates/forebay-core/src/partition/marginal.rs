@@ -12,9 +12,21 @@
 //!        └────────size──────▶
 //! ```
 //!
+//! Where loops have partitions of their own, curves are taken for their concave hull. A loop that is longer than its partition has no hit under
+//! LRU, and under AMP as many as blocks: partitioned, hits grow in proportion from corner to corner of the curve (Beckmann and Sanchez,
+//! "Talus", HPCA 2015). So a loop that is held is not given away as worthless, and one that is not is worth what its next page brings.
+//!
+//! ```text
+//!   hits │        ┌──── LRU          hull: a page fewer costs a hit a round, not all of them
+//!        │     ╱  │
+//!        │  ╱     │
+//!        └────────┴─────▶ size
+//! ```
+//!
 //! Waits are to be few, and "the cumulative delay for each device […] equal" (SAC §2.2): gained and lost is the sum of their squares,
 //! which is less if there is less of them, and least if they are equal. With a price there is nothing to balance, so it is the sum of
-//! prices.
+//! prices. And `auto` has the sum of waits, since these are a currency only if a second is a second whoever waits: a device that is asked too
+//! much is waited for in its queue, and each of its misses costs as much more.
 
 use super::distances::Distances;
 use super::share::Share;
@@ -28,7 +40,7 @@ pub(super) enum Aim {
     /// The least sum of squares.
     Even,
     /// The least sum.
-    Cheap,
+    Least,
 }
 
 /// What a page more would gain and a page fewer lose, in whatever costs are, for comparison only.
@@ -36,6 +48,51 @@ pub(super) enum Aim {
 pub(super) struct Worth {
     pub(super) gain: u128,
     pub(super) loss: u128,
+}
+
+/// The concave hull of a device's hits by size, at multiples of a part.
+struct Hull {
+    part: u32,
+    at: [u64; PART as usize + 1],
+}
+
+impl Hull {
+    /// By the monotone chain: a corner goes that is below the line from the one before it to the next one.
+    fn of(distances: &Distances, device: usize, frames: u32) -> Hull {
+        let part = part(frames);
+        let mut hull = Hull { part, at: core::array::from_fn(|step| distances.served(device, step as u32 * part)) };
+        let mut corners = [0; PART as usize + 1];
+        let mut count = 0;
+        for next in 0..hull.at.len() {
+            while count >= 2 && hull.is_below(corners[count - 1], corners[count - 2], next) {
+                count -= 1;
+            }
+            corners[count] = next;
+            count += 1;
+        }
+        for pair in corners[..count].windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            for step in from + 1..to {
+                hull.at[step] =
+                    hull.at[from] + (hull.at[to] - hull.at[from]) * (step - from) as u64 / (to - from) as u64;
+            }
+        }
+        hull
+    }
+
+    fn is_below(&self, corner: usize, before: usize, next: usize) -> bool {
+        let rise = |from: usize, to: usize| self.at[to] - self.at[from];
+        rise(before, corner) * (next - before) as u64 <= rise(before, next) * (corner - before) as u64
+    }
+
+    /// The hits of a partition of `size`.
+    fn at(&self, size: u32) -> u64 {
+        let (step, rest) = ((size / self.part) as usize, size % self.part);
+        match (self.at.get(step), self.at.get(step + 1)) {
+            (Some(&below), Some(&above)) => below + (above - below) * u64::from(rest) / u64::from(self.part),
+            _ => self.at[PART as usize],
+        }
+    }
 }
 
 /// Frames of the part over which a loss is measured.
@@ -49,9 +106,11 @@ pub(super) fn worth(
     (device, share): (usize, &Share),
     size: u32,
     frames: u32,
-    aim: Aim,
+    (aim, loops): (Aim, bool),
 ) -> Worth {
     let part = part(frames);
+    let hull = loops.then(|| Hull::of(distances, device, frames));
+    let served = |size: u32| hull.as_ref().map_or_else(|| distances.served(device, size), |hull| hull.at(size));
     let cost = u128::from(share.recent.cost);
     let missed = u128::from(share.recent.missed.max(1));
     // What so many misses of the sample cost.
@@ -59,18 +118,18 @@ pub(super) fn worth(
     // cost² - (cost - less)² and (cost + more)² - cost².
     let saved = |less: u128| match aim {
         Aim::Even => less.min(cost).saturating_mul(2 * cost - less.min(cost)),
-        Aim::Cheap => less,
+        Aim::Least => less,
     };
     let spent = |more: u128| match aim {
         Aim::Even => more.saturating_mul(2 * cost + more),
-        Aim::Cheap => more,
+        Aim::Least => more,
     };
     // A count varies by its root: a gain is certain up to that, and a loss possible.
     let fewer = size.saturating_sub(part);
-    let now = distances.served(device, size);
-    let lost = now - distances.served(device, fewer);
+    let now = served(size);
+    let lost = now - served(fewer);
     let gain = |more: u32| {
-        let gained = distances.served(device, size + more) - now;
+        let gained = served(size + more) - now;
         saved(of(gained - gained.isqrt())) / u128::from(more)
     };
     let steps = (1..=PART).map(|step| step * part).filter(|more| size.saturating_add(*more) <= frames);
@@ -98,4 +157,42 @@ pub(super) fn pairs(
         free.retain(|&at| at != consumer && at != supplier);
         worth_it.then_some((consumer, supplier))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{BlockKey, FileId};
+
+    /// A loop over 64 blocks in a cache of 128: under LRU no hit with 63 frames, and 64 with as many; held in a partition, a hit a frame.
+    fn looping() -> Distances {
+        let mut distances = Distances::new(1, 128, 1);
+        (0..640).for_each(|nth| distances.referenced(0, BlockKey::new(FileId(1), nth % 64)));
+        distances.epoch(1);
+        distances
+    }
+
+    #[test]
+    fn a_loop_in_its_partition_is_worth_as_much_as_it_has() {
+        let distances = looping();
+        let hull = Hull::of(&distances, 0, 128);
+        let all = distances.served(0, 128);
+        assert_eq!([0, 63, 64].map(|size| distances.served(0, size)), [0, 0, all]);
+        assert_eq!([0, 16, 32, 48, 64, 128].map(|size| hull.at(size)), [0, all / 4, all / 2, all * 3 / 4, all, all]);
+        assert_eq!(hull.at(34), all / 2 + all / 32);
+    }
+
+    /// Half of the loop is there. LRU would lose nothing by a page, and gain by no fewer than 32.
+    #[test]
+    fn so_it_is_not_given_away_as_worthless() {
+        let distances = looping();
+        let mut share = Share::default();
+        (share.recent.cost, share.recent.missed) = (1_000_000, 1000);
+        let [lru, amp] = [false, true].map(|loops| worth(&distances, (0, &share), 32, 128, (Aim::Least, loops)));
+        assert!(lru.loss == 0 && amp.loss > 0, "{lru:?} {amp:?}");
+        assert!(
+            amp.gain > 0 && amp.gain <= amp.loss,
+            "a page more gains what a page fewer loses, less what is chance: {amp:?}"
+        );
+    }
 }

@@ -111,8 +111,10 @@ pub enum Increment {
 pub enum Benefit {
     /// The same for every page of a device that waits long: "a linear relationship […] between cache size and hit rate" (SAC §7).
     Linear,
-    /// What misses on blocks that went a short while ago show (past the paper).
+    /// What misses on blocks that went a short while ago show, so that waits become few and equal (past the paper).
     Ghosts,
+    /// The same, so that waits become few, whoever waits: the one currency of `auto`, expected wait saved a page.
+    Waits,
 }
 
 /// What a request to a device costs.

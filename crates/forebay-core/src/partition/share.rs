@@ -63,7 +63,7 @@ pub struct Counted {
     pub frames: u32,
 }
 
-/// Sums over epochs, of which each has seven eighths of the weight of the next one.
+/// Sums over epochs, the latest of which weigh most: see [`aged`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Recent {
@@ -76,14 +76,14 @@ pub(super) struct Recent {
 }
 
 impl Share {
-    /// An epoch is over: what it cost, by prices or by waits.
-    pub(super) fn close(&mut self, priced: bool) -> u64 {
+    /// An epoch is over, of a memory of so many: what it cost, by prices or by waits.
+    pub(super) fn close(&mut self, priced: bool, memory: u64) -> u64 {
         self.wait = core::mem::take(&mut self.waiting);
         let billed = core::mem::take(&mut self.billing);
         self.price = billed >> 20;
         let cost = if priced { billed } else { self.wait };
-        self.recent.missed = aged(self.recent.missed).saturating_add(self.recent.misses);
-        self.recent.cost = aged(self.recent.cost).saturating_add(cost);
+        self.recent.missed = aged(self.recent.missed, memory).saturating_add(self.recent.misses);
+        self.recent.cost = aged(self.recent.cost, memory).saturating_add(cost);
         cost
     }
 
@@ -100,6 +100,7 @@ impl Share {
     }
 }
 
-pub(super) fn aged(sum: u64) -> u64 {
-    sum - sum.div_ceil(8)
+/// What is left of a sum after an epoch, of which each has the part 1 - 1/`memory` of the weight of the next one.
+pub(super) fn aged(sum: u64, memory: u64) -> u64 {
+    sum - sum.div_ceil(memory)
 }

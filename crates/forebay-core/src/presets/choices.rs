@@ -9,7 +9,7 @@ use crate::context::{self, By, Detection, MOST_PARTITIONS};
 use crate::demand::Estimator;
 use crate::partition::{self, Benefit, Cost, Increment, Partition, Threshold, Weights};
 use crate::prefetch::{Degree, Joined, Prefetch, Total};
-use crate::reclaim::{Reclaim, Settings, StreamCount, Unit};
+use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 
 /// An option, written `name=value` behind a preset's name and a colon.
 #[derive(Clone, Copy, Debug)]
@@ -207,6 +207,14 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut settings_mut(policy)?.streams, named(&COUNTS, value)),
     },
     Choice {
+        name: "misses",
+        axis: "prefetch",
+        values: "count|wait",
+        line: "what a miss counts for the ceiling: one (CPEM §4.1), or as much as readers wait for a block of its device (past the paper)",
+        get: |policy| Some(name_of(&MISSES, settings(policy)?.misses)),
+        set: |policy, value| put(&mut settings_mut(policy)?.misses, named(&MISSES, value)),
+    },
+    Choice {
         name: "opportunity",
         axis: "prefetch",
         values: "MILLISECONDS",
@@ -361,8 +369,8 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         name: "benefit",
         axis: "partition",
-        values: "linear|ghosts",
-        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show (past the paper)",
+        values: "linear|ghosts|waits",
+        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show, to few and equal waits, or to few (past the paper)",
         get: |policy| Some(name_of(&BENEFITS, division(policy)?.benefit)),
         set: |policy, value| put(&mut division_mut(policy)?.benefit, named(&BENEFITS, value)),
     },
@@ -573,9 +581,11 @@ fn fraction(parts: u32) -> String {
 
 const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
 const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
+const MISSES: [(&str, Misses); 2] = [("count", Misses::Count), ("wait", Misses::Wait)];
 const COUNTS: [(&str, StreamCount); 2] = [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
 
-const BENEFITS: [(&str, Benefit); 2] = [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts)];
+const BENEFITS: [(&str, Benefit); 3] =
+    [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts), ("waits", Benefit::Waits)];
 const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
 const ESTIMATORS: [(&str, Estimator); 2] = [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
 const MEMORY: &str = "memory";

@@ -52,6 +52,11 @@ const OBVIOUS_RATE: u64 = SCALE;
 /// Rates are in misses per 256 seconds.
 const SCALE: u64 = 256;
 
+/// What a miss counts, in parts of which [`Ceiling::missed_at`] is told: one of a device that is as slow as the mean.
+pub const ONE_MISS: u64 = 256;
+/// No miss counts for more than so many, or fewer than one in so many: chance would steer.
+const UNEQUAL: u64 = 16;
+
 const SECOND: u64 = 1_000_000_000;
 
 /// The ceiling.
@@ -65,8 +70,9 @@ pub struct Ceiling {
     epoch: u64,
     /// When the epoch began.
     began: Instant,
-    /// Misses of this epoch: LRU misses and prefetch misses.
+    /// Misses of this epoch, LRU misses and prefetch misses, in parts of [`ONE_MISS`]; and the sum of their squares in parts of that.
     misses: u64,
+    squares: u64,
     /// Their rate; none before the first epoch, and after one in which next to nothing was missed.
     rate: Option<Rate>,
     /// Whether the last operation was an increase.
@@ -133,6 +139,7 @@ impl Ceiling {
             epoch: u64::from(settings.epoch_ms).saturating_mul(1_000_000),
             began: Instant(0),
             misses: 0,
+            squares: 0,
             rate: None,
             // "randomly": one bit of the seed, well mixed.
             grows: (settings.seed.wrapping_mul(0x9e37_79b9) >> 31) & 1 == 1,
@@ -165,7 +172,14 @@ impl Ceiling {
 
     /// A miss on a block that the eviction history knows, of either kind.
     pub fn missed(&mut self) {
-        self.misses += 1;
+        self.missed_at(ONE_MISS);
+    }
+
+    /// The same, of one that counts `weight` parts of [`ONE_MISS`]: as many as its device is slower than the mean.
+    pub fn missed_at(&mut self, weight: u64) {
+        let weight = weight.clamp(ONE_MISS / UNEQUAL, ONE_MISS * UNEQUAL);
+        self.misses += weight;
+        self.squares += weight * weight / ONE_MISS;
     }
 
     /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If that was long ago, the cache was
@@ -180,12 +194,14 @@ impl Ceiling {
 
     #[inline(never)]
     fn end_epoch(&mut self, at: Instant, took: u64) {
-        let misses = core::mem::take(&mut self.misses);
+        let (misses, squares) = (core::mem::take(&mut self.misses), core::mem::take(&mut self.squares));
         self.began = at;
         if took >= self.epoch.saturating_add(self.epoch.max(SECOND)) {
             return;
         }
-        let rate = misses.saturating_mul(SCALE * SECOND) / took;
+        let rate = misses.saturating_mul(SCALE * SECOND / ONE_MISS) / took;
+        // Of misses that count unequally chance makes more.
+        let spread = squares.saturating_mul(ONE_MISS).checked_div(misses).unwrap_or(ONE_MISS);
         if rate <= OBVIOUS_RATE {
             self.rate = None;
             return;
@@ -193,18 +209,19 @@ impl Ceiling {
         match self.rate {
             // The first epoch: in the direction that was drawn.
             None => self.rate = Some(Rate::new(rate)),
-            Some(before) => self.rate = Some(self.compare(before, rate, took)),
+            Some(before) => self.rate = Some(self.compare((before, rate), spread, took)),
         }
         self.step();
     }
 
     /// "An increase or decrease operation which is different from the operation in the previous epoch", if the rate has risen
-    /// obviously. Returns the rate as it is now.
-    fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
+    /// obviously. `spread` is how much a miss counts in the mean of what they count, in parts of [`ONE_MISS`]. Returns the rate as it is now.
+    fn compare(&mut self, (before, rate): (Rate, u64), spread: u64, took: u64) -> Rate {
         let mean = before.mean.midpoint(rate);
         let obvious = |than: u64| {
             // The deviation of the number of misses that chance makes is its root.
-            let chance = (than.saturating_mul(SCALE) / (took / 1_000_000).max(1)).saturating_mul(1_000).isqrt();
+            let misses = than.saturating_mul(SCALE) / (took / 1_000_000).max(1);
+            let chance = (misses.saturating_mul(1_000).saturating_mul(spread) / ONE_MISS).isqrt();
             OBVIOUS_RATE.max(than / OBVIOUS_SHARE + chance)
         };
         if mean > before.lowest + obvious(before.lowest) {

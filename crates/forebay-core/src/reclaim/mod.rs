@@ -15,9 +15,9 @@ mod eviction_history;
 mod prefetch_cache;
 mod second_chance;
 
-pub use ceiling::{Ceiling, Course, Unit, Walk};
+pub use ceiling::{Ceiling, Course, ONE_MISS, Unit, Walk};
 pub use eviction_history::{EvictionHistory, Was};
-pub use prefetch_cache::{PrefetchCache, Settings, StreamCount};
+pub use prefetch_cache::{Misses, PrefetchCache, Settings, StreamCount};
 pub use second_chance::{Fate, Marks};
 
 /// Where prefetched, unreferenced frames live until their first reference.

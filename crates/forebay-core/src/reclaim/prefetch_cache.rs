@@ -21,6 +21,17 @@ pub enum StreamCount {
     Active,
 }
 
+/// What a miss counts in f_tot (CPEM §4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Misses {
+    /// One.
+    #[default]
+    Count,
+    /// As much as readers wait for a block of its device, in the mean of all devices one (past the paper, which has one device).
+    Wait,
+}
+
 /// What can be chosen of a prefetch cache. The default is the paper's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -33,6 +44,9 @@ pub struct Settings {
     pub unit: Unit,
     /// What N_stream is.
     pub streams: StreamCount,
+    /// What a miss counts.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub misses: Misses,
     /// By how much, in milliseconds, a handler must have run later than its prefetch to have had "significant opportunity" to
     /// reference the page. The paper gives no number; a time slice of Linux 2.6 has 100.
     pub opportunity_ms: u32,
@@ -47,6 +61,7 @@ impl Settings {
         epoch_ms: 4000,
         unit: Unit::Fixed,
         streams: StreamCount::OpenFiles,
+        misses: Misses::Count,
         opportunity_ms: 100,
         seed: 1,
     };

@@ -131,6 +131,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
     (include_str!("../../../../experiments/past-ghosts.toml"), past_division::check),
     (include_str!("../../../../experiments/past-price.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-currency.toml"), past_division::check),
     (include_str!("../../../../experiments/past-supply-demand.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),

@@ -1,5 +1,5 @@
 //! The options of a divided cache that go past SAC, each beside the plain one, where it should help and where it should do nothing:
-//! past-threshold, past-increment, past-reuse, past-ghosts, past-price.
+//! past-threshold, past-increment, past-reuse, past-ghosts, past-price; and the currency of `auto` beside SAC's own, past-currency.
 
 use std::collections::BTreeMap;
 
@@ -74,6 +74,9 @@ struct Apart {
     kib: u32,
     /// Evenly from so many MiB; 0: ever new ones, one after the other.
     set_mib: u64,
+    /// One after the other, round and round.
+    #[serde(default)]
+    loops: bool,
     #[serde(default)]
     price: Price,
 }
@@ -205,9 +208,15 @@ fn apart(requests: u64, devices: &[Apart], experiment: &Experiment, context: &Co
         let device = &devices[which];
         let len = device.kib << 10;
         let places = (device.set_mib << 20) / u64::from(len);
-        let place = if places > 0 { random.below(places) } else { next[which] };
+        let place = match places {
+            0 => next[which],
+            places if device.loops => next[which] % places,
+            places => random.below(places),
+        };
         next[which] += 1;
-        Request { file: which as u64, offset: place * u64::from(len), len, ..Request::default() }
+        // Each device has its own program.
+        let context = 1 + which as u32;
+        Request { file: which as u64, context, offset: place * u64::from(len), len, ..Request::default() }
     });
     let made: Vec<Request> = made.collect();
     Ok(Workload::load(&mut Memory::new(made, Shape::Ranges { block_bytes: 4096 }))?)

@@ -47,7 +47,7 @@ impl Division {
     /// The epoch that is under way began, and will have taken until now when its last request is over.
     pub(crate) fn lasted(&mut self, now: Instant) {
         let took = now.since(core::mem::replace(&mut self.epoch_began, now));
-        self.lasted = super::super::share::aged(self.lasted).saturating_add(took);
+        self.lasted = super::super::share::aged(self.lasted, self.memory()).saturating_add(took);
     }
 
     /// What a block is worth to the partition of a device that holds `frames` now; `None` if nobody measures that, or nothing is known yet.
@@ -55,7 +55,7 @@ impl Division {
         let distances = self.distances.as_ref().filter(|_| self.settings.cost == Cost::Wait)?;
         let share = self.shares.get(device).filter(|_| self.lasted > 0)?;
         let size = if self.settings.scheme == Scheme::Lazy { frames } else { share.size };
-        let worth = marginal::worth(distances, (device, share), size, self.frames, Aim::Cheap);
+        let worth = marginal::worth(distances, (device, share), size, self.frames, (Aim::Least, self.hull));
         // Of the last epochs' waits, over the last epochs' time.
         let a_second = |waited: u128| {
             let nanoseconds = waited.saturating_mul(1_000_000_000) / u128::from(self.lasted);
@@ -66,7 +66,7 @@ impl Division {
 
     /// Notes what has become of sizes at the end of an epoch.
     pub(super) fn note_changes(&mut self) {
-        let cause = if self.settings.benefit == Benefit::Ghosts { Cause::Worth } else { Cause::Wait };
+        let cause = if self.settings.benefit != Benefit::Linear { Cause::Worth } else { Cause::Wait };
         for share in &mut self.shares {
             let blocks = i64::from(share.size) - i64::from(core::mem::replace(&mut share.before, share.size));
             let cause = if share.streaming && blocks < 0 { Cause::Streams } else { cause };
