@@ -116,6 +116,12 @@ impl Device {
         let mean = self.lead_time;
         self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
     }
+
+    /// How many blocks it transfers at `place` in `nanoseconds`, in 1/256.
+    fn blocks_in(&self, nanoseconds: u64, place: u64, block_bytes: u32) -> u64 {
+        let bytes = u128::from(nanoseconds) * u128::from(self.cost.transfer_rate(place)) / 1_000_000_000;
+        u64::try_from(bytes * 256 / u128::from(block_bytes)).unwrap_or(u64::MAX)
+    }
 }
 
 /// The policy core behind one interface, whatever its replacement and index are.
@@ -262,7 +268,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             devices: devices.collect(),
             history: EvictionHistory::new(frames),
             prefetch_cache,
-            knowledge: knows.then(|| Knowledge::new(setup.streams, setup.devices.len())),
+            knowledge: knows.then(|| match (Knowledge::new(setup.streams, setup.devices.len()), setup.context) {
+                (knowledge, Some(_)) if setup.prefetch.goes_by_habits() => knowledge.by_context(),
+                (knowledge, _) => knowledge,
+            }),
             now: Instant(0),
             label: None,
             queue: VecDeque::new(),

@@ -27,23 +27,27 @@ use crate::level::{Label, Wanted};
 use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
-/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long, and less,
-/// down to [`ACTIVE_AT_LEAST`], where streams go on soon.
-pub const ACTIVE_FOR: u64 = 5_000_000_000;
+/// A stream that has gone on once and was silent for no longer than one of these is active, nanoseconds: the first that is [`PAUSES`] times
+/// the mean pause between its reads, else the last; longer where reads wait long. Readers do other things, too, and have to share a
+/// processor, so that it is none of a moment.
+pub const ACTIVE_FOR: [u64; 3] = [250_000_000, 1_000_000_000, 5_000_000_000];
 
-/// See [`ACTIVE_FOR`]: readers do other things, too, and have to share a processor.
-pub const ACTIVE_AT_LEAST: u64 = 250_000_000;
+const LONGEST: u64 = ACTIVE_FOR[2];
 
-/// So many times the mean pause between two reads of a stream: who is slower than that counts no longer.
-const PAUSES: u64 = 16;
+/// See [`ACTIVE_FOR`].
+pub const PAUSES: u64 = 16;
 
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
-const IDLE: ListId = ListId(0);
-const ACTIVE: ListId = ListId(1);
+/// Not in use, or idle for so long that it is taken for over.
+const GONE: ListId = ListId(0);
+const IDLE: ListId = ListId(1);
 /// Active, and a read of it waits, for however long.
 const WAITING: ListId = ListId(2);
+/// Active, by how long they may be silent, each in the order of its streams' latest reads.
+const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
+const LISTS: u8 = 6;
 const NOWHERE: u32 = u32::MAX;
 /// Handlers and files of which it is known at least which stream was read last.
 const LEAST: usize = 256;
@@ -100,6 +104,10 @@ pub struct Stream {
     pub feedback: Feedback,
     /// The block up to which its readers are known to want it, if anybody knows.
     pub wanted_end: Option<u32>,
+    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight 1/8), nanoseconds.
+    pub own_time: u64,
+    /// The same between two reads.
+    pause: u64,
     in_use: bool,
     /// Reads of it that wait.
     waiting: u32,
@@ -140,6 +148,8 @@ impl Stream {
             pace: Pace::default(),
             feedback: Feedback::default(),
             wanted_end: None,
+            own_time: 0,
+            pause: 0,
             in_use: true,
             waiting: 0,
             retired: false,
@@ -153,6 +163,22 @@ impl Stream {
     /// Blocks fetched or under way that were not read yet.
     pub fn remaining(&self) -> u32 {
         self.ahead.saturating_sub(self.next)
+    }
+
+    /// It is read again, and so many blocks further.
+    fn takes(&mut self, at: Instant, blocks: u32) {
+        let pause = at.since(self.last);
+        let took = pause / u64::from(blocks.max(1));
+        let first = self.steps == 0;
+        self.own_time = if first { took } else { self.own_time - self.own_time / 8 + took / 8 };
+        self.pause = if first { pause } else { self.pause - self.pause / 8 + pause / 8 };
+        self.steps += 1;
+    }
+
+    /// Which of [`ACTIVE_FOR`] it may be silent for.
+    fn patience(&self) -> usize {
+        let enough = |&time: &u64| time >= self.pause.saturating_mul(PAUSES);
+        ACTIVE_FOR.iter().position(enough).unwrap_or(ACTIVE_FOR.len() - 1)
     }
 
     /// How far beyond `next` an access may begin and still go on with the stream: less than the depth.
@@ -211,12 +237,12 @@ impl Streams {
         };
         Streams {
             table: vec![blank; places as usize],
-            order: Frames::new(3, places, 0),
+            order: Frames::new(LISTS, places, 0),
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
             wait: 0,
-            pause: ACTIVE_FOR / PAUSES,
+            pause: LONGEST / PAUSES,
             demands: None,
             files: Vec::new(),
             last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
@@ -270,7 +296,7 @@ impl Streams {
 
     /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
-        self.order.len(ACTIVE) + self.order.len(WAITING)
+        ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
     }
 
     /// A read of a stream waits: if that is active it stays so until none does.
@@ -296,12 +322,13 @@ impl Streams {
 
     /// Whether a stream is among those that [`active`](Self::active) counts.
     pub fn is_active(&self, id: StreamId) -> bool {
-        self.order.list(self.slot(id)) != IDLE
+        !matches!(self.order.list(self.slot(id)), GONE | IDLE)
     }
 
     /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
     fn activate(&mut self, id: StreamId) {
-        let list = if self.table[id.index()].waiting > 0 { WAITING } else { ACTIVE };
+        let stream = &self.table[id.index()];
+        let list = if stream.waiting > 0 { WAITING } else { ACTIVE[stream.patience()] };
         self.order.move_to_front(self.slot(id), list);
     }
 
@@ -339,7 +366,12 @@ impl Streams {
         device: DeviceId,
         who: (HandlerId, ContextId),
     ) -> StreamId {
-        let slot = [IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
+        let slot = [GONE, IDLE]
+            .iter()
+            .chain(&ACTIVE)
+            .chain([&WAITING])
+            .find_map(|&list| self.order.back(list))
+            .unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
@@ -375,11 +407,12 @@ impl Streams {
             stream.lagged = extent.end();
             return false;
         }
-        stream.steps += 1;
+        stream.takes(at, extent.end() - stream.next);
         let pause = at.since(core::mem::replace(&mut stream.last, at));
+        self.pause = self.pause - self.pause / 64 + pause / 64;
+        let stream = &mut self.table[id.index()];
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
-        self.pause = self.pause - self.pause / 64 + pause / 64;
         self.move_to(id.0, extent.end());
         self.activate(id);
         if let Some(demands) = &mut self.demands {
@@ -405,6 +438,9 @@ impl Streams {
         *stream =
             Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, label, device, who) };
         let wanted = stream.wanted.run;
+        if self.order.list(self.slot(id)) == GONE {
+            self.order.move_to_front(self.slot(id), IDLE);
+        }
         self.move_to(id.0, extent.end());
         if let Some(demands) = &mut self.demands {
             demands.begins(id, at, wanted, device);
@@ -419,7 +455,7 @@ impl Streams {
             self.unlink_file(id);
             self.table[id as usize].in_use = false;
             let slot = self.slot(StreamId(id));
-            self.order.move_to_back(slot, IDLE);
+            self.order.move_to_back(slot, GONE);
             self.asks_no_more(StreamId(id));
         }
     }
@@ -444,9 +480,25 @@ impl Streams {
         if let Some(stream) = self.get_mut(id) {
             stream.retired = true;
         }
-        if self.order.list(slot) != IDLE {
+        if self.is_active(id) {
             self.order.move_to_front(slot, IDLE);
             self.asks_no_more(id);
+        }
+    }
+
+    /// The next stream that is taken for over: silent for so long that it would not count as active, or the next one to make room. `None`
+    /// if there is none such, or it was over before. It may go on all the same.
+    pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
+        loop {
+            let slot = self.order.back(IDLE)?;
+            let stream = self.table[self.order.frame(slot).index()];
+            if self.order.len(GONE) > 0 && now.since(stream.last) <= self.patience() {
+                return None;
+            }
+            self.order.move_to_front(slot, GONE);
+            if !stream.retired {
+                return Some(stream);
+            }
         }
     }
 
@@ -468,25 +520,26 @@ impl Streams {
     /// long as reads wait at present. Who reads two streams in turn is silent on one while the other waits. A server of short tasks
     /// leaves many streams behind that nobody will ever read again, and each would have its part of the memory.
     fn patience(&self) -> u64 {
-        self.pause.saturating_mul(PAUSES).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR).saturating_add(self.wait * 2)
+        self.pause.saturating_mul(PAUSES).clamp(ACTIVE_FOR[0], LONGEST).saturating_add(self.wait * 2)
     }
 
     /// Streams silent for longer than that no longer count as active.
     fn expire(&mut self, now: Instant) {
-        let patience = self.patience();
-        while let Some(slot) = self.order.back(ACTIVE) {
-            if now.since(self.table[self.order.frame(slot).index()].last) <= patience {
-                break;
+        for (list, time) in ACTIVE.into_iter().zip(ACTIVE_FOR) {
+            while let Some(slot) = self.order.back(list) {
+                let id = StreamId(self.order.frame(slot).0);
+                if now.since(self.table[id.index()].last) <= time.saturating_add(self.wait * 2) {
+                    break;
+                }
+                self.order.move_to_front(slot, IDLE);
+                self.asks_no_more(id);
             }
-            self.order.move_to_front(slot, IDLE);
-            let id = self.order.frame(slot).0;
-            self.asks_no_more(StreamId(id));
         }
     }
 
-    /// The place of a stream in the order of use: its frame number, behind the three list heads.
+    /// The place of a stream in the order of use: its frame number, behind the list heads.
     fn slot(&self, id: StreamId) -> Slot {
-        id.0 + 3
+        id.0 + Slot::from(LISTS)
     }
 
     /// A handler reads a stream of a file.

@@ -238,23 +238,29 @@ fn the_mean_length_of_streams_makes_pieces() {
 /// piece. With room for only 163 ahead 131 of them are the piece's, and the stream's part of the rest is 32.
 #[test]
 fn fast_readers_have_more_ahead_by_their_demand() {
-    let read = |policy: &str, frames| {
+    let read = |policy: &str, frames, steps| {
         let mut script = Script::new(policy, frames, vec![ibm()], 500 * MS);
         script.open(0, 0, 100_000);
-        for step in 0..1000 {
+        for step in 0..steps {
             script.read(0, step * 4, 4);
             script.wait(10 * MS);
         }
         script
     };
-    let script = read("auto", 20_000);
+    let script = read("auto", 20_000, 1000);
+    let (piece, why) = script.piece(0);
+    assert_eq!(why, Reason::ReadSoFar);
+    // √(131 · L · 2/3) of the L pages that were read when it was fetched.
+    let length = script.stream(0).next - 2 * piece..script.stream(0).next;
+    assert!(length.contains(&(piece * piece * 3 / 2 / 131)), "{piece} of {length:?}");
+    let script = read("auto:contexts=off", 20_000, 190);
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (300, Reason::Demand));
     let stream = script.stream(0);
     assert_eq!(stream.rate, 400 * PAGE);
     assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
     assert_eq!(script.explain().ahead.room, 5000);
-    let script = read("auto:start=25,epoch=0", 652);
+    let script = read("auto:contexts=off,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");

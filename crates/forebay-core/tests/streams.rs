@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_AT_LEAST, ACTIVE_FOR, LATE_FOR, Streams};
+use forebay_core::stream::{ACTIVE_FOR, LATE_FOR, PAUSES, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
@@ -32,6 +32,8 @@ struct Twin {
     last: u64,
     /// Where its latest late part ended.
     lagged: u32,
+    /// How long it was silent.
+    pause: u64,
 }
 
 /// Most recently used first.
@@ -69,18 +71,18 @@ impl Naive {
 
     /// Whoever was silent for too long, and nobody waits for, is active no longer.
     fn expire(&mut self, at: u64) {
-        let patience = self.patience();
         for twin in &mut self.streams {
-            twin.active &= twin.waiting > 0 || at - twin.last <= patience;
+            let own = ACTIVE_FOR.into_iter().find(|&time| time >= PAUSES * twin.pause).unwrap_or(ACTIVE_FOR[2]);
+            twin.active &= twin.waiting > 0 || at - twin.last <= own + 2 * self.wait;
         }
     }
 
     fn patience(&self) -> u64 {
-        (16 * self.pause()).clamp(ACTIVE_AT_LEAST, ACTIVE_FOR) + 2 * self.wait
+        (PAUSES * self.pause()).clamp(ACTIVE_FOR[0], ACTIVE_FOR[2]) + 2 * self.wait
     }
 
     fn pause(&self) -> u64 {
-        self.pause.unwrap_or(ACTIVE_FOR / 16)
+        self.pause.unwrap_or(ACTIVE_FOR[2] / PAUSES)
     }
 
     fn any(&mut self, which: u8) -> Option<&mut Twin> {
@@ -156,7 +158,11 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
             twin.handler = who.0;
-            twin.steps += u32::from(moved);
+            if moved {
+                let pause = at - twin.last;
+                twin.pause = if twin.steps == 0 { pause } else { twin.pause - twin.pause / 8 + pause / 8 };
+                twin.steps += 1;
+            }
             assert_eq!(moved, extent.end() > twin.next);
             if !moved {
                 twin.lagged = extent.end();
@@ -203,6 +209,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
                 retired,
                 last: at,
                 lagged,
+                pause: 0,
             });
             id
         }

@@ -8,9 +8,10 @@ use super::{Core, Engine};
 use crate::context::{By, Pattern};
 use crate::explain::{Ahead, Cache, Device, Explanation, Partition, Share, Stream};
 use crate::index::Index;
+use crate::knowledge::Whose;
 use crate::partition::Division;
 use crate::replacement::Replacement;
-use crate::types::{DeviceId, Instant};
+use crate::types::{ContextId, DeviceId, Instant};
 
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
@@ -22,7 +23,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             free: self.free_frames(),
             ahead: Ahead {
                 room: self.room_ahead(),
-                by_ceiling: cache.is_some() && !self.hands_on(),
+                by_ceiling: !self.hands_on() && cache.is_some_and(|cache| cache.ceiling.blocks() == self.room_ahead()),
                 streams: self.sharers(),
                 share,
                 longest_piece,
@@ -82,7 +83,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let devices = (0..).map(DeviceId).zip(&self.devices);
         let explained = devices.map(|(number, device)| {
-            let mean_length = known.and_then(|knowledge| knowledge.mean_length(number));
+            let mean_length =
+                known.and_then(|knowledge| knowledge.mean_length(Whose { device: number, context: ContextId(0) }));
             Device::of(device, self.setup.block_bytes, mean_length)
         });
         explained.collect()

@@ -248,11 +248,9 @@ impl<R: Replacement> Segments<R> {
     }
 
     /// Frames that are nobody's loss: where contexts have partitions, free ones and those that one-shot contexts are done with.
-    pub fn spare(&self, frames: &Frames) -> u32 {
-        if self.programs.is_empty() {
-            return 0;
-        }
-        frames.len(FREE) + self.programs.iter().map(|program| program.dropped_frames(frames)).sum::<u32>()
+    pub fn spare(&self, frames: &Frames) -> Option<u32> {
+        let dropped = || self.programs.iter().map(|program| program.dropped_frames(frames)).sum::<u32>();
+        (!self.programs.is_empty()).then(|| frames.len(FREE) + dropped())
     }
 
     /// The bytes beside the slab.

@@ -11,7 +11,7 @@
 //! [`competitive`](super::competitive) has it, once that is twice S_p. Switches and what is fetched in vain then take
 //! 2 · √(1.5 · S_p / L) of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
 
-use super::{Plan, Reason, Sight, Size, competitive};
+use super::{Plan, Reason, Sight, Size, competitive, habits};
 use crate::trigger::{Supply, Trigger, cycle};
 
 /// The slots in which demand is counted, nanoseconds.
@@ -33,8 +33,13 @@ pub struct Joined {
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     let depth = depth(sight);
+    // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
+    let at_once = depth.at_least(sight.competitive_depth.min(sight.longest_piece), Reason::Competitive);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
-        return competitive::up_to(sight, end, depth);
+        return competitive::up_to(sight, end, at_once);
+    }
+    if let Some(plan) = sight.habits.and_then(|known| habits::plan(sight, known, at_once)) {
+        return plan;
     }
     if sight.fresh {
         return Plan::first(sight.first_window(depth));
@@ -67,11 +72,11 @@ fn depth(sight: &Sight<'_>) -> Size {
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let long = read / 6 >= sight.competitive_depth && sight.mean_length.is_none_or(|mean| mean < read);
     let length = if long { Some(read) } else { sight.mean_length };
-    let Size { blocks, reason } = competitive::depth(&Sight { mean_length: length, ..*sight }, sight.longest_piece);
     // Of a piece that has room for the request alone nothing is ahead, and every read waits.
+    let request = sight.request.saturating_mul(2);
+    let seen = Sight { mean_length: length, request, ..*sight };
+    let Size { blocks, reason } = competitive::depth(&seen, sight.longest_piece);
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
-        .at_least(sight.request.saturating_mul(2), Reason::Request)
-        .at_most(sight.longest_piece, Reason::Memory)
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.

@@ -10,6 +10,7 @@ mod aggressive;
 mod competitive;
 mod fixed;
 mod gill;
+mod habits;
 mod joined;
 mod linux;
 mod one_block;
@@ -21,6 +22,7 @@ use core::mem::discriminant;
 
 use crate::demand::Estimator;
 use crate::files::INITIAL_WINDOW;
+use crate::knowledge::Habits;
 use crate::stream::Stream;
 use crate::trigger::{Supply, Trigger};
 
@@ -60,6 +62,14 @@ pub struct Sight<'a> {
     pub wanted_end: Option<u32>,
     /// How long streams of the device were so far, in the mean, if anybody knows.
     pub mean_length: Option<u32>,
+    /// What is known of streams like this one, if the policy goes by it.
+    pub habits: Option<&'a Habits>,
+    /// How many the file has.
+    pub blocks: u32,
+    /// Whether the device has nothing to do.
+    pub idle: bool,
+    /// How many, in 1/256, the device transfers while the reader works on one.
+    pub own_time: u64,
     /// The most that a piece may have, whatever memory there is.
     pub most: u32,
     /// How many requests the device serves at once.
@@ -259,9 +269,14 @@ impl Prefetch {
         }
     }
 
-    /// Whether the policy wants [`Sight::wanted_end`] or [`Sight::mean_length`].
+    /// Whether the policy wants [`Sight::wanted_end`], [`Sight::mean_length`] or [`Sight::habits`].
     pub fn wants_to_know(self) -> bool {
-        self.goes_by_ends() || self.goes_by_lengths()
+        self.goes_by_ends() || self.goes_by_lengths() || self.goes_by_habits()
+    }
+
+    /// Whether it goes by the odds of lengths, and by context.
+    pub(crate) fn goes_by_habits(self) -> bool {
+        matches!(self, Prefetch::Joined(Joined { habits: true, .. }))
     }
 
     /// Whether it goes by where streams end.

@@ -122,6 +122,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
     (include_str!("../../../../experiments/past-lengths.toml"), cases::check),
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
+    (include_str!("../../../../experiments/auto-optimum.toml"), cases::check),
     (include_str!("../../../../experiments/past-threshold.toml"), past_division::check),
     (include_str!("../../../../experiments/past-increment.toml"), past_division::check),
     (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
