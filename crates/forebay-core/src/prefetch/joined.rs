@@ -72,11 +72,11 @@ fn depth(sight: &Sight<'_>) -> Size {
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let long = read / 6 >= sight.competitive_depth && sight.mean_length.is_none_or(|mean| mean < read);
     let length = if long { Some(read) } else { sight.mean_length };
-    let Size { blocks, reason } = competitive::depth(&Sight { mean_length: length, ..*sight }, sight.longest_piece);
     // Of a piece that has room for the request alone nothing is ahead, and every read waits.
+    let request = sight.request.saturating_mul(2);
+    let seen = Sight { mean_length: length, request, ..*sight };
+    let Size { blocks, reason } = competitive::depth(&seen, sight.longest_piece);
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
-        .at_least(sight.request.saturating_mul(2), Reason::Request)
-        .at_most(sight.longest_piece, Reason::Memory)
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.
