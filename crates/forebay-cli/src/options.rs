@@ -14,6 +14,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 mod contexts;
 mod device;
 mod disk;
+mod explain;
 mod kernel_cache;
 mod reading;
 mod report;
@@ -30,6 +31,7 @@ pub(crate) use contexts::{
 };
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
+pub(crate) use explain::{At, Explain};
 pub(crate) use kernel_cache::KernelCache;
 pub(crate) use reading::Reading;
 pub(crate) use report::Report;
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
     Stats(Stats),
+    /// Explain a mount, or a trace at some moment: why each stream has its depth and each partition its size
+    Explain(Box<Explain>),
     /// Run a program so that mounts know from which place in it each read comes
     Run(Run),
     /// Run a program and write a trace of what it and its children read
@@ -223,7 +227,7 @@ pub(crate) fn definitions() -> clap::Command {
 
 /// Commands that experiment: what is set in the environment for mounts must not change them, so that their options have
 /// variables of their own.
-const EXPERIMENTS: [&str; 6] = ["record", "trace", "sim", "device", "disk", "repro"];
+const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {

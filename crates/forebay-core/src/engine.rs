@@ -19,6 +19,7 @@
 mod admit;
 mod check;
 mod contexts;
+mod explain;
 mod fetch;
 mod pace;
 mod partition;
@@ -37,6 +38,7 @@ use crate::demand::Demands;
 use crate::device::DeviceCost;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
+use crate::explain::Explanation;
 use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot, UNREAD};
 use crate::index::Index;
@@ -116,6 +118,12 @@ impl Device {
         let mean = self.lead_time;
         self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
     }
+
+    /// How many blocks it transfers at `place` in `nanoseconds`, in 1/256.
+    fn blocks_in(&self, nanoseconds: u64, place: u64, block_bytes: u32) -> u64 {
+        let bytes = u128::from(nanoseconds) * u128::from(self.cost.transfer_rate(place)) / 1_000_000_000;
+        u64::try_from(bytes * 256 / u128::from(block_bytes)).unwrap_or(u64::MAX)
+    }
 }
 
 /// The policy core behind one interface, whatever its replacement and index are.
@@ -167,6 +175,8 @@ pub trait Core: Send {
     fn frames(&self) -> (u32, u32);
     /// The bytes of bookkeeping.
     fn footprint(&self) -> usize;
+    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of `now`.
+    fn explain(&self, now: Instant, most: usize) -> Explanation;
     /// Panics unless every invariant holds. For tests; walks over everything.
     fn check(&self);
 }
@@ -264,7 +274,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             devices: devices.collect(),
             history: EvictionHistory::new(frames),
             prefetch_cache,
-            knowledge: knows.then(|| Knowledge::new(setup.streams, setup.devices.len())),
+            knowledge: knows.then(|| match (Knowledge::new(setup.streams, setup.devices.len()), setup.context) {
+                (knowledge, Some(_)) if setup.prefetch.goes_by_habits() => knowledge.by_context(),
+                (knowledge, _) => knowledge,
+            }),
             now: Instant(0),
             label: None,
             queue: VecDeque::new(),
@@ -587,6 +600,10 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.segments.footprint()
             + self.detector.as_ref().map_or(0, Detector::footprint)
             + self.division.as_ref().map_or(0, Division::footprint)
+    }
+
+    fn explain(&self, now: Instant, most: usize) -> Explanation {
+        self.explanation(now, most)
     }
 
     fn check(&self) {

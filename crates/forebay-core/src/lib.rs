@@ -16,6 +16,7 @@ pub mod device;
 pub mod directory;
 pub mod engine;
 mod event;
+pub mod explain;
 pub mod files;
 pub mod frames;
 pub mod index;

@@ -11,8 +11,10 @@
 //! ```
 //!
 //! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
-//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Anything else begins a new one. A stream
-//! that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
+//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Only the handler skips who read the stream
+//! last, and nothing else in the file since: a file that is read at random is soon full of streams, and near one of them is everything. Late parts come while others of their
+//! read are under way, or hardly later, and none waits for the one before it: so an access behind a stream that is silent, or one that goes on
+//! where a late one has ended, is another stream's. Anything else begins a new one. A stream that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
 
@@ -22,17 +24,33 @@ use alloc::vec::Vec;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
-use crate::prefetch::Pace;
+use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
-/// A stream that has gone on once and was silent for no longer than this is active, nanoseconds; longer where reads wait long.
-pub const ACTIVE_FOR: u64 = 5_000_000_000;
+/// A stream that has gone on once and was silent for no longer than one of these is active, nanoseconds: the first that is [`PAUSES`] times
+/// the mean pause between its reads, else the last; longer where reads wait long. Readers do other things, too, and have to share a
+/// processor, so that it is none of a moment.
+pub const ACTIVE_FOR: [u64; 3] = [250_000_000, 1_000_000_000, 5_000_000_000];
 
-const IDLE: ListId = ListId(0);
-const ACTIVE: ListId = ListId(1);
+const LONGEST: u64 = ACTIVE_FOR[2];
+
+/// See [`ACTIVE_FOR`].
+pub const PAUSES: u64 = 16;
+
+/// Parts of a large read come no later than this after the others have been answered, nanoseconds.
+pub const LATE_FOR: u64 = 10_000_000;
+
+/// Not in use, or idle for so long that it is taken for over.
+const GONE: ListId = ListId(0);
+const IDLE: ListId = ListId(1);
 /// Active, and a read of it waits, for however long.
 const WAITING: ListId = ListId(2);
+/// Active, by how long they may be silent, each in the order of its streams' latest reads.
+const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
+const LISTS: u8 = 6;
 const NOWHERE: u32 = u32::MAX;
+/// Handlers and files of which it is known at least which stream was read last.
+const LEAST: usize = 256;
 
 /// What became of the blocks prefetched for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,6 +86,8 @@ pub struct Stream {
     pub piece: u32,
     /// The trigger distance at which that was fetched, in blocks, if the policy has one.
     pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
     /// What of it readers want, here and above.
     pub wanted: Wanted,
     /// The block up to which the level below knows what was read.
@@ -84,11 +104,17 @@ pub struct Stream {
     pub feedback: Feedback,
     /// The block up to which its readers are known to want it, if anybody knows.
     pub wanted_end: Option<u32>,
+    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight 1/8), nanoseconds.
+    pub own_time: u64,
+    /// The same between two reads.
+    pause: u64,
     in_use: bool,
     /// Reads of it that wait.
     waiting: u32,
     /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
     retired: bool,
+    /// Where the latest access ended that was a late part.
+    lagged: u32,
     cell_next: u32,
     file_prev: u32,
     file_next: u32,
@@ -113,6 +139,7 @@ impl Stream {
             ahead: extent.end(),
             piece: 0,
             distance: 0,
+            why: Why::default(),
             wanted: Wanted::begun(label),
             told: extent.start,
             steps: 0,
@@ -121,9 +148,12 @@ impl Stream {
             pace: Pace::default(),
             feedback: Feedback::default(),
             wanted_end: None,
+            own_time: 0,
+            pause: 0,
             in_use: true,
             waiting: 0,
             retired: false,
+            lagged: NOWHERE,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
             file_next: NOWHERE,
@@ -135,21 +165,44 @@ impl Stream {
         self.ahead.saturating_sub(self.next)
     }
 
+    /// It is read again, and so many blocks further.
+    fn takes(&mut self, at: Instant, blocks: u32) {
+        let pause = at.since(self.last);
+        let took = pause / u64::from(blocks.max(1));
+        let first = self.steps == 0;
+        self.own_time = if first { took } else { self.own_time - self.own_time / 8 + took / 8 };
+        self.pause = if first { pause } else { self.pause - self.pause / 8 + pause / 8 };
+        self.steps += 1;
+    }
+
+    /// Which of [`ACTIVE_FOR`] it may be silent for.
+    fn patience(&self) -> usize {
+        let enough = |&time: &u64| time >= self.pause.saturating_mul(PAUSES);
+        ACTIVE_FOR.iter().position(enough).unwrap_or(ACTIVE_FOR.len() - 1)
+    }
+
     /// How far beyond `next` an access may begin and still go on with the stream: less than the depth.
     fn reach(&self) -> u32 {
         self.remaining().max(self.piece)
     }
 
     /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
-    fn distance(&self, file: FileId, block: u32, lag: u32) -> Option<u32> {
+    fn distance(&self, file: FileId, block: u32, lag: u32, at: Instant) -> Option<u32> {
         if self.file != file {
             return None;
         }
         match block.checked_sub(self.next) {
             // One that nobody expects to go on does so where it ended, and nowhere beyond.
             Some(skipped) => (skipped == 0 || (skipped < self.reach() && !self.retired)).then_some(skipped),
-            None => (self.next - block <= lag).then_some(self.next - block),
+            None => (self.next - block <= lag && self.may_be_late(block, at)).then_some(self.next - block),
         }
+    }
+
+    /// Whether an access that begins at `block`, behind where the stream is, may be a late part of a large read. Two accesses that share a
+    /// block are no such thing, and stay together in any case.
+    fn may_be_late(&self, block: u32, at: Instant) -> bool {
+        let fresh = at.since(self.last) <= LATE_FOR && block != self.lagged;
+        self.waiting > 0 || fresh || self.next - block == 1
     }
 }
 
@@ -163,10 +216,14 @@ pub struct Streams {
     lag: u32,
     /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
     wait: u64,
+    /// After how long streams went on, the time that they waited apart, an exponentially weighted mean (weight 1/64), nanoseconds.
+    pause: u64,
     /// How fast each is read, if anybody wants to know.
     demands: Option<Demands>,
     /// The first stream of each file, by the file's number.
     files: Vec<u32>,
+    /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
+    last: Vec<u32>,
 }
 
 impl Streams {
@@ -180,13 +237,15 @@ impl Streams {
         };
         Streams {
             table: vec![blank; places as usize],
-            order: Frames::new(3, places, 0),
+            order: Frames::new(LISTS, places, 0),
             cells: vec![NOWHERE; (places as usize * 2).next_power_of_two()],
             cell_shift: max_depth.max(lag).next_power_of_two().trailing_zeros(),
             lag,
             wait: 0,
+            pause: LONGEST / PAUSES,
             demands: None,
             files: Vec::new(),
+            last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
         }
     }
 
@@ -212,6 +271,14 @@ impl Streams {
         }
     }
 
+    /// The same in bytes, of blocks that have so many.
+    pub fn bytes_a_second(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
+        match &self.demands {
+            Some(demands) => demands.of(id).rate.saturating_mul(block_bytes) / demand::SCALE,
+            None => self.rate(id, now).saturating_mul(block_bytes),
+        }
+    }
+
     /// A stream, if it is in use.
     pub fn get(&self, id: StreamId) -> Option<&Stream> {
         self.table.get(id.index()).filter(|stream| stream.in_use)
@@ -229,7 +296,7 @@ impl Streams {
 
     /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
-        self.order.len(ACTIVE) + self.order.len(WAITING)
+        ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
     }
 
     /// A read of a stream waits: if that is active it stays so until none does.
@@ -253,30 +320,39 @@ impl Streams {
         }
     }
 
-    fn is_active(&self, id: StreamId) -> bool {
-        self.order.list(self.slot(id)) != IDLE
+    /// Whether a stream is among those that [`active`](Self::active) counts.
+    pub fn is_active(&self, id: StreamId) -> bool {
+        !matches!(self.order.list(self.slot(id)), GONE | IDLE)
     }
 
     /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
     fn activate(&mut self, id: StreamId) {
-        let list = if self.table[id.index()].waiting > 0 { WAITING } else { ACTIVE };
+        let stream = &self.table[id.index()];
+        let list = if stream.waiting > 0 { WAITING } else { ACTIVE[stream.patience()] };
         self.order.move_to_front(self.slot(id), list);
     }
 
     /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
     /// name another stream.
-    pub fn is_at(&self, id: StreamId, file: FileId, block: u32) -> bool {
-        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag).is_some())
+    pub fn is_at(&self, id: StreamId, file: FileId, block: u32, at: Instant) -> bool {
+        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag, at).is_some())
     }
 
-    /// The stream that expects an access at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
+    /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
     /// prefetched for the stream, and its frame says so.)
-    pub fn locate(&self, file: FileId, block: u32) -> Option<StreamId> {
+    pub fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: Instant) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
-        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag)?, id)))
-            .filter(|&(distance, _)| distance >> self.cell_shift == 0)
+        let (last, patience) = (self.last[self.place(handler, file)], self.patience());
+        let own = |id: u32| {
+            let stream = &self.table[id as usize];
+            // One read is no sequence yet, and who comes behind it much later may do so by chance.
+            let expected = block == stream.next && (stream.steps > 0 || at.since(stream.last) <= patience);
+            expected || block < stream.next || (id == last && stream.handler == handler)
+        };
+        ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag, at)?, id)))
+            .filter(|&(distance, id)| distance >> self.cell_shift == 0 && own(id))
             .min()
             .map(|(_, id)| StreamId(id))
     }
@@ -290,13 +366,19 @@ impl Streams {
         device: DeviceId,
         who: (HandlerId, ContextId),
     ) -> StreamId {
-        let slot = [IDLE, ACTIVE, WAITING].into_iter().find_map(|list| self.order.back(list)).unwrap_or_default();
+        let slot = [GONE, IDLE]
+            .iter()
+            .chain(&ACTIVE)
+            .chain([&WAITING])
+            .find_map(|&list| self.order.back(list))
+            .unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {
             self.unlink(id.0);
             self.unlink_file(id.0);
         }
         self.table[id.index()] = Stream::new(at, extent, label, device, who);
+        self.reads(StreamId(id.0), who.0, extent.file);
         let wanted = self.table[id.index()].wanted.run;
         self.link(id.0);
         self.link_file(id.0);
@@ -319,11 +401,16 @@ impl Streams {
         let Some(stream) = self.get_mut(id) else { return false };
         (stream.handler, stream.context) = who;
         let wanted = stream.wanted.goes_on(label);
+        self.reads(id, who.0, extent.file);
+        let stream = &mut self.table[id.index()];
         if extent.end() <= stream.next {
+            stream.lagged = extent.end();
             return false;
         }
-        stream.steps += 1;
-        stream.last = at;
+        stream.takes(at, extent.end() - stream.next);
+        let pause = at.since(core::mem::replace(&mut stream.last, at));
+        self.pause = self.pause - self.pause / 64 + pause / 64;
+        let stream = &mut self.table[id.index()];
         stream.retired = false;
         stream.ahead = stream.ahead.max(extent.end());
         self.move_to(id.0, extent.end());
@@ -351,6 +438,9 @@ impl Streams {
         *stream =
             Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, label, device, who) };
         let wanted = stream.wanted.run;
+        if self.order.list(self.slot(id)) == GONE {
+            self.order.move_to_front(self.slot(id), IDLE);
+        }
         self.move_to(id.0, extent.end());
         if let Some(demands) = &mut self.demands {
             demands.begins(id, at, wanted, device);
@@ -365,7 +455,7 @@ impl Streams {
             self.unlink_file(id);
             self.table[id as usize].in_use = false;
             let slot = self.slot(StreamId(id));
-            self.order.move_to_back(slot, IDLE);
+            self.order.move_to_back(slot, GONE);
             self.asks_no_more(StreamId(id));
         }
     }
@@ -390,9 +480,25 @@ impl Streams {
         if let Some(stream) = self.get_mut(id) {
             stream.retired = true;
         }
-        if self.order.list(slot) != IDLE {
+        if self.is_active(id) {
             self.order.move_to_front(slot, IDLE);
             self.asks_no_more(id);
+        }
+    }
+
+    /// The next stream that is taken for over: silent for so long that it would not count as active, or the next one to make room. `None`
+    /// if there is none such, or it was over before. It may go on all the same.
+    pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
+        loop {
+            let slot = self.order.back(IDLE)?;
+            let stream = self.table[self.order.frame(slot).index()];
+            if self.order.len(GONE) > 0 && now.since(stream.last) <= self.patience() {
+                return None;
+            }
+            self.order.move_to_front(slot, GONE);
+            if !stream.retired {
+                return Some(stream);
+            }
         }
     }
 
@@ -406,32 +512,46 @@ impl Streams {
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.files.capacity()) * 4
+            + (self.cells.len() + self.files.capacity() + self.last.len()) * 4
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
-    /// How long a stream may be silent and still counts as active: [`ACTIVE_FOR`], and twice as long as reads wait at present. Who
-    /// reads two streams in turn is silent on one while the other waits.
+    /// How long a stream may be silent and still counts as active: some times as long as streams are silent between two reads, and twice as
+    /// long as reads wait at present. Who reads two streams in turn is silent on one while the other waits. A server of short tasks
+    /// leaves many streams behind that nobody will ever read again, and each would have its part of the memory.
     fn patience(&self) -> u64 {
-        ACTIVE_FOR.saturating_add(self.wait * 2)
+        self.pause.saturating_mul(PAUSES).clamp(ACTIVE_FOR[0], LONGEST).saturating_add(self.wait * 2)
     }
 
     /// Streams silent for longer than that no longer count as active.
     fn expire(&mut self, now: Instant) {
-        let patience = self.patience();
-        while let Some(slot) = self.order.back(ACTIVE) {
-            if now.since(self.table[self.order.frame(slot).index()].last) <= patience {
-                break;
+        for (list, time) in ACTIVE.into_iter().zip(ACTIVE_FOR) {
+            while let Some(slot) = self.order.back(list) {
+                let id = StreamId(self.order.frame(slot).0);
+                if now.since(self.table[id.index()].last) <= time.saturating_add(self.wait * 2) {
+                    break;
+                }
+                self.order.move_to_front(slot, IDLE);
+                self.asks_no_more(id);
             }
-            self.order.move_to_front(slot, IDLE);
-            let id = self.order.frame(slot).0;
-            self.asks_no_more(StreamId(id));
         }
     }
 
-    /// The place of a stream in the order of use: its frame number, behind the three list heads.
+    /// The place of a stream in the order of use: its frame number, behind the list heads.
     fn slot(&self, id: StreamId) -> Slot {
-        id.0 + 3
+        id.0 + Slot::from(LISTS)
+    }
+
+    /// A handler reads a stream of a file.
+    fn reads(&mut self, id: StreamId, handler: HandlerId, file: FileId) {
+        let place = self.place(handler, file);
+        self.last[place] = id.0;
+    }
+
+    /// Where it is noted which stream a handler read last in a file.
+    fn place(&self, handler: HandlerId, file: FileId) -> usize {
+        let mixed = (u64::from(file.0) << 32 | u64::from(handler.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.last.len() - 1)
     }
 
     fn bucket(&self, file: FileId, cell: u32) -> usize {

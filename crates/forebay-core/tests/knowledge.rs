@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use forebay_core::index::Hashed;
-use forebay_core::knowledge::Knowledge;
-use forebay_core::{
-    Action, Actions, BlockKey, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
-    Policy, ReadId, Setup,
-};
+mod known;
+
+use forebay_core::knowledge::{Knowledge, Whose};
+use forebay_core::{BlockKey, ContextId, DeviceId, FileId};
 use proptest::prelude::*;
+
+use known::Bench;
 
 const BLOCKS: u32 = 500;
 
@@ -76,7 +76,7 @@ proptest! {
     fn only_what_keeps_coming_true_is_believed(steps in steps()) {
         let mut knowledge = Knowledge::new(4096, 1);
         let mut model = Model::default();
-        let device = DeviceId(0);
+        let device = Whose { device: DeviceId(0), context: ContextId(0) };
         for step in steps {
             let (file, from, to) = match step {
                 Step::Stream { file, from, to } => (file, from, to.unwrap_or(BLOCKS)),
@@ -105,68 +105,6 @@ proptest! {
             }
             model.ends.insert((file, from), (to, last.unwrap_or(0)));
         }
-    }
-}
-
-/// A core over files of 100 pages, whose fetches arrive at once.
-struct Bench {
-    core: Box<dyn Core>,
-    at: u64,
-    fetches: Vec<(u32, u32)>,
-    opened: u32,
-}
-
-impl Bench {
-    fn new(policy: &str) -> Bench {
-        let policy: Policy = policy.parse().unwrap();
-        let setup = Setup {
-            frames: 2_000,
-            block_bytes: 4096,
-            streams: 1000,
-            // 131 pages in the time of a switch.
-            devices: vec![DeviceCost::flat(10_530_000, 51_300_000, 1)],
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
-            referenced: Default::default(),
-        };
-        Bench { core: policy.build::<Hashed>(setup), at: 0, fetches: vec![], opened: 0 }
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        self.at += 100_000;
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        for action in actions {
-            match action {
-                Action::Fetch { io, extent, .. } => {
-                    self.fetches.push((extent.start, extent.len));
-                    self.tell(EventKind::Arrived { io });
-                }
-                Action::Ready { read } => self.tell(EventKind::Done { read }),
-                _ => {}
-            }
-        }
-    }
-
-    /// A file of so many pages is read from a page up to another, and closed. Returns what was fetched for it. Memory is for less than
-    /// the files of a test, so that none is there any more when it is read again.
-    fn read(&mut self, file: u32, pages: u32, from: u32, to: u32) -> Vec<(u32, u32)> {
-        self.fetches.clear();
-        if file >= self.opened {
-            self.opened = file + 1;
-            self.tell(EventKind::Open { file: FileId(file), device: DeviceId(0), bytes: u64::from(pages) * 4096 });
-        }
-        let file = FileId(file);
-        for page in from..to {
-            let (read, handler, context) = (ReadId(0), HandlerId(1), ContextId(0));
-            let (offset, len) = (u64::from(page) * 4096, 4096);
-            self.tell(EventKind::Read { read, handler, context, file, offset, len });
-        }
-        self.tell(EventKind::Close { file });
-        self.core.check();
-        self.fetches.clone()
     }
 }
 
@@ -227,7 +165,7 @@ fn pieces_are_as_large_as_the_mean_length_makes_them_best() {
 #[test]
 fn the_mean_length_follows() {
     let mut knowledge = Knowledge::new(16, 1);
-    let device = DeviceId(0);
+    let device = Whose { device: DeviceId(0), context: ContextId(0) };
     for streams in 1..=8 {
         assert_eq!(knowledge.mean_length(device), None, "{streams}");
         knowledge.was_long(device, 100 * streams);
@@ -235,5 +173,5 @@ fn the_mean_length_follows() {
     assert_eq!(knowledge.mean_length(device), Some(450));
     (0..200).for_each(|_| knowledge.was_long(device, 1000));
     assert!(knowledge.mean_length(device).is_some_and(|mean| (985..=1000).contains(&mean)));
-    assert_eq!(knowledge.mean_length(DeviceId(1)), None);
+    assert_eq!(knowledge.mean_length(Whose { device: DeviceId(1), ..device }), None);
 }

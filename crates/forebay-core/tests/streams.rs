@@ -1,20 +1,25 @@
 //! The table of streams against a naive twin that knows no cells: a list, scanned whole.
 
+use std::collections::BTreeMap;
+
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_FOR, Streams};
+use forebay_core::stream::{ACTIVE_FOR, LATE_FOR, PAUSES, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
 const LAG: u32 = 256;
 /// The table is told of pieces of 600 blocks.
 const CELL: u32 = 1024;
-const WHO: (HandlerId, ContextId) = (HandlerId(1), ContextId(0));
 
 #[derive(Clone, Copy, Debug)]
 struct Twin {
     id: StreamId,
     file: FileId,
+    /// Who read last.
+    handler: HandlerId,
+    /// How often it went on.
+    steps: u32,
     next: u32,
     ahead: u32,
     piece: u32,
@@ -25,25 +30,40 @@ struct Twin {
     /// Nobody has its file open, and it has not gone on since.
     retired: bool,
     last: u64,
+    /// Where its latest late part ended.
+    lagged: u32,
+    /// How long it was silent.
+    pause: u64,
 }
 
 /// Most recently used first.
 #[derive(Default)]
 struct Naive {
     streams: Vec<Twin>,
+    /// The stream that each handler read last in each file.
+    last: BTreeMap<(HandlerId, FileId), StreamId>,
     /// How long reads waited.
     wait: u64,
+    /// How long streams were silent; of none yet, for long.
+    pause: Option<u64>,
 }
 
 impl Naive {
-    fn locate(&self, file: FileId, block: u32) -> Option<u32> {
+    fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: u64) -> Option<u32> {
+        let last = self.last.get(&(handler, file));
         let distances = self.streams.iter().filter(|twin| twin.file == file).filter_map(|twin| {
             let reach = (twin.ahead - twin.next).max(twin.piece);
             if block >= twin.next {
                 let skipped = block - twin.next;
-                (skipped == 0 || (skipped < reach && !twin.retired)).then_some(skipped)
+                let own = last == Some(&twin.id) && twin.handler == handler;
+                let soon = twin.steps > 0 || at - twin.last <= self.patience();
+                let expected = skipped == 0 && (soon || own);
+                (expected || (skipped < reach && !twin.retired && own)).then_some(skipped)
             } else {
-                (twin.next - block <= LAG).then_some(twin.next - block)
+                let shares = twin.next - block == 1;
+                let just_now = at - twin.last <= LATE_FOR && block != twin.lagged;
+                let late = twin.next - block <= LAG && (twin.waiting > 0 || just_now || shares);
+                late.then_some(twin.next - block)
             }
         });
         distances.filter(|&distance| distance < CELL).min()
@@ -52,8 +72,17 @@ impl Naive {
     /// Whoever was silent for too long, and nobody waits for, is active no longer.
     fn expire(&mut self, at: u64) {
         for twin in &mut self.streams {
-            twin.active &= twin.waiting > 0 || at - twin.last <= ACTIVE_FOR + 2 * self.wait;
+            let own = ACTIVE_FOR.into_iter().find(|&time| time >= PAUSES * twin.pause).unwrap_or(ACTIVE_FOR[2]);
+            twin.active &= twin.waiting > 0 || at - twin.last <= own + 2 * self.wait;
         }
+    }
+
+    fn patience(&self) -> u64 {
+        (PAUSES * self.pause()).clamp(ACTIVE_FOR[0], ACTIVE_FOR[2]) + 2 * self.wait
+    }
+
+    fn pause(&self) -> u64 {
+        self.pause.unwrap_or(ACTIVE_FOR[2] / PAUSES)
     }
 
     fn any(&mut self, which: u8) -> Option<&mut Twin> {
@@ -117,28 +146,40 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
-    let found = streams.locate(extent.file, extent.start);
+    // Each length is one handler's of two.
+    let who = (HandlerId(extent.len % 2), ContextId(0));
+    let found = streams.locate(who.0, extent.file, extent.start, Instant(at));
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
-    assert_eq!(distance, naive.locate(extent.file, extent.start), "{extent:?} in {:?}", naive.streams);
+    assert_eq!(distance, naive.locate(who.0, extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
-            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), WHO);
+            naive.last.insert((who.0, extent.file), id);
+            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
+            twin.handler = who.0;
+            if moved {
+                let pause = at - twin.last;
+                twin.pause = if twin.steps == 0 { pause } else { twin.pause - twin.pause / 8 + pause / 8 };
+                twin.steps += 1;
+            }
             assert_eq!(moved, extent.end() > twin.next);
             if !moved {
+                twin.lagged = extent.end();
                 return;
             }
+            let pause = at - twin.last;
             twin.next = extent.end();
             twin.ahead = twin.ahead.max(twin.next);
             twin.active = true;
             twin.retired = false;
             twin.last = at;
+            naive.pause = Some(naive.pause() - naive.pause() / 64 + pause / 64);
             naive.expire(at);
             id
         }
         None => {
-            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), WHO);
+            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
             // If the table is full somebody was forgotten; ids tell who.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
                 let gone = naive.streams.remove(gone);
@@ -151,9 +192,25 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
                 );
             }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
-            let (file, next) = (extent.file, extent.end());
+            let (handler, file, next) = (who.0, extent.file, extent.end());
+            naive.last.insert((handler, file), id);
             let (active, retired) = (false, false);
-            naive.streams.push(Twin { id, file, next, ahead: next, piece: 0, active, waiting: 0, retired, last: at });
+            let (piece, waiting, lagged) = (0, 0, u32::MAX);
+            naive.streams.push(Twin {
+                id,
+                file,
+                handler,
+                steps: 0,
+                next,
+                ahead: next,
+                piece,
+                active,
+                waiting,
+                retired,
+                last: at,
+                lagged,
+                pause: 0,
+            });
             id
         }
     };

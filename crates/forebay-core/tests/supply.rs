@@ -174,7 +174,7 @@ proptest! {
         let read = |streams: &mut Streams, at: u64, file: u32, start: u32, len: u32| {
             let (file, who) = (FileId(file), (HandlerId(0), ContextId(0)));
             let extent = Extent { file, start, len };
-            match streams.locate(file, start) {
+            match streams.locate(who.0, file, start, Instant(at)) {
                 Some(id) => streams.advance(id, Instant(at), extent, &Label::all(extent), who),
                 None => { streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(file.0 as u16 % 2), who); true }
             };
@@ -200,7 +200,7 @@ proptest! {
             }
         }
         // One goes on, long after all others have stopped.
-        at += ACTIVE_FOR + 1;
+        at += ACTIVE_FOR[2] + 1;
         (0..3u32).for_each(|step| read(&mut streams, at + u64::from(step), 9, step, 1));
         let demands = streams.demands().unwrap();
         let alone = streams.iter().find(|(_, stream)| stream.file == FileId(9)).map(|(id, _)| demands.of(id)).unwrap();

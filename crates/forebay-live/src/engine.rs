@@ -250,6 +250,16 @@ impl Engine {
         look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
     }
 
+    /// On which device each of these files lies, as what version and under what name, as far as it is known by any.
+    pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, String, Version)> {
+        let state = self.state.lock();
+        let known = files.filter_map(|file| {
+            let (device, name, version) = &state.files.get(file.index())?.as_ref()?.identity;
+            Some((file, *device, name.clone(), version.clone()))
+        });
+        known.collect()
+    }
+
     fn close(self: &Arc<Self>, file: FileId) {
         let mut state = self.state.lock();
         let Some(entry) = state.files[file.index()].as_mut() else { return };

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod contexts;
 pub mod disk;
 pub mod engine;
+pub mod explain;
 pub mod flight;
 pub mod handlers;
 pub mod io;

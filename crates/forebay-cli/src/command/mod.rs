@@ -4,6 +4,7 @@ mod contexts;
 mod demo;
 mod device;
 mod disk;
+mod explain;
 mod mount;
 mod policies;
 mod profile;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Explain(explain) => self::explain::run(*explain),
         Command::Run(run) => self::run::run(&run),
         Command::Record(record) => self::record::run(&record),
         Command::Contexts(contexts) => self::contexts::run(&contexts),

@@ -44,15 +44,20 @@ pub(crate) fn run(options: &Stats) -> Result<(), Failure> {
 
 /// The counters of the mount at `point`, as JSON.
 fn read(point: &Path) -> Result<String, Failure> {
+    published(point, ATTRIBUTE)
+}
+
+/// What the mount at `point` publishes as an attribute, as JSON.
+pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure> {
     let mut value = vec![0; LARGEST];
-    let length = rustix::fs::getxattr(point, ATTRIBUTE, value.as_mut_slice()).map_err(|errno| {
+    let length = rustix::fs::getxattr(point, attribute, value.as_mut_slice()).map_err(|errno| {
         let point = point.display();
         match errno {
             Errno::NODATA | Errno::OPNOTSUPP => Failure::input(format!(
                 "{point} is not a forebay mount: give the folder that `forebay mount` mounted on"
             )),
             Errno::NOTCONN => Failure::input(format!("{point}: its forebay is gone; mount it again")),
-            errno => Failure::input(format!("cannot read the counters of {point}: {errno}")),
+            errno => Failure::input(format!("cannot read {attribute} of {point}: {errno}")),
         }
     })?;
     value.truncate(length);
@@ -338,7 +343,7 @@ fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { "–".into() } else { format!("{:.1} %", 100.0 * part as f64 / whole as f64) }
 }
 
-fn plural(number: u64, what: &str) -> String {
+pub(super) fn plural(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 

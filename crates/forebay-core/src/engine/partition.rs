@@ -156,6 +156,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 let misses = device.counters.references() - hits;
                 division.count(number, Counted { hits, misses, frames: device.frames });
             }
+            division.lasted(self.now);
         }
         if !division.waited(fetch.device.index(), waited) {
             return;

@@ -5,13 +5,15 @@ use core::mem;
 use super::admit::Met;
 use super::{Access, Engine};
 use crate::event::Actions;
-use crate::files::INITIAL_WINDOW;
+use crate::files::{File, INITIAL_WINDOW};
 use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
+use crate::knowledge::{Knowledge, Whose};
 use crate::prefetch::{Plan, Sight};
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
+use crate::stream::Stream;
 use crate::trigger::{Supply, cycle};
 use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
 
@@ -55,6 +57,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             } else if plan.pieces > 0 && (read.label().adapts() || stream.piece == 0) {
                 stream.piece = plan.piece;
                 stream.distance = plan.distance;
+                stream.why = plan.why;
             }
         }
         id
@@ -65,14 +68,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
         let label = read.label();
-        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start));
-        let known = known.or_else(|| self.streams.locate(file, start)).or_else(|| {
+        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start, at));
+        let known = known.or_else(|| self.streams.locate(who.0, file, start, at)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
-            self.streams.locate(file, told).filter(|_| told < start)
+            self.streams.locate(who.0, file, told, at).filter(|_| told < start)
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
+            self.give_up_streams(at);
             return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
@@ -95,9 +99,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
             knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
             if at_end {
-                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
+                let whose = whose(stream);
+                knowledge.was_long(whose, stream.next - stream.first.min(stream.next));
                 if stream.first == 0 {
-                    knowledge.is_over(stream.device, true);
+                    knowledge.is_over(whose, true);
                 }
             }
         }
@@ -107,7 +112,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn expect(&mut self, id: StreamId, blocks: u32) {
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
             let first = BlockKey::new(stream.file, stream.first);
-            let end = knowledge.begins(stream.device, first, blocks);
+            let end = knowledge.begins(whose(stream), first, blocks);
             stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by_ends());
             knowledge.goes_on(first, stream.next);
         }
@@ -119,14 +124,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let knowledge = &mut self.knowledge;
         self.streams.rest(file, |stream| {
             let Some(knowledge) = knowledge.as_mut() else { return };
-            if stream.steps > 0 {
-                knowledge.was_long(stream.device, stream.next - stream.first.min(stream.next));
-            }
+            learn(knowledge, stream, blocks);
             // What the first window holds tells nothing.
             if stream.first == 0 && blocks > INITIAL_WINDOW {
-                knowledge.is_over(stream.device, stream.next >= blocks);
+                knowledge.is_over(whose(stream), stream.next >= blocks);
             }
         });
+    }
+
+    /// Streams that were silent for long, or have to make room, are over.
+    fn give_up_streams(&mut self, at: Instant) {
+        let Some(knowledge) = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        while let Some(stream) = self.streams.gives_up(at) {
+            learn(knowledge, &stream, self.files.get(stream.file).map_or(0, |file| file.blocks));
+        }
     }
 
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
@@ -135,52 +146,96 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !self.queue.is_empty() || turn == Turn::Lags {
             return None;
         }
-        let block_bytes = self.setup.block_bytes;
         let fresh = turn == Turn::Begins;
         if fresh {
             self.expect(id, self.files.get(read.extent.file)?.blocks);
         }
-        let (share, longest_piece) = self.memory_for_a_stream();
-        let (room, supply) = (self.room_ahead(), self.supply(id, self.streams.get(id)?.device));
+        self.weigh(id, missed);
         let entry = self.files.get_mut(read.extent.file)?;
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
-        let mean_length = known.and_then(|knowledge| knowledge.mean_length(entry.device));
         let initial_window = if fresh { entry.initial_window() } else { 0 };
-        let stream = self.streams.get(id)?;
-        let next = missed.unwrap_or(stream.ahead);
-        let device = &self.devices[entry.device_of(next).index()];
-        let place = entry.place(next, block_bytes).unwrap_or(0);
-        // A piece of a striped file is a part of it for each of its devices.
-        let parts = u64::from(entry.stripe.map_or(1, |stripe| stripe.devices));
-        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
-        let depth = depth.min(u64::from(super::MAX_PIECE_BYTES));
         let sight = Sight {
-            stream,
             request: read.extent.len,
             adapts: read.label().adapts(),
-            missed,
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
-            competitive_depth: ((depth / u64::from(block_bytes)) as u32).max(1),
+            ..self.sight(id, missed)?
+        };
+        let plan = self.setup.prefetch.plan(&sight);
+        if fresh && let Some(stream) = self.streams.get_mut(id) {
+            stream.why = plan.why;
+        }
+        (plan.pieces > 0).then_some(plan)
+    }
+
+    /// The odds of how far a stream goes, weighed by what a switch costs where it is.
+    fn weigh(&mut self, id: StreamId, missed: Option<u32>) {
+        let Some(stream) = self.streams.get(id).filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        let Some(entry) = self.files.get(stream.file) else { return };
+        let (whose, depth) = (whose(stream), self.competitive_depth(entry, missed.unwrap_or(stream.ahead)));
+        if let Some(knowledge) = &mut self.knowledge {
+            knowledge.weigh(whose, depth);
+        }
+    }
+
+    /// C_switch · R_tr where a block of a file lies, in blocks, at least one.
+    fn competitive_depth(&self, file: &File, block: u32) -> u32 {
+        let block_bytes = self.setup.block_bytes;
+        let device = &self.devices[file.device_of(block).index()];
+        let place = file.place(block, block_bytes).unwrap_or(0);
+        // A piece of a striped file is a part of it for each of its devices.
+        let parts = u64::from(file.stripe.map_or(1, |stripe| stripe.devices));
+        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
+        ((depth.min(u64::from(super::MAX_PIECE_BYTES)) / u64::from(block_bytes)) as u32).max(1)
+    }
+
+    /// A stream and what surrounds it, at a read of one block that brings it further.
+    pub(super) fn sight(&self, id: StreamId, missed: Option<u32>) -> Option<Sight<'_>> {
+        let block_bytes = self.setup.block_bytes;
+        let stream = self.streams.get(id)?;
+        let (share, longest_piece) = self.memory_for_a_stream();
+        let entry = self.files.get(stream.file)?;
+        let next = missed.unwrap_or(stream.ahead);
+        let device = &self.devices[entry.device_of(next).index()];
+        let place = entry.place(next, block_bytes).unwrap_or(0);
+        let competitive_depth = self.competitive_depth(entry, next);
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
+        let mean_length = known.and_then(|knowledge| knowledge.mean_length(whose(stream)));
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_habits());
+        Some(Sight {
+            stream,
+            request: 1,
+            adapts: true,
+            missed,
+            fresh: false,
+            lost: false,
+            initial_window: 0,
+            competitive_depth,
             share,
             longest_piece,
             wanted_end: stream.wanted_end,
             mean_length,
+            habits: known.and_then(|knowledge| knowledge.habits(whose(stream))),
+            blocks: entry.blocks,
+            idle: device.under_way == 0,
+            own_time: device.blocks_in(stream.own_time, place, block_bytes),
             most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
-            room,
-            supply,
-        };
-        let plan = self.setup.prefetch.plan(&sight);
-        (plan.pieces > 0).then_some(plan)
+            room: self.room_ahead(),
+            supply: self.supply(id, stream.device),
+        })
     }
 
-    /// How many blocks all streams may have ahead.
-    fn room_ahead(&self) -> u32 {
+    /// How many blocks all streams may have ahead: the ceiling, or, if that is more, half of what nobody else would miss. The other half is for
+    /// the pieces that are being read.
+    pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
-            Some(cache) if !self.hands_on() => cache.ceiling.blocks(),
+            Some(cache) if !self.hands_on() => {
+                let frames = &self.directory.frames;
+                let nobodys = self.segments.spare(frames).map_or(0, |spare| cache.len(frames) + spare);
+                cache.ceiling.blocks().max(nobodys / 2)
+            }
             _ => self.setup.referenced.room(self.setup.frames),
         }
     }
@@ -251,13 +306,32 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
     /// the kernel's two windows: what is beyond the ceiling has room beside it. Without, or if there is nothing beside it, two
     /// pieces must have room.
-    fn memory_for_a_stream(&self) -> (u32, u32) {
+    pub(super) fn memory_for_a_stream(&self) -> (u32, u32) {
+        let share = (self.room_ahead() / self.sharers()).max(1);
+        let beside = self.prefetch_cache.is_some() && !self.hands_on();
+        (share, if beside { share } else { (share / 2).max(1) })
+    }
+
+    /// N_stream (CPEM §4.2), at least one.
+    pub(super) fn sharers(&self) -> u32 {
         let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
             Some(StreamCount::OpenFiles) => self.files.handles(),
             Some(StreamCount::Active) | None => self.streams.active(),
         };
-        let share = (self.room_ahead() / streams.max(1)).max(1);
-        let beside = self.prefetch_cache.is_some() && !self.hands_on();
-        (share, if beside { share } else { (share / 2).max(1) })
+        streams.max(1)
+    }
+}
+
+/// Whose habits a stream's end tells.
+fn whose(stream: &Stream) -> Whose {
+    Whose { device: stream.device, context: stream.context }
+}
+
+/// A stream is over that had not come to the end of its file.
+fn learn(knowledge: &mut Knowledge, stream: &Stream, blocks: u32) {
+    if stream.steps > 0 {
+        knowledge.was_long(whose(stream), stream.next - stream.first.min(stream.next));
+    } else if stream.next < blocks {
+        knowledge.went_nowhere(whose(stream));
     }
 }

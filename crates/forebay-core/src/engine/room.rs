@@ -11,8 +11,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn shrink_prefetch_cache(&mut self) {
         let Some(cache) = &mut self.prefetch_cache else { return };
         cache.ceiling.look(self.now);
+        let spare = self.segments.spare(&self.directory.frames).unwrap_or(0);
         while let Some(slot) =
-            self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, self.now))
+            self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, spare, self.now))
         {
             self.give_up(slot);
         }

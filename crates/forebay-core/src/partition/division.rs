@@ -18,6 +18,7 @@
 //! waited least, and supplies.
 
 mod increment;
+mod prospect;
 mod reuse;
 mod trade;
 
@@ -28,7 +29,9 @@ use super::share::{Counted, Share, State};
 use super::{Benefit, Cost, Lottery, Scheme, Settings, Threshold, noise};
 use crate::context::hash;
 use crate::device::{DeviceCost, Price};
-use crate::types::BlockKey;
+use crate::types::{BlockKey, Instant};
+
+pub use prospect::{Cause, Change, Prospect};
 
 /// A relative wait time of 1, "the mean wait time across devices".
 const MEAN: u32 = 1000;
@@ -57,6 +60,9 @@ pub struct Division {
     /// Requests of the epoch that is under way.
     requests: u32,
     epochs: u64,
+    /// When the one under way began, and how long the last ones took, nanoseconds, each with seven eighths of the weight of the next.
+    epoch_began: Instant,
+    lasted: u64,
     /// What is known of reuse, if it matters; …
     distances: Option<Distances>,
     /// … and which blocks show it: those whose hash is below this.
@@ -75,12 +81,24 @@ impl Division {
         let sizes = settings.weights.sizes(frames, devices);
         let mut lottery = Lottery::new(sizes.len(), settings.seed);
         lottery.issue(sizes.iter().copied(), frames);
-        let share = |size| Share { size, relative: MEAN, variance: noise::FIRST, ..Share::default() };
+        let share = |size| Share { size, before: size, relative: MEAN, variance: noise::FIRST, ..Share::default() };
         let shares: Vec<Share> = sizes.into_iter().map(share).collect();
         let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit != Benefit::Linear);
         let distances = matters.then(|| Distances::new(shares.len(), frames, left(frames, shares.len())));
         let sampled = distances.as_ref().map_or(0, Distances::bound);
-        Division { settings, frames, shares, requests: 0, epochs: 0, distances, sampled, hull: false, lottery }
+        Division {
+            settings,
+            frames,
+            shares,
+            requests: 0,
+            epochs: 0,
+            epoch_began: Instant(0),
+            lasted: 0,
+            distances,
+            sampled,
+            hull: false,
+            lottery,
+        }
     }
 
     /// Within partitions there are others for loops, so that hits grow evenly from corner to corner of their curve: see [`marginal`](super::marginal).
@@ -188,6 +206,7 @@ impl Division {
             (_, Benefit::Linear) => self.repartition(),
             (_, Benefit::Ghosts | Benefit::Waits) => self.trade(),
         };
+        self.note_changes();
         // Also without a change: whoever sat out because readers held all of its frames is asked again. What streams gives up whatever
         // it has beyond its size.
         let sizes = self.shares.iter().map(|share| if share.streaming { 1 } else { share.size });

@@ -25,7 +25,7 @@ mod share;
 mod weights;
 
 pub use distances::Distances;
-pub use division::Division;
+pub use division::{Cause, Change, Division, Prospect};
 pub use lottery::Lottery;
 pub use program::Program;
 pub use random::Random;

@@ -234,8 +234,8 @@ impl Program {
         how: Use,
     ) {
         let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
-        // Who reads everything once takes nothing from whoever will read it again.
-        let to = if to == ONE_SHOT { from } else { to };
+        // Who reads everything once takes nothing from whoever will read it again. (What nobody has read yet was fetched for this reader.)
+        let to = if to == ONE_SHOT && how != Use::First { from } else { to };
         if to >= LOOPS && place == Place::Dropped {
             return;
         }
@@ -429,7 +429,8 @@ impl Program {
         }
     }
 
-    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until now.
+    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until now. Whoever it is for, it is not used yet:
+    /// the default policy says how long it may wait.
     pub fn give_up<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -437,10 +438,8 @@ impl Program {
         slot: Slot,
         class: Class,
     ) {
-        match part_of(class) {
-            DEFAULT => policy.insert(directory, slot, class & CLASS),
-            _ => directory.frames.move_to_front(slot, self.dropped()),
-        }
+        let class = if part_of(class) == DEFAULT { class & CLASS } else { 0 };
+        policy.insert(directory, slot, class);
     }
 
     /// A frame that was read is a loop's most recently used one, or dropped.
@@ -482,6 +481,11 @@ impl Program {
             Some(own) if own < LISTS => ONE_SHOT,
             Some(own) => LOOPS + usize::from(own - LISTS),
         }
+    }
+
+    /// How many frames one-shot contexts are done with.
+    pub fn dropped_frames(&self, frames: &Frames) -> u32 {
+        frames.len(self.dropped())
     }
 
     fn dropped(&self) -> ListId {

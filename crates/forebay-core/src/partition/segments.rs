@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::Program;
 use crate::context::{Access, Place, Settings};
 use crate::directory::Directory;
-use crate::frames::{FIRST_POLICY_LIST, Slot};
+use crate::frames::{FIRST_POLICY_LIST, FREE, Frames, Slot};
 use crate::index::Index;
 use crate::replacement::{Class, Replacement};
 
@@ -245,6 +245,12 @@ impl<R: Replacement> Segments<R> {
     /// The program contexts of a partition, if they have any of their own.
     pub fn program(&self, partition: usize) -> Option<&Program> {
         self.programs.get(partition)
+    }
+
+    /// Frames that are nobody's loss: where contexts have partitions, free ones and those that one-shot contexts are done with.
+    pub fn spare(&self, frames: &Frames) -> Option<u32> {
+        let dropped = || self.programs.iter().map(|program| program.dropped_frames(frames)).sum::<u32>();
+        (!self.programs.is_empty()).then(|| frames.len(FREE) + dropped())
     }
 
     /// The bytes beside the slab.

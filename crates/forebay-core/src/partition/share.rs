@@ -1,5 +1,7 @@
 //! What is known of a partition.
 
+use super::Change;
+
 /// How a partition is classified (SAC §3.1, Fig. 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -31,6 +33,10 @@ pub struct Share {
     pub state: State,
     /// Whether its accesses stream through without reuse, so that it may have no pages. Known only where it matters.
     pub streaming: bool,
+    /// How its size changed last.
+    pub change: Option<Change>,
+    /// Its size at the end of the epoch before.
+    pub(super) before: u32,
     /// Wait time of the epoch that is under way, nanoseconds.
     pub waiting: u64,
     /// Price of the epoch that is under way, in 2^-20.

@@ -24,56 +24,74 @@
 //! stream ends in, and the ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of
 //! stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
-use super::{Plan, Sight};
-use crate::files::INITIAL_WINDOW;
+use super::{Plan, Reason, Sight, Size};
 
 pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
     let channels = if channels { sight.channels } else { 1 };
     // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
     // flash that can be more than the depth. None is larger than memory allows.
     let longest = if shares { sight.longest_piece } else { u32::MAX };
-    let depth = best_depth(sight).max(sight.request).min(longest).max(1);
+    let depth = depth(sight, longest);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return up_to(sight, end, depth);
     }
     if sight.fresh {
-        return Plan::one(sight.initial_window.min(depth));
+        return Plan::first(sight.first_window(depth));
     }
     // Slow start: double until the competitive depth is reached.
-    let piece = sight.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2).min(depth);
+    let Size { blocks: piece, reason } = sight.slow_start(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let held = if shares { sight.share / piece } else { channels };
-    let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth).min(held).max(1);
+    let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth.blocks).min(held).max(1);
+    let plan = |pieces| Plan { piece, pieces, ..Plan::NOTHING }.because(reason, lanes_or_window(lanes));
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
-        return Plan { piece, pieces: lanes, ..Plan::NOTHING };
+        return plan(lanes);
     }
     let remaining = sight.stream.remaining();
     let wanted = piece.saturating_mul(lanes);
     if sight.in_ahead_window() || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
-        return Plan { piece, pieces: pieces.clamp(1, lanes), ..Plan::NOTHING };
+        return plan(pieces.clamp(1, lanes));
     }
     Plan::NOTHING
 }
 
+/// When the next piece is due where a stream has so many under way.
+pub(super) fn lanes_or_window(lanes: u32) -> Reason {
+    if lanes > 1 { Reason::Channels } else { Reason::AheadWindow }
+}
+
+/// The size of a piece once slow start is over: none is smaller than a request, and none has more than `longest` blocks.
+pub(super) fn depth(sight: &Sight<'_>, longest: u32) -> Size {
+    best_depth(sight)
+        .at_least(sight.request, Reason::Request)
+        .at_most(longest, Reason::Memory)
+        .at_least(1, Reason::Request)
+}
+
 /// S_p, or what the mean length of streams makes best: see the head.
-pub(super) fn best_depth(sight: &Sight<'_>) -> u32 {
+fn best_depth(sight: &Sight<'_>) -> Size {
     let depth = sight.competitive_depth;
     match sight.mean_length {
-        Some(length) => (u64::from(depth) * u64::from(length) * 2 / 3).isqrt().min(sight.most.into()) as u32,
-        None => depth,
+        Some(length) => {
+            let best = (u64::from(depth) * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into());
+            Size::new(best as u32, Reason::MeanLength).at_most(sight.most, Reason::Largest)
+        }
+        // The engine keeps it to the largest piece.
+        None => Size::new(depth, if depth < sight.most { Reason::Competitive } else { Reason::Largest }),
     }
 }
 
 /// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
-pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: u32) -> Plan {
+pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
-    let rest = end.saturating_sub(sight.from()).min(sight.share.saturating_sub(remaining));
+    let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
+        .at_most(sight.share.saturating_sub(remaining), Reason::Memory);
     // Once a stream that memory is too small for is under way, not by dribs and drabs.
-    if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth) {
+    if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth.blocks) {
         return Plan::NOTHING;
     }
-    let pieces = rest.div_ceil(depth);
-    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }
+    let pieces = rest.div_ceil(depth.blocks);
+    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, Reason::KnownEnd)
 }

@@ -28,7 +28,7 @@
 //! With another replacement than the paper's an unread page has no second chance, and p falls when it is evicted.
 //! With labels (SCM §4.2) only reads that readers want make p and g grow.
 
-use super::{Plan, Sight};
+use super::{Plan, Reason, Sight};
 
 /// The asynchronous prefetch threshold: "APT is set to an empirically reasonable value of 4".
 const APT: u32 = 4;
@@ -132,5 +132,5 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
         None if degree > APT && sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
         None => 0,
     };
-    Plan { distance, ..Plan::one(piece) }
+    Plan { distance, ..Plan::one(piece) }.because(Reason::Learnt, Reason::Learnt)
 }

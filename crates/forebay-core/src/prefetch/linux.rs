@@ -6,7 +6,7 @@
 //!            ▲ next          └ an access in here issues the next ahead window
 //! ```
 
-use super::{Plan, Sight};
+use super::{Plan, Reason, Sight, Size};
 
 /// "a maximum prefetching depth of 32 pages" (CP §3.2).
 const MAXIMUM: u32 = 32;
@@ -19,7 +19,7 @@ pub(super) fn plan(sight: &Sight<'_>) -> Plan {
 pub(super) fn plan_up_to(sight: &Sight<'_>, grown: impl Fn(u32) -> u32) -> Plan {
     if sight.fresh {
         // The current window.
-        return Plan::one(sight.initial_window);
+        return Plan::first(sight.first_window(Size::new(u32::MAX, Reason::Policy)));
     }
     if sight.lost {
         // "When Linux encounters a page that has been prefetched earlier but then evicted, a single page read is
@@ -29,7 +29,7 @@ pub(super) fn plan_up_to(sight: &Sight<'_>, grown: impl Fn(u32) -> u32) -> Plan 
     // The stream has but its initial window: its first sequential access issues an ahead window.
     // After that, an access within the ahead window does. So does a miss, which is an access beyond both.
     if sight.missed.is_some() || sight.in_ahead_window() || sight.stream.steps == 1 {
-        return Plan::one(sight.next_piece(grown));
+        return Plan::one(sight.next_piece(grown)).because(Reason::Policy, Reason::AheadWindow);
     }
     Plan::NOTHING
 }

@@ -10,20 +10,25 @@ mod aggressive;
 mod competitive;
 mod fixed;
 mod gill;
+mod habits;
 mod joined;
 mod linux;
 mod one_block;
+mod reason;
 mod sarc;
 pub(crate) mod supply;
 
 use core::mem::discriminant;
 
 use crate::demand::Estimator;
+use crate::files::INITIAL_WINDOW;
+use crate::knowledge::Habits;
 use crate::stream::Stream;
 use crate::trigger::{Supply, Trigger};
 
 pub use gill::Pace;
 pub use joined::Joined;
+pub use reason::{Reason, Size, Why};
 pub use sarc::THRESHOLD;
 pub use supply::{Degree, Total};
 
@@ -57,6 +62,14 @@ pub struct Sight<'a> {
     pub wanted_end: Option<u32>,
     /// How long streams of the device were so far, in the mean, if anybody knows.
     pub mean_length: Option<u32>,
+    /// What is known of streams like this one, if the policy goes by it.
+    pub habits: Option<&'a Habits>,
+    /// How many the file has.
+    pub blocks: u32,
+    /// Whether the device has nothing to do.
+    pub idle: bool,
+    /// How many, in 1/256, the device transfers while the reader works on one.
+    pub own_time: u64,
     /// The most that a piece may have, whatever memory there is.
     pub most: u32,
     /// How many requests the device serves at once.
@@ -78,6 +91,18 @@ impl Sight<'_> {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
     }
 
+    /// The window of a stream that begins, of which no piece has more than `depth`.
+    fn first_window(&self, depth: Size) -> Size {
+        let shrunk = self.initial_window < INITIAL_WINDOW;
+        let reason = if shrunk { Reason::Nowhere } else { Reason::FirstWindow };
+        depth.at_most(self.initial_window, reason)
+    }
+
+    /// Slow start: twice the latest piece, "until it reaches the desired" size.
+    fn slow_start(&self, depth: Size) -> Size {
+        depth.at_most(self.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2), Reason::SlowStart)
+    }
+
     /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
     pub fn in_ahead_window(&self) -> bool {
         self.stream.remaining() < self.stream.piece
@@ -93,15 +118,29 @@ pub struct Plan {
     pub pieces: u32,
     /// The trigger distance that this went by, if the policy has one.
     pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
 }
 
 impl Plan {
     /// Nothing beyond what the reader asked for.
-    pub const NOTHING: Plan = Plan { piece: 0, pieces: 0, distance: 0 };
+    pub const NOTHING: Plan =
+        Plan { piece: 0, pieces: 0, distance: 0, why: Why { piece: Reason::Nothing, distance: Reason::Nothing } };
 
     /// One piece.
     pub fn one(piece: u32) -> Plan {
-        Plan { piece, pieces: u32::from(piece > 0), distance: 0 }
+        Plan { piece, pieces: u32::from(piece > 0), ..Plan::NOTHING }
+    }
+
+    /// One piece of this size, as the stream begins. The next one is due when the reader enters it.
+    fn first(window: Size) -> Plan {
+        Plan::one(window.blocks).because(window.reason, Reason::AheadWindow)
+    }
+
+    /// Says why the piece and the distance are what they are.
+    #[must_use]
+    fn because(self, piece: Reason, distance: Reason) -> Plan {
+        Plan { why: Why { piece, distance }, ..self }
     }
 }
 
@@ -230,9 +269,14 @@ impl Prefetch {
         }
     }
 
-    /// Whether the policy wants [`Sight::wanted_end`] or [`Sight::mean_length`].
+    /// Whether the policy wants [`Sight::wanted_end`], [`Sight::mean_length`] or [`Sight::habits`].
     pub fn wants_to_know(self) -> bool {
-        self.goes_by_ends() || self.goes_by_lengths()
+        self.goes_by_ends() || self.goes_by_lengths() || self.goes_by_habits()
+    }
+
+    /// Whether it goes by the odds of lengths, and by context.
+    pub(crate) fn goes_by_habits(self) -> bool {
+        matches!(self, Prefetch::Joined(Joined { habits: true, .. }))
     }
 
     /// Whether it goes by where streams end.

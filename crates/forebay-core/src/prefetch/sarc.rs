@@ -15,7 +15,7 @@
 //! windows grow to, with which SCM §5.3 compares; g is half of m, which "works best for the widest variety of workloads"
 //! (Gill and Bathen, FAST 2007). The threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 
-use super::{Plan, Sight};
+use super::{Plan, Reason, Sight};
 
 /// "SARC […] happens to detect the sequentiality of accesses with a default threshold of 4 contiguous blocks" (SCM §5.3).
 pub const THRESHOLD: u32 = 4;
@@ -33,5 +33,5 @@ pub(super) fn plan(sight: &Sight<'_>, threshold: u32, degree: u32, distance: u32
         None if sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
         None => 0,
     };
-    Plan { distance, ..Plan::one(piece) }
+    Plan { distance, ..Plan::one(piece) }.because(Reason::Policy, Reason::Policy)
 }

@@ -4,8 +4,7 @@
 //! reach this upper limit after a short ramp-up stage": here the initial window, then twice as much each time, as in the kernel that
 //! the paper changed. What T is, is the [trigger](crate::trigger)'s to say.
 
-use super::{Plan, Sight};
-use crate::files::INITIAL_WINDOW;
+use super::{Plan, Reason, Sight, Size, competitive};
 use crate::trigger::{Supply, Trigger};
 
 /// How much a piece has.
@@ -29,13 +28,12 @@ pub enum Total {
 }
 
 /// The degree at this access.
-fn degree(sight: &Sight<'_>, degree: Degree) -> u32 {
-    let most = match degree {
-        Degree::Fixed(blocks) => blocks,
+fn degree(sight: &Sight<'_>, degree: Degree) -> Size {
+    match degree {
+        Degree::Fixed(blocks) => Size::new(blocks.max(1), Reason::Policy),
         // On an array that is thousands of blocks: no more of them than memory has room for beside the piece being read.
-        Degree::Competitive => sight.competitive_depth.max(sight.request).min(sight.longest_piece),
-    };
-    most.max(1)
+        Degree::Competitive => competitive::depth(sight, sight.longest_piece),
+    }
 }
 
 /// T_total for `streams`, of which each fetches `degree` at a time and all may have `room` blocks ahead.
@@ -49,17 +47,17 @@ fn total(total: Total, degree: u32, streams: u32, room: u32) -> u32 {
 pub(super) fn plan(sight: &Sight<'_>, trigger: Trigger, most: Degree, sum: Total) -> Plan {
     let degree = degree(sight, most);
     if sight.fresh {
-        return Plan::one(sight.initial_window.min(degree));
+        return Plan::first(sight.first_window(degree));
     }
     if sight.lost {
         // As the kernel that the paper changed: see `linux`.
         return Plan::NOTHING;
     }
-    let piece = sight.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2).min(degree);
-    let supply = Supply { total: total(sum, degree, sight.supply.streams, sight.room), ..sight.supply };
-    let distance = trigger.distance(&supply, degree);
+    let Size { blocks: piece, reason } = sight.slow_start(degree);
+    let supply = Supply { total: total(sum, degree.blocks, sight.supply.streams, sight.room), ..sight.supply };
+    let distance = trigger.distance(&supply, degree.blocks);
     if sight.missed.is_some() || sight.stream.remaining() <= distance {
-        return Plan { distance, ..Plan::one(piece) };
+        return Plan { distance, ..Plan::one(piece) }.because(reason, trigger.reason());
     }
     Plan::NOTHING
 }

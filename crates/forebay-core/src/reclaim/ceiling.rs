@@ -79,6 +79,33 @@ pub struct Ceiling {
     grows: bool,
 }
 
+/// Where a ceiling goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Course {
+    /// Nowhere: it was set once, or no epoch is over.
+    #[default]
+    Fixed,
+    /// Nowhere: next to nothing is missed.
+    Rests,
+    /// Up, since misses have not become obviously more since it turned.
+    Up,
+    /// Down, for the same reason.
+    Down,
+}
+
+/// A ceiling's walk, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Walk {
+    /// Where it goes.
+    pub course: Course,
+    /// Misses a second, of both kinds, in the mean of late, in thousandths.
+    pub misses: u64,
+    /// The lowest that this was since it turned.
+    pub lowest: u64,
+}
+
 /// Misses per 256 seconds.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
@@ -127,6 +154,20 @@ impl Ceiling {
     /// The adjustment unit, in blocks.
     pub fn unit(&self) -> u32 {
         self.unit
+    }
+
+    /// Where it goes.
+    pub fn walk(&self) -> Walk {
+        let thousandths = |rate: u64| rate.saturating_mul(1000) / SCALE;
+        match self.rate {
+            _ if self.epoch == 0 || self.began == Instant(0) => Walk::default(),
+            None => Walk { course: Course::Rests, ..Walk::default() },
+            Some(rate) => Walk {
+                course: if self.grows { Course::Up } else { Course::Down },
+                misses: thousandths(rate.mean),
+                lowest: thousandths(rate.lowest),
+            },
+        }
     }
 
     /// A miss on a block that the eviction history knows, of either kind.

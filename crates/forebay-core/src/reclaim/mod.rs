@@ -15,7 +15,7 @@ mod eviction_history;
 mod prefetch_cache;
 mod second_chance;
 
-pub use ceiling::{Ceiling, ONE_MISS, Unit};
+pub use ceiling::{Ceiling, Course, ONE_MISS, Unit, Walk};
 pub use eviction_history::{EvictionHistory, Was};
 pub use prefetch_cache::{Misses, PrefetchCache, Settings, StreamCount};
 pub use second_chance::{Fate, Marks};

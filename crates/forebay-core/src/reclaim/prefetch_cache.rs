@@ -127,10 +127,10 @@ impl PrefetchCache {
     /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
     /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
     ///
-    /// Below the ceiling only abandoned pages go, so that none stays for ever.
-    pub fn reclaim(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot> {
+    /// Below the ceiling, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever.
+    pub fn reclaim(&mut self, frames: &mut Frames, spare: u32, now: Instant) -> Option<Slot> {
         while let Some(slot) = frames.back(UNREAD) {
-            let over = self.len(frames) > self.ceiling.blocks();
+            let over = self.len(frames) > self.ceiling.blocks().saturating_add(spare);
             match self.marks.judge(frames.frame(slot).index(), now) {
                 Fate::Abandoned => {
                     self.leave(frames, slot);

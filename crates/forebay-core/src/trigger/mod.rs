@@ -17,6 +17,8 @@
 mod equal_safety;
 mod equal_time;
 
+use crate::prefetch::Reason;
+
 /// "A lower limit for trigger distances is set to 4" (SCM §4.1.4).
 pub const FLOOR: u32 = 4;
 
@@ -62,6 +64,17 @@ impl Trigger {
             Trigger::EqualSafety => equal_safety::distance(supply),
         };
         distance.clamp(FLOOR.min(degree), degree)
+    }
+}
+
+impl Trigger {
+    /// Why a distance is what it is by this.
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            Trigger::Even => Reason::Even,
+            Trigger::EqualTime => Reason::EqualTime,
+            Trigger::EqualSafety => Reason::EqualSafety,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! Inode numbers are node ids: unique within a mount, not the same from mount to mount, and not shared by hard links,
 //! so that `du` and `tar` take two links of a file for two files.
 
+mod explain;
 mod listing;
 mod nodes;
 
@@ -34,6 +35,9 @@ use nodes::{Identity, Nodes, Place};
 
 /// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
 pub const STATS_XATTR: &str = "user.forebay.stats";
+
+/// The same for [`Tree::explain`].
+pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
 
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
 const XATTR_SIZE_MAX: usize = 64 << 10;
@@ -205,10 +209,13 @@ impl Tree {
         }
     }
 
-    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters.
+    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters, and [`EXPLAIN_XATTR`] says why they are so.
     pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
         if node == NodeId::ROOT && name == STATS_XATTR {
             return Ok(self.stats().into_bytes());
+        }
+        if node == NodeId::ROOT && name == EXPLAIN_XATTR {
+            return Ok(self.explain().into_bytes());
         }
         match self.node(node)? {
             Node::In { branch, place, .. } => branch.source.xattr(&place.path, name),
@@ -219,6 +226,15 @@ impl Tree {
     /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them, as much as an
     /// extended attribute takes.
     pub fn stats(&self) -> String {
+        let mut stats = self.engine.stats(&self.device_names());
+        if let Some(callers) = &self.callers {
+            callers.name(&mut stats.contexts);
+        }
+        stats.to_json_within(XATTR_SIZE_MAX)
+    }
+
+    /// What the devices are called, in order.
+    fn device_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for branch in &self.branches {
             let of_branch = branch.devices();
@@ -226,11 +242,7 @@ impl Tree {
             names.resize(names.len().max(first + of_branch.len()), String::new());
             names[first..first + of_branch.len()].clone_from_slice(&of_branch);
         }
-        let mut stats = self.engine.stats(&names);
-        if let Some(callers) = &self.callers {
-            callers.name(&mut stats.contexts);
-        }
-        stats.to_json_within(XATTR_SIZE_MAX)
+        names
     }
 
     /// The names of the extended attributes.

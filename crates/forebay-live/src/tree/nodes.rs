@@ -2,7 +2,7 @@
 //!
 //! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as the kernel forgets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct Identity {
     format: u32,
     /// A regular file's version, hashed, so that pages that the kernel caches for an id are of one version. Two
     /// versions of a name are taken for one with a chance of 2^-64. Zero for anything else.
-    version: u64,
+    pub(super) version: u64,
 }
 
 impl Identity {
@@ -120,6 +120,13 @@ impl Nodes {
     /// What an id stands for.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Identity)> {
         self.by_id.get(&id).map(|node| (node.place.clone(), node.identity))
+    }
+
+    /// Regular files of these versions, hashed as in their identity: where they are, a hard link's names all.
+    pub(super) fn of_versions(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
+        let files = self.by_id.values().filter(|node| node.identity.kind == Kind::File);
+        let found = files.filter(|node| wanted.contains(&node.identity.version));
+        found.map(|node| (node.identity.version, node.place.clone())).collect()
     }
 
     /// How many ids there are.

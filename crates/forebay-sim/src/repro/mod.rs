@@ -9,6 +9,11 @@ mod amp_recency;
 mod amp_sampling;
 mod amp_streams;
 mod amp_table1;
+mod auto_ablation;
+mod auto_best;
+mod auto_convergence;
+mod auto_harm;
+mod auto_regret;
 mod books;
 mod cases;
 mod cp_antic;
@@ -28,6 +33,7 @@ mod em_micro;
 mod em_second;
 mod em_space;
 mod em_thrash;
+mod ground;
 mod page;
 mod past_division;
 mod past_hits;
@@ -40,6 +46,7 @@ mod sac_fault;
 mod sac_motive;
 mod sac_static;
 mod sac_web;
+mod scenario;
 mod scm_copy;
 mod scm_esf;
 mod scm_ets;
@@ -115,6 +122,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-whole.toml"), cases::check),
     (include_str!("../../../../experiments/past-lengths.toml"), cases::check),
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
+    (include_str!("../../../../experiments/auto-optimum.toml"), cases::check),
     (include_str!("../../../../experiments/past-threshold.toml"), past_division::check),
     (include_str!("../../../../experiments/past-increment.toml"), past_division::check),
     (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
@@ -125,6 +133,14 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
+    (include_str!("../../../../experiments/auto-cp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-scm.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-amp.toml"), auto_best::check),
+    (include_str!("../../../../experiments/auto-ablation.toml"), auto_ablation::check),
+    (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
+    (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
+    (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
 ];
 
 /// The claims about real time, and the bench that measures each.

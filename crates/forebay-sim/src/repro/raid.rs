@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_core::{Action, Core, Event, EventKind, Instant, UnknownPolicy};
+use forebay_core::{Action, Core, Event, EventKind, HandlerId, Instant, UnknownPolicy};
 use forebay_device::ModelDescription;
 use forebay_device::device;
 use forebay_device::random::Random;
@@ -306,7 +306,7 @@ impl Record for Streams {
 
     fn look(&mut self, _level: usize, at: Instant, core: &dyn Core) {
         if let Some((handler, file, end)) = self.fetched.take() {
-            let stream = core.streams().locate(file, end).and_then(|id| core.streams().get(id));
+            let stream = core.streams().locate(HandlerId(handler), file, end, at).and_then(|id| core.streams().get(id));
             let distance = stream.map_or(0, |stream| stream.distance);
             let state = self.handlers.entry(handler).or_default();
             state.distances.0 += u64::from(distance);

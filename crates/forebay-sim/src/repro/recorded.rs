@@ -2,13 +2,17 @@
 //! on them.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use forebay_core::{Policy, UnknownPolicy};
 use forebay_trace::{Memory, Request, Shape};
 
+use super::server::Server;
 use super::{Context, Error, Experiment};
-use crate::Unwatched;
 use crate::chart::{Axis, Chart, Series};
+use crate::timed::{self, Setup, Workload};
 use crate::untimed::{self, Algorithm, Capacity, Options, Run, Size};
+use crate::{Unwatched, processors, sweep};
 
 macro_rules! workloads {
     ($($name:literal),+ $(,)?) => {
@@ -75,6 +79,37 @@ impl Recorded {
             Curve { policy: name.clone(), points: of.iter().map(|o| (o.capacity_blocks, o.miss_ratio)).collect() }
         };
         Ok(Curves { shares: shares.to_vec(), curves: policies.iter().enumerate().map(curve).collect() })
+    }
+}
+
+impl Recorded {
+    /// What one reader takes who asks for all of it in its order, policy by policy, with memory for these shares of the distinct pages, on
+    /// a server's drive.
+    pub(super) fn timed(
+        &self,
+        (policies, shares): (&[String], &[f64]),
+        server: &Server,
+        (experiment, context): (&Experiment, &Context<'_>),
+    ) -> Result<Vec<timed::Outcome>, Error> {
+        // Who asked is left out: where a process waits for another, a loop of so many at a time would run them side by side.
+        let requests = self.requests.iter().map(|request| Request { handler: 0, ..*request }).collect();
+        let workload = Workload::load(&mut Memory::new(requests, self.shape))?;
+        let mut setups = Vec::new();
+        for name in policies {
+            let policy: Policy = name.parse().map_err(|error: UnknownPolicy| experiment.wrong(&error.to_string()))?;
+            for share in shares {
+                let pages = (self.size.distinct as f64 * share).ceil() as u64;
+                setups.push(server.alone(policy, pages * u64::from(PAGE), context.seed)?);
+            }
+        }
+        let (done, all) = (AtomicUsize::new(0), setups.len());
+        let one = |setup: &Setup| {
+            let outcome = timed::run(setup, &workload, context.watch)?;
+            context.step(done.fetch_add(1, Ordering::Relaxed) + 1, all)?;
+            Ok(outcome)
+        };
+        let outcomes = sweep(&setups, processors(), || context.watch.stopped(), one);
+        outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(Error::Stopped))).collect()
     }
 }
 

@@ -19,7 +19,9 @@ use serde::Deserialize;
 use super::books::Books;
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{DeviceSetup, Load, Outcome, Placement, Setup, Span, Spread, Striping, Workload, run_recorded};
+use crate::timed::{
+    DeviceSetup, Level, Load, Outcome, Placement, Setup, Span, Spread, Striping, Workload, run_recorded,
+};
 use crate::{processors, sweep};
 
 /// The server.
@@ -241,6 +243,16 @@ impl Server {
             seed,
             ..Setup::new(policy, memory, description, handlers)
         })
+    }
+}
+
+impl Server {
+    /// The same machine for one program that has nothing to itself but so much cache: all of a trace counts, an empty cache first.
+    pub(super) fn alone(&self, policy: Policy, cache_bytes: u64, seed: u64) -> Result<Setup, Error> {
+        let server = Server { private_kib: 0, kernel_mib: 0, ..self.clone() };
+        let setup = server.setup(policy, 1, Length { warm_up: 1, measured: 1, tasks: 1 }, seed)?;
+        let levels = vec![Level::new(policy, cache_bytes)];
+        Ok(Setup { levels, streams: None, warm_up: None, limit: None, ..setup })
     }
 }
 

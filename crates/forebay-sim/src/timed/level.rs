@@ -316,6 +316,10 @@ impl Level {
         (self.tick.replace(deadline) != Some(deadline)).then_some(deadline)
     }
 
+    pub(super) fn core(&self) -> &dyn Core {
+        &*self.core
+    }
+
     pub(super) fn counters(&self) -> Counters {
         self.core.counters()
     }

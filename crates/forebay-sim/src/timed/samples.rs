@@ -19,6 +19,8 @@ pub struct Sample {
     pub at: f64,
     /// Bytes that readers had got since then.
     pub bytes: u64,
+    /// Blocks that level 0 had fetched.
+    pub fetched: u64,
     /// The partitions of level 0, by device; none if its policy does not divide it.
     pub partitions: Vec<PartitionSample>,
 }

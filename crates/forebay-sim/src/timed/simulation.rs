@@ -29,6 +29,8 @@ pub trait Record {
     fn ceiling(&mut self, _level: usize, _at: Instant, _blocks: u32) {}
     /// The core of `level` as it is after that: its streams, its devices.
     fn look(&mut self, _level: usize, _at: Instant, _core: &dyn Core) {}
+    /// The core of `level` as it is when the run is over.
+    fn end(&mut self, _level: usize, _at: Instant, _core: &dyn Core) {}
 }
 
 /// Runs `workload` through `setup`. Same setup, same workload, same outcome, to the bit.
@@ -135,6 +137,11 @@ impl<'a> Simulation<'a> {
         debug_assert!(self.over || self.readers.are_done(), "somebody waits for nothing");
         if !self.tally.has_begun(self.setup) {
             return Err(Error::AllWarmUp);
+        }
+        if let Some(record) = &mut self.record {
+            for (number, level) in self.levels.iter().enumerate() {
+                record.end(number, self.agenda.now(), level.core());
+            }
         }
         Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage))
     }

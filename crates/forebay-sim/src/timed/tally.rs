@@ -49,7 +49,8 @@ impl Tally {
     /// How things stand.
     pub(super) fn sample(&mut self, now: Instant, level: &Level) {
         let bytes = self.before_bytes + self.bytes;
-        self.samples.push(Sample { at: now.0 as f64 / 1e9, bytes, partitions: level.partitions() });
+        let fetched = level.counters().fetched;
+        self.samples.push(Sample { at: now.0 as f64 / 1e9, bytes, fetched, partitions: level.partitions() });
     }
 
     /// Whether what was counted before the warm-up's end is left out, if there is to be a warm-up.

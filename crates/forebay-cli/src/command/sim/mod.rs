@@ -4,7 +4,7 @@ mod chart;
 mod curve;
 mod levels;
 mod replay;
-mod timed;
+pub(super) mod timed;
 
 use forebay_sim::untimed::{Capacity, Options, Outcome};
 use forebay_trace::Source;

@@ -39,15 +39,8 @@ pub(super) struct Record {
 
 /// Simulates and shows.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
-    let policies = policies(sim)?;
-    let devices = devices(sim)?;
-    let setups = setups(sim, &policies, &devices)?;
+    let (setups, workload) = prepare(sim)?;
     let progress = Progress::new("simulating", setups.len());
-    let mut source = open(sim).map_err(Failure::input)?;
-    let mut workload = Workload::load(&mut source).map_err(Failure::input)?;
-    for file in source.files() {
-        workload.lengthen(file.file, file.bytes.unwrap_or(0));
-    }
     let threads = sim.threads.map_or_else(processors, usize::from);
     let outcomes =
         sweep(&setups, threads, || progress.stopped(), |setup| timed::run(setup, &workload, &progress.run()));
@@ -62,6 +55,17 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     }
     report::show(&records, &sim.report, || Some(chart::timed(&records, &super::name(sim))))?;
     progress.outcome(records.len(), setups.len())
+}
+
+/// What is to be run, and through what.
+pub(in crate::command) fn prepare(sim: &Sim) -> Result<(Vec<Setup>, Workload), Failure> {
+    let setups = setups(sim, &policies(sim)?, &devices(sim)?)?;
+    let mut source = open(sim).map_err(Failure::input)?;
+    let mut workload = Workload::load(&mut source).map_err(Failure::input)?;
+    for file in source.files() {
+        workload.lengthen(file.file, file.bytes.unwrap_or(0));
+    }
+    Ok((setups, workload))
 }
 
 fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {

@@ -1,0 +1,88 @@
+//! `forebay explain`: why a cache does what it does: of a mount, which says so itself, or of a trace, which is simulated up to a moment.
+
+mod tables;
+mod words;
+
+use std::path::Path;
+
+use forebay_core::{Core, Instant};
+use forebay_live::explain::{Explained, STREAMS};
+use forebay_sim::timed;
+
+use super::sim::timed::prepare;
+use super::stats::published;
+use crate::failure::Failure;
+use crate::options::{At, Explain, Sim};
+use crate::output;
+use crate::progress::Progress;
+
+/// The attribute of a mount's root whose value is the explanation as JSON.
+const ATTRIBUTE: &str = "user.forebay.explain";
+
+/// Explains.
+pub(crate) fn run(options: Explain) -> Result<(), Failure> {
+    let json = options.json;
+    let explained = if options.what.is_dir() { of_mount(&options)? } else { of_trace(&options.simulation())? };
+    if json { output::json(&explained) } else { output::print(&tables::text(&explained)) }
+}
+
+fn of_mount(options: &Explain) -> Result<Explained, Failure> {
+    let point = &options.what;
+    if options.at != At::End || !options.time.device.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: is a folder, so a mount as it is now; --at and --device are for traces",
+            point.display()
+        )));
+    }
+    parse(point, &published(point, ATTRIBUTE)?)
+}
+
+fn parse(point: &Path, text: &str) -> Result<Explained, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::run(format!("{}: what it says is not understood: {error}", point.display())))
+}
+
+fn of_trace(sim: &Sim) -> Result<Explained, Failure> {
+    if sim.time.device.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: is no folder, so a trace, and what it is simulated on is not said: --device ibm-10k or another of \
+             `forebay device list`",
+            sim.trace.display()
+        )));
+    }
+    let (setups, workload) = prepare(sim)?;
+    let [setup] = &setups[..] else {
+        return Err(Failure::input(format!("one run is explained, not {}: give one of each option", setups.len())));
+    };
+    let progress = Progress::new("simulating", 1);
+    let mut end =
+        End { policy: setup.levels[0].policy.to_string(), memory: setup.levels[0].memory_bytes, explained: None };
+    let outcome = timed::run_recorded(setup, &workload, &progress.run(), &mut end);
+    progress.clear();
+    outcome.map_err(|error| match error {
+        timed::Error::Stopped => Failure::run("interrupted"),
+        error => Failure::input(error),
+    })?;
+    let mut explained = end.explained.ok_or_else(|| Failure::run("the run has no end to explain"))?;
+    let names: Vec<String> = setup.devices.iter().map(|device| device.description.name.clone()).collect();
+    explained.name_devices(&names);
+    Ok(explained)
+}
+
+/// The cache next to the readers as it is at the end.
+struct End {
+    policy: String,
+    memory: u64,
+    explained: Option<Explained>,
+}
+
+impl timed::Record for End {
+    fn record(&mut self, _level: usize, _event: forebay_core::Event, _actions: &[forebay_core::Action]) {}
+
+    fn end(&mut self, level: usize, at: Instant, core: &dyn Core) {
+        if level == 0 {
+            let policy = std::mem::take(&mut self.policy);
+            self.explained = Some(Explained::new(policy, self.memory, at.0, core.explain(at, STREAMS)));
+        }
+    }
+}

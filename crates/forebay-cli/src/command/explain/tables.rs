@@ -1,0 +1,253 @@
+//! An explanation as text: a summary, then a table each for streams, devices, partitions, their parts, and contexts.
+
+use forebay_core::context::Pattern;
+use forebay_core::explain::Device;
+use forebay_live::engine::Referenced;
+use forebay_live::explain::Explained;
+
+use super::words;
+use crate::command::stats::plural;
+use crate::size::{about, count};
+use crate::table::{Side, Table};
+
+const RIGHT: Side = Side::Right;
+const LEFT: Side = Side::Left;
+
+/// Everything.
+pub(super) fn text(explained: &Explained) -> String {
+    let cache = explained.prefetch_cache.as_ref().map(words::of_cache).unwrap_or_default();
+    let parts = [
+        format!("{}{cache}", summary(explained)),
+        streams(explained),
+        devices(explained),
+        partitions(explained),
+        parts_of_partitions(explained),
+        contexts(explained),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn summary(explained: &Explained) -> String {
+    let Explained { policy, memory_bytes, seconds, ahead, .. } = explained;
+    let policy = if policy.is_empty() { "unknown policy" } else { policy };
+    let active = explained.streams.iter().filter(|stream| stream.of.active).count() as u64;
+    let kept = match explained.referenced {
+        Referenced::Kept => "",
+        Referenced::HandedOn => "; the kernel keeps what was read",
+    };
+    format!(
+        "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}\n\
+         {}, {} active; all may have {} blocks ahead, each {}\n",
+        about(*memory_bytes),
+        count(explained.frames.into()),
+        about(explained.block_bytes.into()),
+        count(explained.frames_free.into()),
+        plural(explained.stream_count, "stream"),
+        count(active),
+        count(ahead.room.into()),
+        words::of_memory(ahead).replacen("its part of", &format!("{} of", count(ahead.share.into())), 1),
+    )
+}
+
+/// The name of a thing, or its number.
+fn called(name: &str, number: impl ToString) -> String {
+    if name.is_empty() { number.to_string() } else { name.to_owned() }
+}
+
+fn dash() -> String {
+    "–".into()
+}
+
+fn pattern(pattern: Option<Pattern>) -> String {
+    match pattern {
+        None => dash(),
+        Some(Pattern::OneShot) => "one-shot".into(),
+        Some(pattern) => format!("{pattern:?}").to_lowercase(),
+    }
+}
+
+fn streams(explained: &Explained) -> String {
+    let several = explained.devices.len() > 1;
+    let told_apart = explained.streams.iter().any(|stream| stream.of.pattern.is_some());
+    let columns = [
+        ("file", LEFT, true),
+        ("device", LEFT, several),
+        ("reader", RIGHT, true),
+        ("context", RIGHT, told_apart),
+        ("pattern", LEFT, told_apart),
+        ("at block", RIGHT, true),
+        ("ahead", RIGHT, true),
+        ("rate", RIGHT, true),
+        ("idle", RIGHT, true),
+        ("depth", RIGHT, true),
+        ("distance", RIGHT, true),
+        ("used", RIGHT, true),
+        ("late", RIGHT, true),
+        ("wasted", RIGHT, true),
+        ("thrashed", RIGHT, true),
+        ("why", LEFT, true),
+    ];
+    let mut table = Table::new(columns.iter().filter(|column| column.2).map(|&(name, side, _)| (name, side)));
+    for stream in &explained.streams {
+        let of = &stream.of;
+        let device = explained.devices.get(usize::from(of.device));
+        let nothing = Device::default();
+        let number = |number: u32| count(number.into());
+        let cells = [
+            called(&stream.name, of.file),
+            called(device.map_or("", |device| &device.name), of.device),
+            of.handler.to_string(),
+            of.context.to_string(),
+            pattern(of.pattern),
+            number(of.next),
+            number(of.remaining()),
+            format!("{}/s", about(of.rate)),
+            words::span(of.idle),
+            number(of.piece),
+            number(of.distance),
+            number(of.used),
+            number(of.late),
+            number(of.wasted),
+            number(of.thrashed),
+            words::of_stream(of, device.map_or(&nothing, |device| &device.of), &explained.ahead, explained.block_bytes),
+        ];
+        table.row(columns.iter().zip(cells).filter(|(column, _)| column.2).map(|(_, cell)| cell));
+    }
+    listed(table, explained.streams.len(), explained.stream_count, "idler stream")
+}
+
+/// A table, and how many things it leaves out; nothing if it is empty.
+fn listed(table: Table, listed: usize, all: u64, what: &str) -> String {
+    match all.saturating_sub(listed as u64) {
+        _ if table.is_empty() => String::new(),
+        0 => table.to_string(),
+        more => format!("{table}and {}\n", plural(more, what)),
+    }
+}
+
+fn devices(explained: &Explained) -> String {
+    let mut table = Table::new([
+        ("device", LEFT),
+        ("switch", RIGHT),
+        ("transfer", RIGHT),
+        ("depth", RIGHT),
+        ("channels", RIGHT),
+        ("lead time", RIGHT),
+        ("under way", RIGHT),
+        ("mean stream", RIGHT),
+        ("used", RIGHT),
+        ("late", RIGHT),
+        ("wasted", RIGHT),
+        ("thrashed", RIGHT),
+        ("why", LEFT),
+    ]);
+    for (number, device) in explained.devices.iter().enumerate() {
+        let of = &device.of;
+        let depth = plural(of.competitive_depth.into(), "block");
+        let seeks = if of.seek_distance > 0 {
+            format!(", over {} as its arm does", about(of.seek_distance))
+        } else {
+            String::new()
+        };
+        let mut row = vec![
+            called(&device.name, number),
+            words::span(of.switch_cost),
+            format!("{:.1} MB/s", of.transfer_rate as f64 / 1e6),
+            depth,
+            of.channels.to_string(),
+            if of.lead_time > 0 { words::span(of.lead_time) } else { dash() },
+            of.under_way.to_string(),
+            of.mean_length.map_or_else(dash, |length| plural(length.into(), "block")),
+        ];
+        row.extend(of.feedback.map(count));
+        row.push(format!("depth: as much as it transfers in the time of one switch{seeks}"));
+        table.row(row);
+    }
+    listed(table, explained.devices.len(), explained.device_count, "device")
+}
+
+fn partitions(explained: &Explained) -> String {
+    let Some(epochs) = explained.epochs else { return String::new() };
+    let bytes = |blocks: u32| about(u64::from(blocks) * u64::from(explained.block_bytes));
+    let mut table = Table::new([
+        ("partition", LEFT),
+        ("size", RIGHT),
+        ("holds", RIGHT),
+        ("waited for", RIGHT),
+        ("of the mean", RIGHT),
+        ("the next block saves", RIGHT),
+        ("the last one", RIGHT),
+        ("why", LEFT),
+    ]);
+    for (number, partition) in explained.partitions.iter().enumerate() {
+        let Some(share) = &partition.share else { continue };
+        let a_second = |saved: Option<u64>| saved.map_or_else(dash, |saved| format!("{}/s", words::span(saved)));
+        table.row([
+            called(explained.devices.get(number).map_or("", |device| &device.name), number),
+            bytes(partition.size),
+            bytes(partition.held),
+            if epochs > 0 { words::span(share.wait) } else { dash() },
+            if epochs > 0 { format!("{:.0} %", f64::from(share.relative) / 10.0) } else { dash() },
+            a_second(share.prospect.map(|prospect| prospect.gain)),
+            a_second(share.prospect.map(|prospect| prospect.loss)),
+            words::of_share(share, epochs),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { table.to_string() }
+}
+
+fn parts_of_partitions(explained: &Explained) -> String {
+    let bytes = |blocks: u32| about(u64::from(blocks) * u64::from(explained.block_bytes));
+    let mut table = Table::new([("partition", LEFT), ("part", LEFT), ("holds", RIGHT), ("why", LEFT)]);
+    for (number, partition) in explained.partitions.iter().enumerate() {
+        let device = explained.devices.get(number).filter(|_| explained.epochs.is_some());
+        let whose = device.map_or_else(|| "all".into(), |device| called(&device.name, number));
+        for (part, &held) in partition.parts.iter().enumerate() {
+            let known = part.checked_sub(2).and_then(|part| {
+                explained.contexts.iter().find(|context| context.of.part.map(usize::from) == Some(part))
+            });
+            let (name, why) = match (part, known) {
+                (0, _) => ("default policy".into(), "what is no loop and no one-shot".into()),
+                (1, _) => ("one-shot".into(), "what is read once goes first".into()),
+                (_, None) if held == 0 => continue,
+                (_, None) => (format!("loop {}", part - 2), "nobody's any more, to be swept".into()),
+                (_, Some(context)) => {
+                    let round = plural(context.of.loop_blocks.into(), "block");
+                    let who = called(&context.name, format!("context {}", context.of.context));
+                    (
+                        format!("loop {}", part - 2),
+                        format!("{who} comes round every {round}: what it used last goes first"),
+                    )
+                }
+            };
+            table.row([whose.clone(), name, bytes(held), why]);
+        }
+    }
+    if table.is_empty() { String::new() } else { table.to_string() }
+}
+
+fn contexts(explained: &Explained) -> String {
+    let mut table = Table::new([
+        ("context", RIGHT),
+        ("pattern", LEFT),
+        ("recency", RIGHT),
+        ("accesses", RIGHT),
+        ("round", RIGHT),
+        ("part", RIGHT),
+        ("where", LEFT),
+    ]);
+    for context in &explained.contexts {
+        let of = &context.of;
+        table.row([
+            of.context.to_string(),
+            pattern(Some(of.pattern)),
+            of.recency.map_or_else(dash, |recency| format!("{:.2}", f64::from(recency) / 65_536.0)),
+            count(of.accesses),
+            if of.loop_blocks > 0 { plural(of.loop_blocks.into(), "block") } else { dash() },
+            of.part.map_or_else(dash, |part| format!("loop {part}")),
+            context.name.clone(),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { table.to_string() }
+}

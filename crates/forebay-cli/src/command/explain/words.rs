@@ -1,0 +1,150 @@
+//! Reasons in plain words, with the figures that they come from.
+
+use forebay_core::explain::{Ahead, Cache, Device, Share, Stream};
+use forebay_core::partition::{Cause, State};
+use forebay_core::prefetch::Reason;
+use forebay_core::reclaim::Course;
+
+use crate::size::{about, count};
+
+/// Nanoseconds at a glance.
+pub(super) fn span(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    match nanoseconds {
+        0 => "0 s".into(),
+        1..1_000 => format!("{nanoseconds} ns"),
+        1_000..1_000_000 => format!("{:.1} µs", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2} ms", value / 1e6),
+        _ => format!("{:.2} s", value / 1e9),
+    }
+}
+
+/// Why the piece of a stream is as large as it is, and when the next one is due.
+pub(super) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
+    let piece = of_piece(stream, device, ahead, block_bytes);
+    match of_distance(stream, device, ahead) {
+        Some(distance) => format!("{piece}; {distance}"),
+        None => piece,
+    }
+}
+
+fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
+    let switch = || {
+        let bytes = u64::from(stream.competitive_depth) * u64::from(block_bytes);
+        let rate = bytes as f64 / device.switch_cost.max(1) as f64 * 1e3;
+        format!("a switch costs {}, in which {rate:.1} MB/s bring that", span(device.switch_cost))
+    };
+    let depth = stream.competitive_depth;
+    match stream.why.piece {
+        Reason::FirstWindow => "the first window of a stream".into(),
+        Reason::Nowhere => "streams of this file go nowhere, so that they begin with next to nothing".into(),
+        Reason::SlowStart => format!("doubles piece by piece, up to {}", goal(stream)),
+        Reason::Competitive => switch(),
+        Reason::Largest => "the largest piece that there is".into(),
+        Reason::MeanLength => {
+            let length = stream.mean_length.unwrap_or(0);
+            format!("streams have {} blocks in the mean: √({depth} · {length} · 2/3)", count(length.into()))
+        }
+        Reason::ReadSoFar => {
+            format!(
+                "as long as it was it may go on: √({depth} · {} · 2/3)",
+                count(u64::from(stream.next - stream.first.min(stream.next)))
+            )
+        }
+        Reason::KnownEnd => {
+            let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
+            format!("its readers stop at block {}, as they mostly do: all up to there", count(end))
+        }
+        Reason::Memory => of_memory(ahead),
+        Reason::Request => "its reader asks for so much at a time".into(),
+        Reason::Policy => "the policy's own number".into(),
+        Reason::Learnt => "learnt: more when readers wait, less when pages go unread".into(),
+        _ => "nothing was fetched ahead".into(),
+    }
+}
+
+/// What slow start leads to.
+fn goal(stream: &Stream) -> String {
+    match stream.mean_length {
+        Some(length) => format!("what streams of {} blocks are worth", count(length.into())),
+        None => format!("{} blocks", count(stream.competitive_depth.into())),
+    }
+}
+
+/// What one stream may have ahead.
+pub(super) fn of_memory(ahead: &Ahead) -> String {
+    let Ahead { room, by_ceiling, streams, .. } = *ahead;
+    let room = count(room.into());
+    let what = if by_ceiling { "the prefetch cache's ceiling" } else { "what may be ahead" };
+    format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
+}
+
+fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String> {
+    Some(match stream.why.distance {
+        Reason::AheadWindow => "the next when its reader enters the last".into(),
+        Reason::Channels => format!("on each of the device's {} channels one", device.channels),
+        Reason::Demand => {
+            format!("early enough by its rate: 1.5 · {}/s · {}", about(stream.rate), span(device.lead_time))
+        }
+        Reason::Memory => format!("as early as its part, by its rate, of {} blocks lets it", count(ahead.room.into())),
+        Reason::SlowStart => "no more ahead than three times what was read".into(),
+        Reason::Even => "as early as all others".into(),
+        Reason::EqualTime => "the earlier the faster it is read".into(),
+        Reason::EqualSafety => "the earlier the faster and the less evenly it is read".into(),
+        Reason::EveryAccess => "at every access".into(),
+        Reason::Policy => "the policy's own distance".into(),
+        Reason::Learnt => "at a distance that is learnt".into(),
+        _ => return None,
+    })
+}
+
+/// Why a partition has its size.
+pub(super) fn of_share(share: &Share, epochs: u64) -> String {
+    let state = if share.streaming { "nothing of it comes back" } else { of_state(share.state) };
+    let Some(change) = share.change else {
+        let since = if epochs == 0 { "no epoch is over" } else { "as large as at first" };
+        return format!("{since}; {state}");
+    };
+    let got = change.blocks > 0;
+    let what = if got { "got" } else { "gave" };
+    let cause = match (change.cause, got) {
+        (Cause::Wait, true) => "its readers wait longer than others",
+        (Cause::Wait, false) => "its readers wait less long than others",
+        (Cause::Worth, true) => "a block saves more here than elsewhere",
+        (Cause::Worth, false) => "a block saves more elsewhere",
+        (Cause::Streams, _) => "it streams through without reuse",
+    };
+    let blocks = count(change.blocks.unsigned_abs());
+    format!("{what} {blocks} in epoch {} of {}: {cause}; {state}", count(change.epoch), count(epochs))
+}
+
+fn of_state(state: State) -> &'static str {
+    match state {
+        State::Cool => "cool: it waits about as long as others, or less",
+        State::Warming => "warming: it waits longer than others, and ever longer",
+        State::Cooling => "cooling: it waits longer than others, but less than before",
+        State::Warm => "warm: it waits longer than others",
+    }
+}
+
+/// The prefetch cache, in a line.
+pub(super) fn of_cache(cache: &Cache) -> String {
+    let per_second = |thousandths: u64| format!("{:.1}", thousandths as f64 / 1e3);
+    let (misses, lowest) = (per_second(cache.walk.misses), per_second(cache.walk.lowest));
+    let unit = count(cache.unit.into());
+    let course = match cache.walk.course {
+        Course::Fixed => "which stays where it was set".into(),
+        Course::Rests => "which rests, since next to nothing is missed that was given up".into(),
+        Course::Up => format!(
+            "which goes up by {unit} an epoch: {misses} misses a second of what was given up, {lowest} at least since it turned"
+        ),
+        Course::Down => format!(
+            "which goes down by {unit} an epoch: {misses} misses a second of what was given up, {lowest} at least since it turned"
+        ),
+    };
+    format!(
+        "prefetch cache: {} unread of at most {} blocks, the ceiling, {course}\n",
+        count(cache.unread.into()),
+        count(cache.ceiling.into())
+    )
+}

@@ -1,0 +1,115 @@
+//! What the engine would go by now, for whoever asks why ([`explain`](crate::explain)).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::{Core, Engine};
+use crate::context::{By, Pattern};
+use crate::explain::{Ahead, Cache, Device, Explanation, Partition, Share, Stream};
+use crate::index::Index;
+use crate::knowledge::Whose;
+use crate::partition::Division;
+use crate::replacement::Replacement;
+use crate::types::{ContextId, DeviceId, Instant};
+
+impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
+    pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
+        let (share, longest_piece) = self.memory_for_a_stream();
+        let cache = self.prefetch_cache.as_ref();
+        Explanation {
+            block_bytes: self.setup.block_bytes,
+            frames: self.setup.frames,
+            free: self.free_frames(),
+            ahead: Ahead {
+                room: self.room_ahead(),
+                by_ceiling: !self.hands_on() && cache.is_some_and(|cache| cache.ceiling.blocks() == self.room_ahead()),
+                streams: self.sharers(),
+                share,
+                longest_piece,
+            },
+            stream_count: self.streams.iter().count() as u32,
+            streams: self.explained_streams(now, most),
+            devices: self.explained_devices(),
+            partitions: (0..self.division.as_ref().map_or(1, |division| division.shares().len()))
+                .map(|number| self.explained_partition(number))
+                .collect(),
+            epochs: self.division.as_ref().map(Division::epochs),
+            prefetch_cache: cache.map(|cache| Cache {
+                ceiling: cache.ceiling.blocks(),
+                unread: self.unread(),
+                unit: cache.ceiling.unit(),
+                walk: cache.ceiling.walk(),
+            }),
+            contexts: self
+                .detector
+                .as_ref()
+                .map_or_else(Vec::new, |detector| detector.learnt().map(Into::into).collect()),
+        }
+    }
+
+    fn explained_streams(&self, now: Instant, most: usize) -> Vec<Stream> {
+        let patterns: BTreeMap<u32, Pattern> = match &self.detector {
+            Some(detector) => detector.learnt().map(|learnt| (learnt.id, learnt.pattern)).collect(),
+            None => BTreeMap::new(),
+        };
+        let by = self.detector.as_ref().map(|detector| detector.settings().by);
+        let block_bytes = u64::from(self.setup.block_bytes);
+        let mut streams: Vec<_> = self.streams.iter().collect();
+        streams.sort_by_key(|&(id, stream)| (!self.streams.is_active(id), Reverse(stream.last), id));
+        let explained = streams.into_iter().take(most).map(|(id, stream)| {
+            let sight = self.sight(id, None);
+            Stream {
+                pattern: by.and_then(|by| {
+                    let told_apart = match by {
+                        By::Context => stream.context.0,
+                        By::File => stream.file.0,
+                        By::Handler => stream.handler.0,
+                    };
+                    patterns.get(&told_apart).copied()
+                }),
+                idle: now.since(stream.last),
+                rate: self.streams.bytes_a_second(id, now, block_bytes),
+                competitive_depth: sight.map_or(0, |sight| sight.competitive_depth),
+                mean_length: sight.and_then(|sight| sight.mean_length),
+                wanted_end: stream.wanted_end,
+                ..Stream::of(stream, self.streams.is_active(id))
+            }
+        });
+        explained.collect()
+    }
+
+    fn explained_devices(&self) -> Vec<Device> {
+        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
+        let devices = (0..).map(DeviceId).zip(&self.devices);
+        let explained = devices.map(|(number, device)| {
+            let mean_length =
+                known.and_then(|knowledge| knowledge.mean_length(Whose { device: number, context: ContextId(0) }));
+            Device::of(device, self.setup.block_bytes, mean_length)
+        });
+        explained.collect()
+    }
+
+    fn explained_partition(&self, number: usize) -> Partition {
+        let mut parts = Vec::new();
+        self.program(number, &mut parts);
+        let Some(division) = &self.division else {
+            let size = self.setup.frames;
+            return Partition { size, held: size - self.free_frames(), parts, share: None };
+        };
+        let share = &division.shares()[number];
+        Partition {
+            size: share.size,
+            held: self.devices[number].frames,
+            parts,
+            share: Some(Share {
+                wait: share.wait,
+                relative: share.relative,
+                state: share.state,
+                streaming: share.streaming,
+                prospect: division.prospect(number, self.devices[number].frames),
+                change: share.change,
+            }),
+        }
+    }
+}

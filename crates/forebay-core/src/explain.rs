@@ -1,0 +1,269 @@
+//! Why a cache does what it does: by stream, by device, by partition, and of the prefetch cache, as of one moment.
+//!
+//! Nothing here decides. Reasons are those that the deciding code gave ([`Reason`]), figures are those that it would go by now. Sizes are in
+//! blocks and times in nanoseconds unless a name says otherwise. [`Core::explain`](crate::Core::explain) answers.
+
+use alloc::vec::Vec;
+
+use crate::context::{Learnt, Pattern};
+use crate::counters::Counters;
+use crate::partition::{Change, Prospect, State};
+use crate::prefetch::{Reason, Why};
+use crate::reclaim::Walk;
+use crate::stream::Feedback;
+
+/// A cache, explained.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Explanation {
+    /// Bytes in a block.
+    pub block_bytes: u32,
+    /// Frames in all.
+    pub frames: u32,
+    /// Of them free.
+    pub free: u32,
+    /// What all streams may have ahead.
+    pub ahead: Ahead,
+    /// How many streams there are.
+    pub stream_count: u32,
+    /// As many of them as were asked for, the most active first: those that readers go on with, then by when they were read.
+    pub streams: Vec<Stream>,
+    /// The devices, by number.
+    pub devices: Vec<Device>,
+    /// The partitions, by device; the whole cache if it is not divided.
+    pub partitions: Vec<Partition>,
+    /// How many epochs of the division are over, if there is one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub epochs: Option<u64>,
+    /// The prefetch cache, if there is one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub prefetch_cache: Option<Cache>,
+    /// The contexts that are known, by number.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub contexts: Vec<Context>,
+}
+
+/// What all streams together may have prefetched and not yet read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Ahead {
+    /// So many blocks.
+    pub room: u32,
+    /// Whether that is the ceiling of a prefetch cache; else it is a part of the frames.
+    pub by_ceiling: bool,
+    /// Among so many streams, or files that are open.
+    pub streams: u32,
+    /// One stream's part of it.
+    pub share: u32,
+    /// The most that a piece may have of that.
+    pub longest_piece: u32,
+}
+
+/// A stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Stream {
+    /// Its file.
+    pub file: u32,
+    /// Its device.
+    pub device: u16,
+    /// Who read last.
+    pub handler: u32,
+    /// In which context.
+    pub context: u32,
+    /// The pattern of the context, if contexts are told apart.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub pattern: Option<Pattern>,
+    /// Whether it counts among those that share memory.
+    pub active: bool,
+    /// The first block that was read.
+    pub first: u32,
+    /// The block after the furthest one that was read.
+    pub next: u32,
+    /// The block after the furthest one that was fetched.
+    pub ahead: u32,
+    /// How often it went on.
+    pub steps: u32,
+    /// Nanoseconds since it was read.
+    pub idle: u64,
+    /// How fast it is read, bytes a second.
+    pub rate: u64,
+    /// The size of the latest piece.
+    pub piece: u32,
+    /// How many blocks are unread when the next piece is due; of an ahead window, the piece.
+    pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
+    /// What C_switch · R_tr is where it would be fetched on.
+    pub competitive_depth: u32,
+    /// How long the device's streams are in the mean, if anybody asks.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub mean_length: Option<u32>,
+    /// Where its readers are known to stop.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub wanted_end: Option<u32>,
+    /// Prefetched blocks that were there when they were read.
+    pub used: u32,
+    /// Those that were still on their way.
+    pub late: u32,
+    /// Those given up unread.
+    pub wasted: u32,
+    /// Those of them that were wanted after all.
+    pub thrashed: u32,
+}
+
+impl Stream {
+    /// Blocks fetched or under way that were not read yet.
+    pub fn remaining(&self) -> u32 {
+        self.ahead.saturating_sub(self.next)
+    }
+
+    /// A stream that is `active` or not, in these words.
+    pub(crate) fn of(stream: &crate::stream::Stream, active: bool) -> Stream {
+        let Feedback { used, late, wasted, thrashed } = stream.feedback;
+        Stream {
+            file: stream.file.0,
+            device: stream.device.0,
+            handler: stream.handler.0,
+            context: stream.context.0,
+            active,
+            first: stream.first,
+            next: stream.next,
+            ahead: stream.ahead,
+            steps: stream.steps,
+            piece: stream.piece,
+            distance: if stream.why.distance == Reason::AheadWindow { stream.piece } else { stream.distance },
+            why: stream.why,
+            used,
+            late,
+            wasted,
+            thrashed,
+            ..Stream::default()
+        }
+    }
+}
+
+/// A device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Device {
+    /// The mean seek distance, bytes.
+    pub seek_distance: u64,
+    /// What a switch over that costs.
+    pub switch_cost: u64,
+    /// Its transfer rate at its beginning, bytes a second.
+    pub transfer_rate: u64,
+    /// What follows from both, at its beginning.
+    pub competitive_depth: u32,
+    /// How many requests it serves at once.
+    pub channels: u32,
+    /// How long fetches that look ahead take.
+    pub lead_time: u64,
+    /// Fetches under way.
+    pub under_way: u32,
+    /// How long its streams are in the mean, if anybody asks and there were a few.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub mean_length: Option<u32>,
+    /// Prefetched blocks that were there when they were read, that were on their way, that were given up unread, and of these wanted after
+    /// all.
+    pub feedback: [u64; 4],
+}
+
+impl Device {
+    pub(crate) fn of(device: &crate::engine::Device, block_bytes: u32, mean_length: Option<u32>) -> Device {
+        let Counters { used, late, wasted, thrashed, .. } = device.counters;
+        let depth = device.cost.competitive_depth(device.seek_distance, 0) / u64::from(block_bytes);
+        Device {
+            seek_distance: device.seek_distance,
+            switch_cost: device.cost.switch_cost(device.seek_distance),
+            transfer_rate: device.cost.transfer_rate(0),
+            competitive_depth: u32::try_from(depth).unwrap_or(u32::MAX).max(1),
+            channels: device.cost.channels,
+            lead_time: device.lead_time,
+            under_way: device.under_way,
+            mean_length,
+            feedback: [used, late, wasted, thrashed],
+        }
+    }
+}
+
+/// A partition: of a device, or the whole cache.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Partition {
+    /// The size that it is meant to have.
+    pub size: u32,
+    /// Frames that hold its blocks, read or not, or are being filled with them.
+    pub held: u32,
+    /// Where program contexts have parts of it: the default policy's frames, one-shot blocks, then each loop by its number.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub parts: Vec<u32>,
+    /// What a division goes by, if it is one device's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub share: Option<Share>,
+}
+
+/// What the division goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Share {
+    /// For how long readers waited for its device in the last epoch.
+    pub wait: u64,
+    /// The same relative to the mean of all devices, in thousandths.
+    pub relative: u32,
+    /// What that is taken for.
+    pub state: State,
+    /// Whether its accesses stream through without reuse.
+    pub streaming: bool,
+    /// What its next block would save, and the last one saves, if that is known.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub prospect: Option<Prospect>,
+    /// How its size changed last.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub change: Option<Change>,
+}
+
+/// The prefetch cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Cache {
+    /// How many pages it may have.
+    pub ceiling: u32,
+    /// How many it has, those under way included.
+    pub unread: u32,
+    /// By how many the ceiling moves.
+    pub unit: u32,
+    /// Where it goes, and why.
+    pub walk: Walk,
+}
+
+/// A context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Context {
+    /// Its number.
+    pub context: u32,
+    /// Its pattern.
+    pub pattern: Pattern,
+    /// R̄, in 65,536ths, if any block was accessed again.
+    pub recency: Option<u32>,
+    /// Accesses.
+    pub accesses: u64,
+    /// Blocks of a round, if it is a loop.
+    pub loop_blocks: u32,
+    /// The number of its part of each partition, if it has one.
+    pub part: Option<u8>,
+}
+
+impl From<Learnt> for Context {
+    fn from(learnt: Learnt) -> Context {
+        Context {
+            context: learnt.id,
+            pattern: learnt.pattern,
+            recency: learnt.recency,
+            accesses: learnt.accesses,
+            loop_blocks: learnt.rhythm.size,
+            part: learnt.partition,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How long streams were: a histogram, and what it says of where a stream's pieces should end.
+//!
+//! The depth S_p = C_switch · R_tr is the best that can be done against the worst case (CP §2). Against known odds one does better. Who
+//! fetches up to one of the lengths that streams have had pays for the transfer, and, if the stream goes beyond, another switch
+//! and whatever comes then. In blocks, a switch being D of them, with N(x) the streams that went beyond x:
+//!
+//! ```text
+//!     cost(x) = min over lengths l > x of  D + (l − x) + N(l) / N(x) · cost(l)
+//! ```
+//!
+//! So streams of one length are fetched whole, at once and no further; streams that end with their first read get nothing; and
+//! where lengths vary, pieces are large where few streams end and small where many do. The lengths are the histogram's, so this is
+//! solved from the longest one down, some eighty steps at most, whenever the odds have changed.
+
+use alloc::boxed::Box;
+
+/// Four intervals an octave, each with its upper bound: a length of a power of two ends one.
+const BUCKETS: usize = 80;
+/// What a stream counts; halved, it is not gone at once.
+const ONE: u32 = 16;
+/// Of so many streams all counts are halved, so that old ones are forgotten.
+const MOST: u32 = 128 * ONE;
+/// Odds by fewer streams are none.
+const FEW: u32 = 4 * ONE;
+/// The odds are looked at anew when so many streams have ended.
+const NEWS: u32 = 8;
+
+/// The streams that ended in an interval of lengths.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    /// How many, in parts of [`ONE`].
+    streams: u32,
+    /// The longest of them, in blocks; and since counts were halved.
+    longest: u32,
+    newest: u32,
+    /// What a stream costs from there on that goes on, in blocks.
+    cost: u64,
+}
+
+/// A histogram of lengths of streams, in blocks.
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    buckets: Box<[Bucket; BUCKETS]>,
+    total: u32,
+    /// Streams since the costs were found, and the switch cost that they are for.
+    news: u32,
+    switch: u32,
+}
+
+impl Default for Lengths {
+    fn default() -> Lengths {
+        Lengths { buckets: Box::new([Bucket::default(); BUCKETS]), total: 0, news: NEWS, switch: 0 }
+    }
+}
+
+impl Lengths {
+    /// A stream has ended that had `blocks`, at least one.
+    pub fn saw(&mut self, blocks: u32) {
+        if self.total >= MOST {
+            self.total = 0;
+            for bucket in self.buckets.iter_mut() {
+                bucket.streams /= 2;
+                self.total += bucket.streams;
+                if bucket.newest > 0 {
+                    bucket.longest = core::mem::take(&mut bucket.newest);
+                }
+            }
+        }
+        let bucket = &mut self.buckets[bucket(blocks)];
+        if bucket.streams == 0 {
+            bucket.longest = 0;
+        }
+        bucket.longest = bucket.longest.max(blocks);
+        bucket.newest = bucket.newest.max(blocks);
+        bucket.streams += ONE;
+        self.total += ONE;
+        self.news = self.news.saturating_add(1);
+    }
+
+    /// Finds the costs, if there is news: a switch costs as much as the transfer of `switch` blocks.
+    pub fn weigh(&mut self, switch: u32) {
+        let moved = switch.abs_diff(self.switch) > self.switch / 8;
+        if self.news < NEWS && !moved {
+            return;
+        }
+        (self.news, self.switch) = (0, switch);
+        for at in (0..BUCKETS).rev() {
+            if self.buckets[at].streams > 0 {
+                let from = self.buckets[at].longest;
+                self.buckets[at].cost = self.best(from, None).map_or(0, |(cost, _)| cost + u64::from(switch));
+            }
+        }
+    }
+
+    /// Streams that went beyond `block`, in sixteenths.
+    fn beyond(&self, block: u32) -> u32 {
+        self.some().filter(|bucket| bucket.longest > block).map(|bucket| bucket.streams).sum()
+    }
+
+    /// Of so many streams so many went beyond `block`; the latter first.
+    pub(super) fn beyond_of(&self, block: u32) -> (u32, u32) {
+        (self.beyond(block), self.total)
+    }
+
+    /// How sure it is that a stream that was read up to `from` goes beyond `to`: of so many so many; `None` if too few are known.
+    pub fn reach(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+        let all = self.beyond(from.saturating_sub(1));
+        (all >= FEW).then(|| (self.beyond(to), all))
+    }
+
+    /// Up to where a stream should be fetched that goes beyond `from`, of a file of `blocks`. `None` if too few are known that did.
+    pub fn end(&self, from: u32, blocks: u32) -> Option<u32> {
+        if self.beyond(from) < FEW {
+            return None;
+        }
+        self.best(from, Some(blocks)).map(|(_, end)| end)
+    }
+
+    /// Up to where it should be fetched if it is read up to `from` and goes beyond that in `share` of `of` cases only.
+    pub fn end_if(&self, from: u32, blocks: u32, (share, of): (u32, u32)) -> Option<u32> {
+        let goes_on = |cost: u64| cost * u64::from(share) / u64::from(of.max(1));
+        if self.beyond(from) < FEW {
+            return None;
+        }
+        let (later, _) = self.best(from, Some(blocks))?;
+        let (now, end) = self.best_of(from, Some(blocks), goes_on)?;
+        Some(if goes_on(later + u64::from(self.switch)) <= now { from } else { end })
+    }
+
+    fn best(&self, from: u32, blocks: Option<u32>) -> Option<(u64, u32)> {
+        self.best_of(from, blocks, |cost| cost)
+    }
+
+    /// The least cost of a stream that goes beyond `from`, but for the switch, and up to where it is fetched for that.
+    fn best_of(&self, from: u32, blocks: Option<u32>, goes_on: impl Fn(u64) -> u64) -> Option<(u64, u32)> {
+        let all = u64::from(self.beyond(from));
+        let mut beyond = all;
+        let mut best: Option<(u64, u32)> = None;
+        for bucket in self.some().filter(|bucket| bucket.longest > from) {
+            beyond -= u64::from(bucket.streams);
+            let end = blocks.map_or(bucket.longest, |blocks| bucket.longest.min(blocks));
+            let is_file = blocks.is_some_and(|blocks| end >= blocks);
+            let later = if is_file { 0 } else { goes_on(bucket.cost * beyond / all) };
+            let cost = u64::from(end.saturating_sub(from)) + later;
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, end));
+            }
+            if is_file {
+                break;
+            }
+        }
+        best
+    }
+
+    fn some(&self) -> impl Iterator<Item = &Bucket> {
+        self.buckets.iter().filter(|bucket| bucket.streams > 0)
+    }
+
+    /// Streams that it goes by, at most.
+    pub fn streams(&self) -> u32 {
+        self.total / ONE
+    }
+
+    /// The length that `part` of `of` streams do not exceed; zero if there were none.
+    pub fn quantile(&self, part: u32, of: u32) -> u32 {
+        let wanted = u64::from(self.total) * u64::from(part);
+        let mut below = 0;
+        let found = self.some().find(|bucket| {
+            below += u64::from(bucket.streams) * u64::from(of);
+            below >= wanted
+        });
+        found.map_or(0, |bucket| bucket.longest)
+    }
+
+    /// The bytes that it takes beyond itself.
+    pub fn footprint(&self) -> usize {
+        size_of::<[Bucket; BUCKETS]>()
+    }
+}
+
+/// The interval of a length: four single ones first, then four an octave, each with its upper bound.
+fn bucket(blocks: u32) -> usize {
+    let below = blocks.saturating_sub(1);
+    if below < 4 {
+        return below as usize;
+    }
+    let octave = below.ilog2();
+    let quarter = below >> (octave - 2) & 3;
+    (((octave - 1) * 4 + quarter) as usize).min(BUCKETS - 1)
+}

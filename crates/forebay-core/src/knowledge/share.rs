@@ -1,0 +1,38 @@
+//! How often something came true.
+
+/// An exponentially weighted share (weight 1/16).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// In parts of [`ONE`].
+    share: u32,
+    seen: u32,
+}
+
+const ONE: u32 = 1 << 16;
+/// Before that many times nothing is believed.
+const FEW: u32 = 8;
+
+impl Share {
+    pub(super) fn saw(&mut self, came_true: bool) {
+        let new = if came_true { ONE } else { 0 };
+        self.seen = self.seen.saturating_add(1);
+        // The first ones count alike.
+        let weight = self.seen.min(16);
+        self.share = self.share - self.share / weight + new / weight;
+    }
+
+    /// Seven times of eight: then what is fetched in vain is at most a seventh of what is wanted.
+    pub(super) fn is_reliable(self) -> bool {
+        self.seen >= FEW && self.share >= ONE / 8 * 7
+    }
+
+    /// How often it was looked at.
+    pub(super) fn seen(self) -> u32 {
+        self.seen
+    }
+
+    /// So many times of so many.
+    pub(super) fn parts(self) -> (u32, u32) {
+        (self.share, ONE)
+    }
+}

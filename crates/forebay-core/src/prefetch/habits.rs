@@ -1,0 +1,47 @@
+//! What to fetch where it is known how long streams usually are (AMP §6, CP §1.1): up to where the odds make it best to look again
+//! ([`Lengths`](crate::knowledge::Lengths)), without slow start.
+//!
+//! The next piece is fetched early if that saves more waiting than it costs. Its reader needs τ, working, to come to the end of what is
+//! there, and the fetch takes t. If he goes on, he waits min(τ, t) less. If he does not, whoever asks next waits for what is left of the fetch by
+//! then, t − τ. While the device has other things to do nobody waits less by it, since that fetch goes before another's;
+//! but who is nearly certain to go on need not come back for it.
+
+use super::{Plan, Sight, Size, competitive};
+use crate::knowledge::Habits;
+
+/// `None` if too little is known.
+pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Plan> {
+    let (stream, lengths) = (sight.stream, known.lengths());
+    let first = stream.first.min(stream.next);
+    let (read, blocks) = (stream.next - first, sight.blocks - first.min(sight.blocks));
+    if sight.fresh {
+        return match lengths.end_if(read, blocks, known.goes_on()) {
+            Some(end) => Some(competitive::up_to(sight, first + end, depth)),
+            None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
+        };
+    }
+    if sight.missed.is_some() {
+        let (beyond, all) = lengths.reach(read, read)?;
+        let end = lengths.end_if(read, blocks, (beyond, all))?;
+        return Some(competitive::up_to(sight, first + end, depth));
+    }
+    if !sight.in_ahead_window() {
+        return Some(Plan::NOTHING);
+    }
+    let ahead = stream.ahead - first;
+    let (beyond, all) = lengths.reach(read, ahead)?;
+    let end = lengths.end(ahead, blocks).unwrap_or(ahead);
+    let pays = end > ahead && pays(sight, (beyond, all), end - ahead);
+    Some(if pays { competitive::up_to(sight, first + end, depth) } else { Plan::NOTHING })
+}
+
+/// Whether a piece should be fetched early that is wanted in `beyond` of `all` cases.
+fn pays(sight: &Sight<'_>, (beyond, all): (u32, u32), piece: u32) -> bool {
+    let vain = u64::from(all - beyond.min(all));
+    if vain * 8 <= u64::from(all) {
+        return true;
+    }
+    let fetch = u64::from(sight.competitive_depth) + u64::from(piece);
+    let work = (u64::from(sight.stream.remaining()).saturating_mul(sight.own_time) / 256).min(fetch);
+    sight.idle && u64::from(beyond) * work > vain * (fetch - work)
+}

@@ -1,0 +1,355 @@
+//! What a cache says of itself, by hand-worked numbers: of each size the reason, and the figures that gave it.
+
+use std::collections::BTreeMap;
+
+use forebay_core::explain::{Explanation, Stream};
+use forebay_core::index::Hashed;
+use forebay_core::partition::{Cause, Change, Prospect};
+use forebay_core::prefetch::Reason;
+use forebay_core::reclaim::Course;
+use forebay_core::{
+    Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
+    ReadId, Setup,
+};
+
+const PAGE: u64 = 4096;
+const MS: u64 = 1_000_000;
+
+/// CP §2: the IBM drive, whose depth is 131 pages.
+fn ibm() -> DeviceCost {
+    DeviceCost {
+        seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
+        half_revolution: 3_000_000,
+        zones: vec![(0, 51_300_000)],
+        capacity: 36_000_000_000,
+        channels: 1,
+        price: Default::default(),
+    }
+}
+
+/// A core whose fetches take so long, all of them, however many are under way.
+struct Script {
+    core: Box<dyn Core>,
+    now: u64,
+    takes: u64,
+    /// What will arrive, by moment and order.
+    coming: BTreeMap<(u64, u64), EventKind>,
+    asked: u64,
+}
+
+impl Script {
+    fn new(policy: &str, frames: u32, devices: Vec<DeviceCost>, takes: u64) -> Script {
+        let policy: Policy = policy.parse().unwrap();
+        let setup = Setup {
+            frames,
+            block_bytes: PAGE as u32,
+            streams: 100,
+            devices,
+            prefetch: Default::default(),
+            reclaim: Default::default(),
+            partition: Default::default(),
+            context: None,
+            referenced: Default::default(),
+        };
+        let core = policy.build::<Hashed>(setup);
+        Script { core, now: 0, takes, coming: BTreeMap::new(), asked: 0 }
+    }
+
+    fn open(&mut self, file: u32, device: u16, pages: u64) {
+        self.tell(EventKind::Open { file: FileId(file), device: DeviceId(device), bytes: pages * PAGE });
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        let mut actions = Actions::new();
+        self.core.handle(&[Event { at: Instant(self.now), kind }], &mut actions);
+        for action in actions {
+            self.asked += 1;
+            match action {
+                Action::Fetch { io, .. } => {
+                    self.coming.insert((self.now + self.takes, self.asked), EventKind::Arrived { io });
+                }
+                Action::Ready { read } => self.tell(EventKind::Done { read }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Time goes on, and what was fetched arrives.
+    fn wait(&mut self, nanoseconds: u64) {
+        let until = self.now + nanoseconds;
+        while let Some(entry) = self.coming.first_entry().filter(|entry| entry.key().0 <= until) {
+            self.now = entry.key().0;
+            let kind = entry.remove();
+            self.tell(kind);
+        }
+        self.now = until;
+    }
+
+    /// Reads pages, whether earlier reads have been answered or not.
+    fn read(&mut self, file: u32, page: u64, pages: u64) {
+        self.asked += 1;
+        let (read, handler, context) = (ReadId(self.asked as u32), HandlerId(file + 10), ContextId(file));
+        let (offset, len) = (page * PAGE, (pages * PAGE) as u32);
+        self.tell(EventKind::Read { read, handler, context, file: FileId(file), offset, len });
+    }
+
+    /// The same, and waits until it is there.
+    fn read_and_wait(&mut self, file: u32, page: u64, pages: u64) {
+        self.read(file, page, pages);
+        self.wait(self.takes);
+    }
+
+    fn explain(&self) -> Explanation {
+        self.core.check();
+        self.core.explain(Instant(self.now), usize::MAX)
+    }
+
+    fn stream(&self, file: u32) -> Stream {
+        let streams = self.explain().streams;
+        *streams.iter().find(|stream| stream.file == file).unwrap_or_else(|| panic!("no stream of {file}: {streams:?}"))
+    }
+
+    /// Size and reason of a stream's piece.
+    fn piece(&self, file: u32) -> (u32, Reason) {
+        let stream = self.stream(file);
+        (stream.piece, stream.why.piece)
+    }
+
+    /// The same of its distance.
+    fn distance(&self, file: u32) -> (u32, Reason) {
+        let stream = self.stream(file);
+        (stream.distance, stream.why.distance)
+    }
+}
+
+/// 16, twice as much each time, then S_p = 131 (CP §2); the next piece is due with the first page of the latest.
+#[test]
+fn pieces_grow_to_what_a_switch_is_worth() {
+    for policy in ["competitive", "auto:demand=off"] {
+        let mut script = Script::new(policy, 20_000, vec![ibm()], MS);
+        script.open(0, 0, 10_000);
+        let mut seen = Vec::new();
+        for page in 0..600 {
+            script.read_and_wait(0, page, 1);
+            seen.push(script.piece(0));
+        }
+        seen.dedup();
+        let expected = [
+            (16, Reason::FirstWindow),
+            (32, Reason::SlowStart),
+            (64, Reason::SlowStart),
+            (128, Reason::SlowStart),
+            (131, Reason::Competitive),
+        ];
+        assert_eq!(seen, expected, "{policy}");
+        assert_eq!(script.distance(0), (131, Reason::AheadWindow));
+        let stream = script.stream(0);
+        assert_eq!((stream.next, stream.steps, stream.competitive_depth, stream.active), (600, 599, 131, true));
+        assert_eq!((stream.handler, stream.context, stream.idle), (10, 0, MS));
+    }
+}
+
+/// 3000 frames, a third of which may be ahead: 20 streams have 50 each, and a piece, of which two must have room, 25.
+#[test]
+fn memory_bounds_pieces() {
+    let mut script = Script::new("competitive", 3000, vec![ibm()], MS);
+    for file in 0..20 {
+        script.open(file, 0, 10_000);
+    }
+    for page in 0..200 {
+        (0..20).for_each(|file| script.read_and_wait(file, page, 1));
+    }
+    assert_eq!(script.piece(7), (25, Reason::Memory));
+    let ahead = script.explain().ahead;
+    assert_eq!(
+        (ahead.room, ahead.by_ceiling, ahead.streams, ahead.share, ahead.longest_piece),
+        (1000, false, 20, 50, 25)
+    );
+}
+
+/// A depth of a page, and requests of 32.
+#[test]
+fn no_piece_is_smaller_than_a_request() {
+    let mut script = Script::new("competitive", 20_000, vec![DeviceCost::flat(1_000, 1_000_000, 1)], MS);
+    script.open(0, 0, 10_000);
+    (0..10).for_each(|read| script.read_and_wait(0, read * 32, 32));
+    assert_eq!(script.piece(0), (32, Reason::Request));
+    assert_eq!(script.stream(0).competitive_depth, 1);
+}
+
+/// A store with four connections: once it is known to go on, a lone stream has a piece under way on each.
+#[test]
+fn several_channels_are_used_side_by_side() {
+    let mut script = Script::new("competitive", 20_000, vec![DeviceCost::flat(20 * MS, 50_000_000, 4)], MS);
+    script.open(0, 0, 10_000);
+    (0..2000).for_each(|page| script.read_and_wait(0, page, 1));
+    // 20 ms · 50 MB/s.
+    assert_eq!(script.piece(0), (244, Reason::Competitive));
+    assert_eq!(script.stream(0).why.distance, Reason::Channels);
+}
+
+/// The first window shrinks by the streams of the file that go nowhere, down to nothing.
+#[test]
+fn reads_that_go_nowhere_have_nothing_ahead() {
+    let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
+    script.open(0, 0, 1 << 20);
+    let mut seen = Vec::new();
+    for read in 0..100 {
+        script.read_and_wait(0, read * 7919 % (1 << 20), 1);
+        seen.push(script.explain().streams[0].why.piece);
+    }
+    assert_eq!((seen[0], seen[99]), (Reason::FirstWindow, Reason::Nowhere));
+    let stream = script.explain().streams[0];
+    assert_eq!((stream.piece, stream.remaining()), (0, 0));
+}
+
+/// Eight files of 100 pages were read to their ends: the ninth is fetched whole.
+#[test]
+fn what_is_known_of_files_says_where_streams_end() {
+    let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
+    for file in 0..9 {
+        script.open(file, 0, 100);
+        let pages = if file < 8 { 100 } else { 1 };
+        (0..pages).for_each(|page| script.read_and_wait(file, page, 1));
+    }
+    let stream = script.stream(8);
+    assert_eq!((stream.piece, stream.why.piece, stream.why.distance), (100, Reason::KnownEnd, Reason::KnownEnd));
+    assert_eq!((stream.wanted_end, stream.ahead, stream.mean_length), (Some(100), 100, Some(100)));
+    assert_eq!(script.explain().devices[0].mean_length, Some(100));
+}
+
+/// Streams of 24 pages each, that are not at the end of their files: pieces of √(131 · 24 · 2/3) = 45.
+#[test]
+fn the_mean_length_of_streams_makes_pieces() {
+    let mut script = Script::new("auto:whole=off,demand=off", 20_000, vec![ibm()], MS);
+    for file in 0..10 {
+        script.open(file, 0, 1000);
+        let pages = if file < 9 { 24 } else { 200 };
+        (0..pages).for_each(|page| script.read_and_wait(file, page, 1));
+        if file < 9 {
+            script.tell(EventKind::Close { file: FileId(file) });
+        }
+    }
+    assert_eq!(script.piece(9), (45, Reason::MeanLength));
+    assert_eq!(script.stream(9).mean_length, Some(24));
+}
+
+/// 4 pages every 10 ms are 400 a second; a piece takes 500 ms, in which 200 are read. Half as much again: 300 pages, more than the 131 of a
+/// piece. With room for only 163 ahead 131 of them are the piece's, and the stream's part of the rest is 32.
+#[test]
+fn fast_readers_have_more_ahead_by_their_demand() {
+    let read = |policy: &str, frames, steps| {
+        let mut script = Script::new(policy, frames, vec![ibm()], 500 * MS);
+        script.open(0, 0, 100_000);
+        for step in 0..steps {
+            script.read(0, step * 4, 4);
+            script.wait(10 * MS);
+        }
+        script
+    };
+    let script = read("auto", 20_000, 1000);
+    let (piece, why) = script.piece(0);
+    assert_eq!(why, Reason::ReadSoFar);
+    // √(131 · L · 2/3) of the L pages that were read when it was fetched.
+    let length = script.stream(0).next - 2 * piece..script.stream(0).next;
+    assert!(length.contains(&(piece * piece * 3 / 2 / 131)), "{piece} of {length:?}");
+    let script = read("auto:contexts=off", 20_000, 190);
+    assert_eq!(script.piece(0), (131, Reason::Competitive));
+    assert_eq!(script.distance(0), (300, Reason::Demand));
+    let stream = script.stream(0);
+    assert_eq!(stream.rate, 400 * PAGE);
+    assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
+    assert_eq!(script.explain().ahead.room, 5000);
+    let script = read("auto:contexts=off,start=25,epoch=0", 652, 190);
+    assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
+    assert_eq!(script.piece(0), (131, Reason::Competitive));
+    assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");
+    assert_eq!(script.core.streams().iter().next().map(|(_, stream)| stream.distance), Some(32));
+}
+
+#[test]
+fn policies_of_their_own_numbers_say_so() {
+    let of = |policy: &str| {
+        let mut script = Script::new(policy, 20_000, vec![ibm()], MS);
+        script.open(0, 0, 10_000);
+        (0..200).for_each(|page| script.read_and_wait(0, page, 1));
+        let stream = script.stream(0);
+        (stream.piece, stream.distance, stream.why.piece, stream.why.distance)
+    };
+    assert_eq!(of("linux"), (32, 32, Reason::Policy, Reason::AheadWindow));
+    assert_eq!(of("aggressive"), (256, 256, Reason::Policy, Reason::AheadWindow));
+    assert_eq!(of("fixed").2, Reason::Policy);
+    assert_eq!(of("fixed").3, Reason::EveryAccess);
+    assert_eq!(of("sarc"), (32, 16, Reason::Policy, Reason::Policy));
+    assert_eq!(of("even"), (48, 24, Reason::Policy, Reason::Even));
+    // Alone a stream has all of T_total.
+    assert_eq!(of("ets"), (48, 24, Reason::Policy, Reason::EqualTime));
+    assert_eq!(of("none"), (0, 0, Reason::Nothing, Reason::Nothing));
+}
+
+/// Two devices, SAC as in its paper, W = 2: those of device 1 wait three times as long.
+#[test]
+fn partitions_say_what_they_go_by() {
+    let devices = vec![DeviceCost::flat(MS, 100_000_000, 1); 2];
+    let mut script = Script::new("none+lazy:window=2", 1000, devices, MS);
+    (0..2).for_each(|device| script.open(device.into(), device, 10_000));
+    let before = script.explain();
+    assert_eq!(before.epochs, Some(0));
+    assert!(before.partitions.iter().all(|part| part.size == 500 && part.share.unwrap().change.is_none()));
+    script.read_and_wait(0, 0, 1);
+    script.takes = 3 * MS;
+    script.read_and_wait(1, 0, 1);
+    let after = script.explain();
+    let shares: Vec<_> = after.partitions.iter().map(|part| part.share.unwrap()).collect();
+    assert_eq!(
+        shares.iter().map(|share| (share.wait, share.relative)).collect::<Vec<_>>(),
+        [(MS, 500), (3 * MS, 1500)]
+    );
+    // I is 2 of 1000.
+    assert_eq!(after.partitions.iter().map(|part| (part.size, part.held)).collect::<Vec<_>>(), [(498, 1), (502, 1)]);
+    let changes = shares.iter().map(|share| share.change.unwrap());
+    assert_eq!(
+        changes.map(|change| (change.blocks, change.epoch, change.cause)).collect::<Vec<_>>(),
+        [(-2, 1, Cause::Wait), (2, 1, Cause::Wait)]
+    );
+    assert!(shares.iter().all(|share| share.prospect.is_none()), "nobody measures that");
+}
+
+/// 32 frames of 128 for device 0, of which forty blocks are read round and round: each misses, and readers wait for 10 ms. Of the first second's
+/// hundred 60 came back, which 40 frames would have had. Give or take the root of that, 53 · 10 ms in a second are gained by eight blocks more,
+/// in the steps of four in which one looks: 66.25 ms each. None of the frames that it has is worth anything. (It has got one by then.)
+#[test]
+fn a_partition_says_what_its_next_block_would_save() {
+    let devices = vec![DeviceCost::flat(10 * MS, 100_000_000, 1); 2];
+    let read = |policy: &str, reads| {
+        let mut script = Script::new(policy, 128, devices.clone(), 10 * MS);
+        script.open(0, 0, 40);
+        (0..reads).for_each(|read| script.read_and_wait(0, read % 40, 1));
+        let explained = script.explain().partitions;
+        explained.iter().map(|part| (part.size, part.share.unwrap())).collect::<Vec<_>>()
+    };
+    let eager = "none+eager:benefit=ghosts,window=25,weights=1/3+lru";
+    assert!(read(eager, 99).iter().all(|(_, share)| share.prospect.is_none()), "no epoch is over");
+    let shares = read(eager, 100);
+    assert_eq!(shares[0].1.prospect, Some(Prospect { gain: 66_250_000, loss: 0 }));
+    assert_eq!(shares[1].1.prospect, Some(Prospect { gain: 0, loss: 0 }));
+    assert_eq!(shares.iter().map(|&(size, _)| size).collect::<Vec<_>>(), [33, 95]);
+    assert_eq!(shares[0].1.change, Some(Change { blocks: 1, epoch: 1, cause: Cause::Worth }));
+    let fixed = read("none+static:benefit=ghosts,window=25,weights=1/3+lru", 100);
+    assert!(fixed.iter().all(|(_, share)| share.prospect.is_none()), "what is fixed needs no measuring");
+}
+
+#[test]
+fn the_ceiling_says_where_it_goes() {
+    let walk = |policy: &str| {
+        let mut script = Script::new(policy, 1000, vec![ibm()], MS);
+        script.open(0, 0, 1 << 20);
+        (0..10_000).for_each(|page| script.read_and_wait(0, page, 1));
+        let cache = script.explain().prefetch_cache.unwrap();
+        (cache.walk.course, cache.ceiling, cache.unit)
+    };
+    assert_eq!(walk("competitive-em:epoch=0"), (Course::Fixed, 250, 3));
+    assert_eq!(walk("competitive-em"), (Course::Rests, 250, 3), "nothing is missed that was given up");
+    let script = Script::new("competitive", 1000, vec![ibm()], MS);
+    assert!(script.explain().prefetch_cache.is_none());
+}

@@ -1,0 +1,175 @@
+//! What is known of how long streams usually are, by device and by program context: the odds against brute force, and what is fetched by
+//! them.
+
+mod known;
+
+use forebay_core::knowledge::{Knowledge, Lengths, MOST_CONTEXTS, Whose};
+use forebay_core::{ContextId, DeviceId};
+use known::Bench;
+use proptest::prelude::*;
+
+/// A histogram of streams, so many of each length.
+fn lengths(streams: &[(u32, u32)]) -> Lengths {
+    let mut lengths = Lengths::default();
+    let most = streams.iter().map(|stream| stream.1).max().unwrap_or(0);
+    for round in 0..most {
+        streams.iter().filter(|stream| round < stream.1).for_each(|stream| lengths.saw(stream.0));
+    }
+    lengths
+}
+
+/// Where the pieces of a stream of a long file end, up to the longest length.
+fn pieces(lengths: &Lengths) -> Vec<u32> {
+    std::iter::successors(lengths.end(0, u32::MAX), |&at| lengths.end(at, u32::MAX)).collect()
+}
+
+#[test]
+fn streams_of_one_length_are_fetched_whole() {
+    let mut lengths = lengths(&[(100, 8)]);
+    lengths.weigh(131);
+    assert_eq!((lengths.end(1, 1000), lengths.end(99, 1000)), (Some(100), Some(100)));
+    assert_eq!(lengths.end(1, 60), Some(60), "no further than the file");
+    assert_eq!(lengths.end(100, 1000), None, "of longer ones nothing is known");
+    assert_eq!(lengths.reach(1, 99), Some((128, 128)));
+    assert_eq!(lengths.reach(1, 100), Some((0, 128)));
+}
+
+/// Half have 10 blocks, half 100. In two pieces: D + 10 + (D + 90) / 2; in one: D + 100. They cost the same at D = 90.
+#[test]
+fn a_second_switch_is_weighed_against_what_is_fetched_in_vain() {
+    for (switch, ends) in [(20, vec![10, 100]), (80, vec![10, 100]), (100, vec![100]), (1000, vec![100])] {
+        let mut lengths = lengths(&[(10, 20), (100, 20)]);
+        lengths.weigh(switch);
+        assert_eq!(pieces(&lengths), ends, "D = {switch}");
+    }
+}
+
+/// Nine of ten read 4 blocks in one request, the tenth goes on to 64. Fetching 60 more costs 60; not to, D in a tenth of cases.
+#[test]
+fn who_nearly_never_goes_on_gets_nothing() {
+    let mut lengths = lengths(&[(64, 8)]);
+    lengths.weigh(131);
+    assert_eq!(lengths.end_if(4, 1000, (1, 10)), Some(4));
+    assert_eq!(lengths.end_if(4, 1000, (9, 10)), Some(64));
+    // 60 blocks against 131 in half of cases.
+    assert_eq!(lengths.end_if(4, 1000, (1, 2)), Some(64));
+}
+
+#[test]
+fn what_was_long_ago_is_forgotten() {
+    let mut lengths = lengths(&[(1000, 128)]);
+    (0..1000).for_each(|_| lengths.saw(50));
+    lengths.weigh(131);
+    assert_eq!(lengths.end(1, 5000), Some(50));
+    assert_eq!(lengths.quantile(1, 2), 50);
+    assert!(lengths.streams() <= 128);
+}
+
+/// What a stream costs that follows `ends`, in the mean.
+fn expected(streams: &[(u32, u32)], switch: u32, ends: &[u32]) -> f64 {
+    let cost = |length: u32| {
+        let passed = ends.iter().filter(|&&end| end < length).count();
+        f64::from(switch) * (passed + 1) as f64 + f64::from(ends[passed])
+    };
+    let all: u32 = streams.iter().map(|stream| stream.1).sum();
+    streams.iter().map(|&(length, count)| cost(length) * f64::from(count)).sum::<f64>() / f64::from(all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Over all sets of ends that there could be (brute force) none costs less than those that are found, but for rounding.
+    #[test]
+    fn no_other_ends_cost_less(counts in proptest::collection::vec(0..7u32, 8), switch in 1..500u32) {
+        let streams: Vec<(u32, u32)> = counts.iter().zip(3..).map(|(&count, octave)| (1 << octave, count)).collect();
+        let streams: Vec<(u32, u32)> = streams.into_iter().filter(|stream| stream.1 > 0).collect();
+        prop_assume!(streams.last().is_some_and(|stream| stream.1 >= 4));
+        let mut lengths = lengths(&streams);
+        lengths.weigh(switch);
+        let found = expected(&streams, switch, &pieces(&lengths));
+        let longest = streams[streams.len() - 1].0;
+        for chosen in 0..1u32 << (streams.len() - 1) {
+            let inner = streams[..streams.len() - 1].iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
+            let ends: Vec<u32> = inner.map(|(_, stream)| stream.0).chain([longest]).collect();
+            prop_assert!(found <= expected(&streams, switch, &ends) * 1.01 + streams.len() as f64, "{streams:?} {ends:?}");
+        }
+    }
+
+    /// However many contexts there are, no more are remembered than may be, and their memory is bounded.
+    #[test]
+    fn memory_is_bounded(contexts in proptest::collection::vec(0..1000u32, 1..1000)) {
+        let mut knowledge = Knowledge::new(16, 1).by_context();
+        for &context in &contexts {
+            let whose = Whose { device: DeviceId(0), context: ContextId(context) };
+            if context % 3 == 0 { knowledge.went_nowhere(whose) } else { knowledge.was_long(whose, context) }
+        }
+        prop_assert!(knowledge.contexts().count() <= MOST_CONTEXTS);
+        prop_assert!(knowledge.contexts().all(|(context, _)| context != ContextId(0)));
+        prop_assert!(knowledge.footprint() < 256 << 10, "{}", knowledge.footprint());
+    }
+
+    /// Nothing is fetched beyond the end of a file, and the same reads fetch the same.
+    #[test]
+    fn nothing_is_fetched_beyond_the_file(
+        steps in proptest::collection::vec((0..4u32, 0..40u32, 0..100u32, 1..100u32), 1..60),
+    ) {
+        let mut benches = [Bench::new("auto"), Bench::new("auto")];
+        for (context, file, from, len) in steps {
+            let pages = 30 + file * 7;
+            let (from, to) = (from.min(pages - 1), (from + len).min(pages));
+            let [one, other] = benches.each_mut().map(|bench| {
+                bench.context = context;
+                bench.read(file, pages, from, to.max(from + 1))
+            });
+            prop_assert!(one.iter().all(|&(start, len)| start + len <= pages), "{one:?}");
+            prop_assert_eq!(one, other);
+        }
+    }
+}
+
+/// Streams of 100 pages somewhere in files: once a context is known, one fetch of 100 pages, however it is with others.
+#[test]
+fn each_context_has_its_habits() {
+    let mut bench = Bench::new("auto");
+    let mut file = 0;
+    let mut streams = |bench: &mut Bench, context, many, len| {
+        bench.context = context;
+        let reads = (0..many).map(|_| {
+            file += 1;
+            let from = 50 + file * 13 % 200;
+            bench.read(file - 1, 1000, from, from + len).iter().map(|&(start, len)| (start - from, len)).collect()
+        });
+        reads.collect::<Vec<Vec<(u32, u32)>>>()
+    };
+    assert_eq!(streams(&mut bench, 1, 8, 100)[0][..2], [(0, 16), (16, 32)], "slow start: nothing is known yet");
+    assert_eq!(streams(&mut bench, 1, 2, 100), [[(0, 100)], [(0, 100)]]);
+    assert_eq!(streams(&mut bench, 2, 1, 100), [[(0, 100)]], "of a new context the device's habits are taken");
+    // A context that reads single pages: nothing ahead, in files that nobody has read before.
+    assert_eq!(streams(&mut bench, 3, 24, 1)[23], [(0, 1)]);
+    assert_eq!(streams(&mut bench, 1, 1, 100), [[(0, 100)]], "which says nothing of the first");
+    assert_eq!(streams(&mut bench, 4, 8, 40).len(), 8);
+    assert_eq!(streams(&mut bench, 4, 1, 40), [[(0, 40)]]);
+    assert_eq!(streams(&mut bench, 1, 1, 100), [[(0, 100)]]);
+}
+
+/// It begins to read sequentially: the second page says so, and soon the first does.
+#[test]
+fn who_read_at_random_is_seen_to_read_on() {
+    let mut bench = Bench::new("auto");
+    bench.context = 7;
+    (0..40).for_each(|file| drop(bench.read(file, 1000, 500, 501)));
+    assert_eq!(bench.read(40, 1000, 500, 501), [(500, 1)]);
+    let fetches = bench.read(41, 1000, 500, 800);
+    assert_eq!(fetches[0], (500, 1));
+    assert!(fetches.len() < 12, "{fetches:?}");
+    (42..60).for_each(|file| drop(bench.read(file, 1000, 500, 800)));
+    assert!(bench.read(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
+}
+
+/// Without it none of that is done.
+#[test]
+fn it_can_be_left_out() {
+    let mut bench = Bench::new("auto:habits=off");
+    (0..30).for_each(|file| drop(bench.read(file, 1000, 100 + file, 200 + file)));
+    assert_eq!(bench.read(30, 1000, 300, 400)[0], (300, 16));
+}

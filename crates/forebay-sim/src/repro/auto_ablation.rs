@@ -1,0 +1,109 @@
+//! auto-ablation: what each part of `auto` is worth, on every ground that the other experiments with it have.
+
+use serde::Deserialize;
+
+use super::auto_best::{AUTO, grounds};
+use super::ground::mean;
+use super::raid::percent;
+use super::{Context, Error, Experiment, Finding, Measure, experiment as described};
+use crate::chart::{Axis, Chart, Series};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The experiments whose grounds these are.
+    of: Vec<String>,
+    /// At so many of the places of each.
+    places: usize,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    name: String,
+    /// The policy that lacks it.
+    without: String,
+}
+
+/// Of a part: how many times as good `auto` is with it as without, ground by ground.
+struct Worth {
+    part: Part,
+    ratios: Vec<(String, f64)>,
+}
+
+pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let Parameters { of, places, parts } = experiment.parameters()?;
+    let policies: Vec<String> =
+        [AUTO.to_owned()].into_iter().chain(parts.iter().map(|part| part.without.clone())).collect();
+    let mut worths: Vec<Worth> = parts.into_iter().map(|part| Worth { part, ratios: Vec::new() }).collect();
+    let mut measures = Vec::new();
+    for id in &of {
+        let other = described(id)?;
+        for ground in grounds(&other)? {
+            let ground = ground.thinned(if context.quick { 1 } else { places });
+            let scores = ground.run(&policies, (&other, context))?;
+            let mut row = Vec::new();
+            for worth in &mut worths {
+                let ratio = mean(&scores.ratios(AUTO, &worth.part.without));
+                row.push(format!("{} {}", worth.part.name, percent(ratio)));
+                worth.ratios.push((ground.name.clone(), ratio));
+            }
+            measures.push(Measure::shown(&format!("{}: auto over auto without", ground.name), "", row.join(", ")));
+        }
+    }
+    let judged = worths.iter().map(|worth| worth.judged(experiment)).collect::<Result<Vec<_>, _>>()?;
+    let ours: Vec<String> =
+        worths.iter().map(|worth| format!("{} {}", worth.part.name, percent(worth.best().1))).collect();
+    let ours = format!("at best {}", ours.join(", "));
+    Ok(Finding::new(ours, judged.into_iter().flatten().chain(measures).collect(), vec![chart(&worths)]))
+}
+
+impl Worth {
+    fn best(&self) -> (&str, f64) {
+        let best = self.ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        best.map_or(("nothing", f64::NAN), |(ground, ratio)| (ground, *ratio))
+    }
+
+    fn worst(&self) -> (&str, f64) {
+        let worst = self.ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        worst.map_or(("nothing", f64::NAN), |(ground, ratio)| (ground, *ratio))
+    }
+
+    /// Where it pays, where it costs, and what it is worth over all grounds.
+    fn judged(&self, experiment: &Experiment) -> Result<Vec<Measure>, Error> {
+        let ((best, most), (worst, least)) = (self.best(), self.worst());
+        let name = &self.part.name;
+        let all: Vec<(f64, f64)> = self.ratios.iter().map(|(_, ratio)| (0.0, *ratio)).collect();
+        Ok(vec![
+            experiment.judged(
+                "pays",
+                most,
+                (&format!("{name}: where it pays most"), ""),
+                format!("{best} {}", percent(most)),
+            )?,
+            experiment.judged(
+                "costs",
+                least,
+                (&format!("{name}: where it costs most"), ""),
+                format!("{worst} {}", percent(least)),
+            )?,
+            Measure::shown(&format!("{name}: in the mean of all"), "", percent(mean(&all))),
+        ])
+    }
+}
+
+/// A line a part, the grounds side by side.
+fn chart(worths: &[Worth]) -> Chart {
+    let points = |worth: &Worth| (1u32..).zip(&worth.ratios).map(|(at, (_, ratio))| (at.into(), *ratio)).collect();
+    let line = |worth: &Worth| Series { name: worth.part.name.clone(), points: points(worth) };
+    let names: Vec<&str> =
+        worths.first().map_or(&[][..], |worth| &worth.ratios).iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<String> = (1..).zip(names).map(|(number, name): (u32, _)| format!("{number} {name}")).collect();
+    Chart {
+        title: format!("What each part is worth: {}", names.join(", ")),
+        x: Axis::linear("workload"),
+        y: Axis::logarithmic("auto over auto without it"),
+        series: worths.iter().map(line).collect(),
+    }
+}

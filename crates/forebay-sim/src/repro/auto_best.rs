@@ -1,0 +1,63 @@
+//! `auto` on each paper's own ground, beside the best of that paper's presets: auto-cp, auto-scm, auto-sac, auto-amp.
+
+use serde::Deserialize;
+
+use super::ground::{Ground, Scores, mean};
+use super::raid::{percent, percents};
+use super::{Context, Error, Experiment, Finding, Measure};
+
+/// The policy that is asked about.
+pub(super) const AUTO: &str = "auto";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    grounds: Vec<Ground>,
+}
+
+/// The grounds of an experiment of this kind.
+pub(super) fn grounds(experiment: &Experiment) -> Result<Vec<Ground>, Error> {
+    Ok(experiment.parameters::<Parameters>()?.grounds)
+}
+
+pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
+    for ground in grounds(experiment)? {
+        let policies: Vec<String> = [AUTO.to_owned()].iter().chain(ground.policies()).cloned().collect();
+        let scores = ground.run(&policies, (experiment, context))?;
+        let best = scores.best(&ground.presets).ok_or_else(|| experiment.wrong("a ground has no presets"))?;
+        let ratios = scores.ratios(AUTO, best);
+        let least = ratios.iter().map(|ratio| ratio.1).fold(f64::INFINITY, f64::min);
+        let judged = |rule, value, how: &str, ours| {
+            experiment.judged(rule, value, (&format!("{}: auto over {best}, {how}", ground.name), ""), ours)
+        };
+        measures.push(judged("mean", mean(&ratios), "in the mean", percent(mean(&ratios)))?);
+        measures.push(judged("worst", least, "at worst", percents(&ratios))?);
+        measures.extend(policies.iter().flat_map(|policy| shown(&ground.name, policy, &scores)));
+        ours.push((mean(&ratios), ground.name.clone()));
+        charts.push(scores.chart(&ground.name));
+    }
+    Ok(Finding::new(summary(ours), measures, charts))
+}
+
+/// What a policy measured on a ground, and what it read for that.
+fn shown(ground: &str, policy: &str, scores: &Scores) -> Vec<Measure> {
+    let list = |of: &dyn Fn(&super::ground::Score) -> f64| {
+        let text = |score: &super::ground::Score| format!("{}: {:.3}", score.at, of(score));
+        scores.scores(policy).iter().map(text).collect::<Vec<_>>().join(", ")
+    };
+    let measure = |what: &str, ours| Measure::shown(&format!("{ground}, {policy}: {what}"), "", ours);
+    let mut measures = vec![measure(scores.unit, list(&|score| score.value))];
+    if scores.scores(policy).iter().all(|score| score.read.is_finite()) {
+        measures.push(measure("read by devices, of what readers got", list(&|score| score.read)));
+        measures.push(measure("a device's request, kB", list(&|score| score.request_kb)));
+    }
+    measures
+}
+
+/// The least, and the mean of all.
+fn summary(mut ours: Vec<(f64, String)>) -> String {
+    ours.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: Vec<String> = ours.iter().map(|(ratio, name)| format!("{name} {}", percent(*ratio))).collect();
+    all.join(", ")
+}

@@ -1,0 +1,126 @@
+//! auto-harm: where looking ahead and dividing memory can gain nothing: random reads, data that fits, one stream.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forebay_core::Policy;
+use serde::Deserialize;
+
+use super::auto_regret::all_named;
+use super::scenario::{Kind, Part, Scenario};
+use super::{Context, Error, Experiment, Finding};
+use crate::chart::{Axis, Chart, Series};
+use crate::timed::run;
+use crate::{processors, sweep};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    policy: String,
+    /// What it must not be worse than.
+    over: Vec<String>,
+    /// Each alone.
+    devices: Vec<String>,
+    handlers: Vec<u32>,
+    memory_mib: u64,
+    block_kib: u32,
+    loads: Vec<Load>,
+}
+
+/// What is read.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Load {
+    name: String,
+    reads: u64,
+    /// By one program, whatever the number of handlers.
+    #[serde(default)]
+    alone: bool,
+    part: Part,
+}
+
+/// A run that is to be.
+struct Case<'a> {
+    load: &'a Load,
+    device: &'a str,
+    handlers: u32,
+}
+
+impl Case<'_> {
+    /// The times of its work under these policies.
+    fn times(
+        &self,
+        parameters: &Parameters,
+        policies: &[(&str, Policy)],
+        context: &Context<'_>,
+    ) -> Result<Vec<f64>, Error> {
+        let scenario = Scenario {
+            seed: context.seed,
+            devices: vec![self.device.to_owned()],
+            even: true,
+            memory_bytes: parameters.memory_mib << 20,
+            block_bytes: parameters.block_kib << 10,
+            contexts: false,
+            kind: if self.load.alone { Kind::Programs } else { Kind::Server { handlers: self.handlers } },
+            parts: vec![self.load.part.clone()],
+            reads: self.load.reads,
+        };
+        let workload = scenario.workload()?;
+        let time = |&(_, policy): &(&str, Policy)| {
+            Ok(scenario.figure(&run(&scenario.setup(policy, &workload)?, &workload, context.watch)?))
+        };
+        policies.iter().map(time).collect()
+    }
+
+    fn name(&self) -> String {
+        if self.load.alone { self.device.to_owned() } else { format!("{} × {}", self.device, self.handlers) }
+    }
+}
+
+pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let mut parameters: Parameters = experiment.parameters()?;
+    if context.quick {
+        parameters.loads.iter_mut().for_each(|load| load.reads /= 16);
+        parameters.handlers.truncate(1);
+    }
+    let names: Vec<String> = [&parameters.policy].into_iter().chain(&parameters.over).cloned().collect();
+    let policies = all_named(&names, experiment)?;
+    let mut cases = Vec::new();
+    for load in &parameters.loads {
+        for device in &parameters.devices {
+            let counts = if load.alone { &[1][..] } else { &parameters.handlers };
+            cases.extend(counts.iter().map(|&handlers| Case { load, device, handlers }));
+        }
+    }
+    let done = AtomicUsize::new(0);
+    let one = |case: &Case<'_>| {
+        let times = case.times(&parameters, &policies, context)?;
+        context.step(done.fetch_add(1, Ordering::Relaxed) + 1, cases.len())?;
+        Ok(times)
+    };
+    let times = sweep(&cases, processors(), || context.watch.stopped(), one);
+    let times: Vec<Vec<f64>> =
+        times.into_iter().map(|times| times.unwrap_or(Err(Error::Stopped))).collect::<Result<_, Error>>()?;
+    let (mut measures, mut series, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, (other, _)) in policies.iter().enumerate().skip(1) {
+        for load in &parameters.loads {
+            let ratios = cases.iter().zip(&times).filter(|(case, _)| std::ptr::eq(case.load, load));
+            let ratios: Vec<(f64, String)> = ratios.map(|(case, times)| (times[at] / times[0], case.name())).collect();
+            let worst = ratios.iter().map(|ratio| ratio.0).fold(f64::INFINITY, f64::min);
+            let what = format!("{}: {} over {other}, at worst", load.name, parameters.policy);
+            let text: Vec<String> = ratios.iter().map(|(ratio, name)| format!("{name}: {ratio:.3}")).collect();
+            measures.push(experiment.judged("harm", worst, (&what, "at least 0.97"), text.join(", "))?);
+            let points = (1..).zip(&ratios).map(|(place, ratio)| (f64::from(place), ratio.0)).collect();
+            series.push(Series { name: format!("{}, over {other}", load.name), points });
+            all.push((worst, format!("{} over {other}", load.name)));
+        }
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ours = all.iter().take(2).map(|(worst, name)| format!("{name} {worst:.2}")).collect::<Vec<_>>().join(", ");
+    let chart = Chart {
+        title: "Throughput over the other's".to_owned(),
+        x: Axis::linear("device and handlers, in order"),
+        y: Axis::linear("ratio"),
+        series,
+    };
+    Ok(Finding::new(format!("at worst: {ours}"), measures, vec![chart]))
+}
