@@ -66,7 +66,7 @@ impl Division {
 
     /// Notes what has become of sizes at the end of an epoch.
     pub(super) fn note_changes(&mut self) {
-        let cause = if self.settings.benefit != Benefit::Linear { Cause::Worth } else { Cause::Wait };
+        let cause = if self.settings.benefit == Benefit::Linear { Cause::Wait } else { Cause::Worth };
         for share in &mut self.shares {
             let blocks = i64::from(share.size) - i64::from(core::mem::replace(&mut share.before, share.size));
             let cause = if share.streaming && blocks < 0 { Cause::Streams } else { cause };
