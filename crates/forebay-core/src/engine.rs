@@ -25,6 +25,7 @@ mod pace;
 mod partition;
 mod prefetch;
 mod referenced;
+mod release;
 mod room;
 mod sequence;
 
@@ -40,14 +41,14 @@ use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::explain::Explanation;
 use crate::files::Files;
-use crate::frames::{FETCHING, FREE, Slot, UNREAD};
+use crate::frames::{FETCHING, FREE, Slot};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::{Knowledge, Usual};
 use crate::level::Label;
 use crate::partition::{Division, Partition, Segments};
 use crate::prefetch::Prefetch;
-use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim, Was};
+use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim};
 use crate::replacement::Replacement;
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
@@ -387,26 +388,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(Extent { file, start, len: blocks.min(longest) })
     }
 
-    /// A read no longer holds its frames.
-    fn release(&mut self, read: Read, out: &mut Actions) {
-        if read.admitted {
-            self.unpin_all(read.extent);
-            self.hand_on(read.extent, out);
-        }
-        if let Some(file) = self.files.get_mut(read.extent.file) {
-            file.reads -= 1;
-        }
-        self.forget_if_idle(read.extent.file, out);
-    }
-
-    fn unpin_all(&mut self, extent: Extent) {
-        for key in extent.keys() {
-            if let Some(slot) = self.resident(key) {
-                self.unpin_slot(slot);
-            }
-        }
-    }
-
     fn pin(&mut self, slot: Slot) {
         let pins = self.directory.frames.pins(slot);
         self.directory.frames.set_pins(slot, pins + 1);
@@ -422,70 +403,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if pins == 1 && self.directory.frames.list(slot) != FETCHING {
             self.pinned -= 1;
         }
-    }
-
-    /// Frees what is left of a forgotten file, once nothing of it is being read or fetched.
-    fn forget_if_idle(&mut self, file: FileId, out: &mut Actions) {
-        let Some(entry) = self.files.get(file).filter(|f| f.forgotten && f.reads == 0 && f.fetches == 0) else {
-            return;
-        };
-        let (blocks, frames) = (entry.blocks, entry.frames);
-        if frames > 0 {
-            // Whichever is shorter: the file, or the slab.
-            if blocks <= self.setup.frames {
-                for key in (Extent { file, start: 0, len: blocks }).keys() {
-                    self.drop_block(key, out);
-                }
-            } else {
-                let held: Vec<BlockKey> =
-                    self.directory.frames.keys_in_use().filter(|key| key.file() == file).collect();
-                for key in held {
-                    self.drop_block(key, out);
-                }
-            }
-        }
-        self.streams.forget(file);
-        self.files.remove(file);
-        out.push(Action::Forgotten { file });
-    }
-
-    fn drop_block(&mut self, key: BlockKey, out: &mut Actions) {
-        let Some(slot) = self.directory.find(key) else { return };
-        let ghost = self.directory.frames.is_ghost(slot);
-        if self.directory.frames.list(slot) == UNREAD {
-            self.leave_prefetch_cache(slot);
-        } else {
-            self.segments.remove(&mut self.directory, slot);
-        }
-        self.directory.release(slot);
-        if !ghost {
-            self.book_release(slot, out);
-        }
-    }
-
-    /// Books what the frame released last held.
-    fn book_release(&mut self, slot: Slot, out: &mut Actions) {
-        let gone = self.directory.released();
-        out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
-        let Some(device) = self.leaves(gone.key) else { return };
-        if gone.unused {
-            self.devices[device.index()].counters.wasted += 1;
-            self.history.evicted(gone.key, Was::Unread);
-            if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
-                stream.feedback.wasted += 1;
-            }
-        } else if self.prefetch_cache.is_some() {
-            self.history.evicted(gone.key, Was::Referenced);
-        }
-    }
-
-    /// A frame no longer holds a block. Says on which device that lies.
-    fn leaves(&mut self, key: BlockKey) -> Option<DeviceId> {
-        let file = self.files.get_mut(key.file())?;
-        file.frames -= 1;
-        let device = file.device_of(key.block());
-        self.devices[device.index()].frames -= 1;
-        Some(device)
     }
 
     fn longest_read(&self) -> u32 {

@@ -18,6 +18,8 @@
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
 
+mod activity;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -294,44 +296,6 @@ impl Streams {
         self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
     }
 
-    /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
-    pub fn active(&self) -> u32 {
-        ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
-    }
-
-    /// A read of a stream waits: if that is active it stays so until none does.
-    pub fn waits(&mut self, id: StreamId) {
-        let Some(stream) = self.get_mut(id) else { return };
-        stream.waiting += 1;
-        if self.is_active(id) {
-            self.activate(id);
-        }
-    }
-
-    /// A read that waited does so no longer. (If its stream's place was taken meanwhile, which happens while the table is full, the
-    /// new stream may count one too few.)
-    pub fn waits_no_longer(&mut self, id: StreamId, at: Instant) {
-        let Some(stream) = self.get_mut(id) else { return };
-        stream.waiting = stream.waiting.saturating_sub(1);
-        let waited = at.since(core::mem::replace(&mut stream.last, at));
-        self.wait = self.wait - self.wait / 16 + waited / 16;
-        if self.is_active(id) {
-            self.activate(id);
-        }
-    }
-
-    /// Whether a stream is among those that [`active`](Self::active) counts.
-    pub fn is_active(&self, id: StreamId) -> bool {
-        !matches!(self.order.list(self.slot(id)), GONE | IDLE)
-    }
-
-    /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
-    fn activate(&mut self, id: StreamId) {
-        let stream = &self.table[id.index()];
-        let list = if stream.waiting > 0 { WAITING } else { ACTIVE[stream.patience()] };
-        self.order.move_to_front(self.slot(id), list);
-    }
-
     /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
     /// name another stream.
     pub fn is_at(&self, id: StreamId, file: FileId, block: u32, at: Instant) -> bool {
@@ -471,40 +435,6 @@ impl Streams {
         }
     }
 
-    /// A stream is no longer active, unless it goes on.
-    pub fn retire(&mut self, id: StreamId) {
-        let slot = self.slot(id);
-        if let Some(stream) = self.get_mut(id) {
-            stream.retired = true;
-        }
-        if self.is_active(id) {
-            self.order.move_to_front(slot, IDLE);
-            self.asks_no_more(id);
-        }
-    }
-
-    /// The next stream that is taken for over: silent for so long that it would not count as active, or the next one to make room. `None`
-    /// if there is none such, or it was over before. It may go on all the same.
-    pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
-        loop {
-            let slot = self.order.back(IDLE)?;
-            let stream = self.table[self.order.frame(slot).index()];
-            if self.order.len(GONE) > 0 && now.since(stream.last) <= self.patience() {
-                return None;
-            }
-            self.order.move_to_front(slot, GONE);
-            if !stream.retired {
-                return Some(stream);
-            }
-        }
-    }
-
-    fn asks_no_more(&mut self, id: StreamId) {
-        if let Some(demands) = &mut self.demands {
-            demands.rests(id);
-        }
-    }
-
     /// The bytes that the table takes.
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
@@ -520,49 +450,9 @@ impl Streams {
         self.pause.saturating_mul(PAUSES).clamp(ACTIVE_FOR[0], LONGEST).saturating_add(self.wait * 2)
     }
 
-    /// Streams silent for longer than that no longer count as active.
-    fn expire(&mut self, now: Instant) {
-        for (list, time) in ACTIVE.into_iter().zip(ACTIVE_FOR) {
-            while let Some(slot) = self.order.back(list) {
-                let id = StreamId(self.order.frame(slot).0);
-                if now.since(self.table[id.index()].last) <= time.saturating_add(self.wait * 2) {
-                    break;
-                }
-                self.order.move_to_front(slot, IDLE);
-                self.asks_no_more(id);
-            }
-        }
-    }
-
     /// The place of a stream in the order of use: its frame number, behind the list heads.
     fn slot(&self, id: StreamId) -> Slot {
         id.0 + Slot::from(LISTS)
-    }
-
-    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on with it. Walks over the active streams.
-    pub fn exited(&mut self, handler: HandlerId) {
-        for list in ACTIVE {
-            let mut at = self.order.back(list);
-            while let Some(slot) = at {
-                at = self.order.towards_front(slot);
-                let id = StreamId(self.order.frame(slot).0);
-                if self.table[id.index()].handler == handler {
-                    self.order.move_to_front(slot, IDLE);
-                    self.asks_no_more(id);
-                }
-            }
-        }
-    }
-
-    /// A handler begins to read elsewhere in a file. The stream that it read there last, and nobody since, is active no longer, unless it goes
-    /// on: a server of short tasks leaves one behind with each of them.
-    fn leaves(&mut self, handler: HandlerId, file: FileId) {
-        let id = StreamId(self.last[self.place(handler, file)]);
-        let its = |stream: &Stream| stream.handler == handler && stream.file == file && stream.waiting == 0;
-        if self.get(id).is_some_and(its) && self.is_active(id) {
-            self.order.move_to_front(self.slot(id), IDLE);
-            self.asks_no_more(id);
-        }
     }
 
     /// A handler reads a stream of a file.

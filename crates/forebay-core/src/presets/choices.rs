@@ -1,15 +1,18 @@
 //! The options of presets: what can be chosen of a policy beyond its name, a line each.
 
+mod words;
+
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Policy;
 use crate::context::recency::{Mean, ONE, Sampling};
-use crate::context::{self, By, Detection, MOST_PARTITIONS};
-use crate::demand::Estimator;
-use crate::partition::{self, Benefit, Cost, Increment, Partition, Threshold, Weights};
+use crate::context::{self, Detection, MOST_PARTITIONS};
+use crate::partition::{Increment, Partition, Threshold, Weights};
 use crate::prefetch::{Degree, Joined, Prefetch, Total};
-use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
+use crate::reclaim::Reclaim;
+
+use words::*;
 
 /// An option, written `name=value` behind a preset's name and a colon.
 #[derive(Clone, Copy, Debug)]
@@ -543,95 +546,3 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut policy.context.as_mut()?.seed, value.parse().ok()),
     },
 ];
-
-const OFF: &str = "off";
-const PERIODIC: &str = "periodic";
-const CONTINUOUS: &str = "continuous";
-/// N_L unless said.
-const LIST: u32 = match context::Settings::AMP.detection {
-    Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
-    _ => 0,
-};
-/// Of the latest recency, in a continuous mean, unless said.
-const WEIGHT: u32 = ONE / 64;
-
-/// N, of 1/N.
-fn one_in(value: &str) -> Option<u32> {
-    value.strip_prefix("1/")?.parse().ok().filter(|&n| n > 0)
-}
-
-fn part_of(n: u32) -> String {
-    let mut text = String::from("1/");
-    text.push_str(&n.to_string());
-    text
-}
-
-/// Thousandths of a number between 0 and 1 that has no smaller parts.
-fn thousandths(value: &str) -> Option<u32> {
-    let number: f64 = value.parse().ok().filter(|number| (0.0..=1.0).contains(number))?;
-    let parts = (number * 1000.0 + 0.5) as u32;
-    (f64::from(parts) / 1000.0 == number).then_some(parts)
-}
-
-/// The same as it is written, of parts of [`ONE`].
-fn fraction(parts: u32) -> String {
-    let thousandths = (u64::from(parts) * 1000 + u64::from(ONE / 2)) / u64::from(ONE);
-    (thousandths as f64 / 1000.0).to_string()
-}
-
-const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
-const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
-const MISSES: [(&str, Misses); 2] = [("count", Misses::Count), ("wait", Misses::Wait)];
-const COUNTS: [(&str, StreamCount); 2] = [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
-
-const BENEFITS: [(&str, Benefit); 3] =
-    [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts), ("waits", Benefit::Waits)];
-const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
-const ESTIMATORS: [(&str, Estimator); 2] = [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
-const MEMORY: &str = "memory";
-const VARIANCE: &str = "variance";
-const ADAPTIVE: &str = "adaptive";
-const EQUAL: &str = "equal";
-
-fn division(policy: &Policy) -> Option<&partition::Settings> {
-    policy.partition.settings()
-}
-
-fn division_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
-    policy.partition.settings_mut()
-}
-
-fn settings(policy: &Policy) -> Option<&Settings> {
-    match &policy.reclaim {
-        Reclaim::WithTheRest => None,
-        Reclaim::PrefetchCache(settings) => Some(settings),
-    }
-}
-
-fn settings_mut(policy: &mut Policy) -> Option<&mut Settings> {
-    match &mut policy.reclaim {
-        Reclaim::WithTheRest => None,
-        Reclaim::PrefetchCache(settings) => Some(settings),
-    }
-}
-
-fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
-    *place = value?;
-    Some(())
-}
-
-fn switch(value: &str) -> Option<bool> {
-    named(&[("on", true), ("off", false)], value)
-}
-
-fn on_off(on: bool) -> String {
-    if on { "on" } else { "off" }.to_string()
-}
-
-fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
-}
-
-fn name_of<T: PartialEq>(names: &[(&str, T)], value: T) -> String {
-    names.iter().find(|(_, known)| *known == value).map_or("?", |(name, _)| name).to_string()
-}

@@ -1,0 +1,104 @@
+//! What options may be, in words and back.
+
+use alloc::string::{String, ToString};
+
+use crate::context::recency::{ONE, Sampling};
+use crate::context::{self, By, Detection};
+use crate::demand::Estimator;
+use crate::partition::{self, Benefit, Cost};
+use crate::presets::Policy;
+use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
+
+pub(super) const OFF: &str = "off";
+pub(super) const PERIODIC: &str = "periodic";
+pub(super) const CONTINUOUS: &str = "continuous";
+/// N_L unless said.
+pub(super) const LIST: u32 = match context::Settings::AMP.detection {
+    Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
+    _ => 0,
+};
+/// Of the latest recency, in a continuous mean, unless said.
+pub(super) const WEIGHT: u32 = ONE / 64;
+
+/// N, of 1/N.
+pub(super) fn one_in(value: &str) -> Option<u32> {
+    value.strip_prefix("1/")?.parse().ok().filter(|&n| n > 0)
+}
+
+pub(super) fn part_of(n: u32) -> String {
+    let mut text = String::from("1/");
+    text.push_str(&n.to_string());
+    text
+}
+
+/// Thousandths of a number between 0 and 1 that has no smaller parts.
+pub(super) fn thousandths(value: &str) -> Option<u32> {
+    let number: f64 = value.parse().ok().filter(|number| (0.0..=1.0).contains(number))?;
+    let parts = (number * 1000.0 + 0.5) as u32;
+    (f64::from(parts) / 1000.0 == number).then_some(parts)
+}
+
+/// The same as it is written, of parts of [`ONE`].
+pub(super) fn fraction(parts: u32) -> String {
+    let thousandths = (u64::from(parts) * 1000 + u64::from(ONE / 2)) / u64::from(ONE);
+    (thousandths as f64 / 1000.0).to_string()
+}
+
+pub(super) const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
+pub(super) const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
+pub(super) const MISSES: [(&str, Misses); 2] = [("count", Misses::Count), ("wait", Misses::Wait)];
+pub(super) const COUNTS: [(&str, StreamCount); 2] =
+    [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
+
+pub(super) const BENEFITS: [(&str, Benefit); 3] =
+    [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts), ("waits", Benefit::Waits)];
+pub(super) const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
+pub(super) const ESTIMATORS: [(&str, Estimator); 2] =
+    [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
+pub(super) const MEMORY: &str = "memory";
+pub(super) const VARIANCE: &str = "variance";
+pub(super) const ADAPTIVE: &str = "adaptive";
+pub(super) const EQUAL: &str = "equal";
+
+pub(super) fn division(policy: &Policy) -> Option<&partition::Settings> {
+    policy.partition.settings()
+}
+
+pub(super) fn division_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
+    policy.partition.settings_mut()
+}
+
+pub(super) fn settings(policy: &Policy) -> Option<&Settings> {
+    match &policy.reclaim {
+        Reclaim::WithTheRest => None,
+        Reclaim::PrefetchCache(settings) => Some(settings),
+    }
+}
+
+pub(super) fn settings_mut(policy: &mut Policy) -> Option<&mut Settings> {
+    match &mut policy.reclaim {
+        Reclaim::WithTheRest => None,
+        Reclaim::PrefetchCache(settings) => Some(settings),
+    }
+}
+
+pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
+pub(super) fn switch(value: &str) -> Option<bool> {
+    named(&[("on", true), ("off", false)], value)
+}
+
+pub(super) fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_string()
+}
+
+pub(super) fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+}
+
+pub(super) fn name_of<T: PartialEq>(names: &[(&str, T)], value: T) -> String {
+    names.iter().find(|(_, known)| *known == value).map_or("?", |(name, _)| name).to_string()
+}
