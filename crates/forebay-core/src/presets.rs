@@ -176,6 +176,7 @@ const DEVICES: Partition = Partition::ByDevice(partition::Settings {
     threshold: Threshold::Variance,
     benefit: Benefit::Waits,
     reuse: true,
+    lends: true,
     ..partition::Settings::paper(Scheme::Eager)
 });
 

@@ -6,7 +6,7 @@ use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{Counted, OUTSIDE, Scheme};
+use crate::partition::{Counted, OUTSIDE, Scheme, Settings};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId, FrameId};
 
@@ -162,7 +162,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return;
         }
         self.segments.resize(division.shares().iter().map(|share| share.size));
-        if division.settings().scheme == Scheme::Eager {
+        let Settings { scheme, lends, .. } = *division.settings();
+        if scheme == Scheme::Eager && !lends {
             self.shed(out);
         }
     }
@@ -184,7 +185,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
     pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
         let (own, free) = (self.has_its_size(partition), self.directory.frames.len(FREE) > 0);
-        if free && !own {
+        let lends = || self.division.as_ref().is_some_and(|division| division.settings().lends);
+        if free && (!own || lends()) {
             return Some(());
         }
         self.shrink_prefetch_cache();

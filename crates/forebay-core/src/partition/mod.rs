@@ -142,6 +142,9 @@ pub struct Settings {
     /// Whether devices whose accesses stream through without reuse have next to no pages (SAC §3.1 names the flaw). `false`: as the
     /// paper, which doesn't detect them.
     pub reuse: bool,
+    /// Whether what a partition does not use the others may have, beyond their sizes, until it wants it (past the paper). `false`: sizes hold
+    /// at once, used or not.
+    pub lends: bool,
     /// What one more page is worth.
     pub benefit: Benefit,
     /// What a request costs.
@@ -161,6 +164,7 @@ impl Settings {
             threshold: Threshold::Percent(5),
             increment: Increment::PerMille(2),
             reuse: false,
+            lends: false,
             benefit: Benefit::Linear,
             cost: Cost::Wait,
             weights: match scheme {

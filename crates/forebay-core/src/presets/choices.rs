@@ -370,6 +370,14 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut division_mut(policy)?.reuse, switch(value)),
     },
     Choice {
+        name: "lends",
+        axis: "partition",
+        values: "on|off",
+        line: "what a partition does not use the others may have until it wants it (past the paper)",
+        get: |policy| Some(on_off(division(policy)?.lends)),
+        set: |policy, value| put(&mut division_mut(policy)?.lends, switch(value)),
+    },
+    Choice {
         name: "benefit",
         axis: "partition",
         values: "linear|ghosts|waits",
