@@ -20,7 +20,7 @@ use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
-use crate::partition::{self, Benefit, Partition, Program, Scheme, Segments, Threshold};
+use crate::partition::{self, Benefit, Increment, Partition, Program, Scheme, Segments, Threshold};
 use crate::prefetch::{Degree, Joined, Prefetch, THRESHOLD, Total};
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
@@ -174,6 +174,7 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
 /// The partitions of `auto`.
 const DEVICES: Partition = Partition::ByDevice(partition::Settings {
     threshold: Threshold::Variance,
+    increment: Increment::Adaptive,
     benefit: Benefit::Waits,
     reuse: true,
     lends: true,
