@@ -286,7 +286,8 @@ fn a_flood_of_contexts_is_survived() {
         }
     }
     assert_eq!((pattern(&detector, 1), of(&detector, 1).partition), (Pattern::Looping, Some(0)));
-    assert!(detector.footprint() <= after + 100 * 64, "{} and {after}", detector.footprint());
+    // A hint, with how long streams usually are, has less than 96 bytes.
+    assert!(detector.footprint() <= after + 100 * 96, "{} and {after}", detector.footprint());
     for id in 0..2 * MOST_HINTS as u32 {
         detector.hint(ContextId(5_000_000 + id), Hint::of(Pattern::Clustered, Rhythm::default()));
     }
