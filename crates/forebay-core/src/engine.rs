@@ -236,7 +236,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         let divided = setup.partition.settings();
         let most = Segments::<R>::most(setup.context.as_ref());
-        let divided = divided.filter(|_| (2..=most).contains(&setup.devices.len()));
+        // Whose sizes bind under pressure only has nothing to divide among one.
+        let least = |settings: &crate::partition::Settings| if settings.lends { 2 } else { 1 };
+        let divided = divided.filter(|settings| (least(settings)..=most).contains(&setup.devices.len()));
         let loops = setup.context.is_some();
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));
         let sizes: Vec<u32> = division

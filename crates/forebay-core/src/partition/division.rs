@@ -101,7 +101,7 @@ impl Division {
         }
     }
 
-    /// Within partitions there are others for loops, so that hits grow evenly from corner to corner of their curve: see [`marginal`](super::marginal).
+    /// Within partitions there are others for loops, so that hits grow evenly from corner to corner of their curve.
     #[must_use]
     pub fn with_loops(mut self, loops: bool) -> Division {
         self.hull = loops;
