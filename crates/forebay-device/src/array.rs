@@ -138,6 +138,11 @@ impl Queue for Array {
             && self.members.iter_mut().filter_map(|member| member.waits(at, id).then_some(())).count() == all as usize
     }
 
+    fn exited(&mut self, at: Instant, handler: u32) {
+        self.advance(at);
+        self.members.iter_mut().for_each(|member| member.exited(at, handler));
+    }
+
     /// As much as all rows hold that every member has.
     fn capacity(&self) -> u64 {
         let smallest = self.members.iter().map(|member| member.capacity()).min().unwrap_or(0);

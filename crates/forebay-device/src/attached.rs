@@ -119,6 +119,12 @@ impl Queue for Attached {
         self.out.keys().any(|key| key.1 == id) || self.queue.waits(self.now, id)
     }
 
+    /// Nor does word of this.
+    fn exited(&mut self, at: Instant, handler: u32) {
+        self.advance(at);
+        self.queue.exited(self.now, handler);
+    }
+
     fn capacity(&self) -> u64 {
         self.queue.capacity()
     }

@@ -122,6 +122,8 @@ pub trait Queue: Send {
     fn cancel(&mut self, at: Instant, id: u64) -> bool;
     /// Whether [`Queue::cancel`] would take it back.
     fn waits(&mut self, at: Instant, id: u64) -> bool;
+    /// At `at` a handler has exited, and asks for nothing any more.
+    fn exited(&mut self, at: Instant, handler: u32);
     /// Its size in bytes; zero if it has no places.
     fn capacity(&self) -> u64;
     /// What the policy core should believe of it.

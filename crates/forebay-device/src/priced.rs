@@ -59,6 +59,10 @@ impl Queue for Priced<dyn Queue> {
         self.device.waits(at, id)
     }
 
+    fn exited(&mut self, at: Instant, handler: u32) {
+        self.device.exited(at, handler);
+    }
+
     fn capacity(&self) -> u64 {
         self.device.capacity()
     }

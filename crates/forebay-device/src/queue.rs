@@ -183,6 +183,11 @@ impl Queue for DeviceQueue {
         self.held.iter().any(|waiting| waiting.id == id) || self.scheduler.contains(id)
     }
 
+    fn exited(&mut self, at: Instant, handler: u32) {
+        self.advance(at);
+        self.scheduler.exited(handler);
+    }
+
     fn capacity(&self) -> u64 {
         self.model.capacity()
     }

@@ -1,4 +1,6 @@
-//! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6, with the correction of CPEM §6.
+//! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6.11, with the correction of CPEM §6. The papers have
+//! 2.6.3, whose source was not at hand: taken to be alike. (Later kernels took all within 4 MiB for near, which is another scheduler where
+//! many wait.)
 //!
 //! ```text
 //!            a read of P goes to the device          its end                     P reads again, or somebody near,
@@ -9,7 +11,8 @@
 //!
 //! Reads and writes take turns in batches, bounded by time; within a batch the next one is the nearest ahead of the head, or
 //! a near one behind it. Before a read of another process is served, the device waits a while for the process whose read it
-//! served last, if that one usually goes on soon, and nearer than the read that is there.
+//! served last, if that one usually goes on soon, and nearer than the read that is there. Whoever has exited is not waited for, which is
+//! noticed at the next arrival.
 //!
 //! The correction: a large request goes to the device in pieces (320 sectors in Linux 2.6.3), and the kernel started the
 //! timer at the end of the *first* one. While the others were transferred, the time was over, and the next reader came too
@@ -64,8 +67,8 @@ impl Default for Anticipation {
 const BACK: u64 = 512 << 20;
 const BACK_PENALTY: u64 = 2;
 
-/// What is near from the first moment, bytes (8192 sectors). It doubles with each millisecond of waiting.
-const NEAR: u64 = 4 << 20;
+/// What is near from the first moment, bytes (64 sectors). It doubles with each millisecond of waiting but the first.
+const NEAR: u64 = 32 << 10;
 
 /// What the device is kept idle for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -200,24 +203,29 @@ impl Anticipatory {
         {
             return true;
         }
-        if let Some(c) = candidate.filter(|c| !c.request.write && self.near(at, last, c.request.start)) {
-            // As good as his own: perhaps they read together. Then this is what he does next.
-            self.histories.reads(last, at, c.request.start, c.request.len);
+        if self.histories.has_exited(last) {
+            self.histories.missed(last);
             return true;
         }
-        !self.histories.likely(last, wait)
+        let read = candidate.filter(|c| !c.request.write);
+        if read.is_some_and(|c| self.near(at, c.request.start)) {
+            // As good as his own: perhaps they read together. Then he thinks from now on.
+            self.histories.done(last, at);
+            return true;
+        }
+        let far = |c: Waiting| self.reads.head.abs_diff(c.request.start);
+        !self.histories.likely(last, wait) || read.is_some_and(|c| far(c) < self.histories.distance(last))
     }
 
-    /// Whether a read at `start` is nearer to the head than what `last` is expected to read; the longer he is waited for, the
-    /// farther is near.
-    fn near(&self, at: Instant, last: u32, start: u64) -> bool {
+    /// Whether a read at `start` is near the head; the longer somebody is waited for, the farther is near.
+    fn near(&self, at: Instant, start: u64) -> bool {
         let waited = match self.idle {
             Idle::Off => 0,
             _ => self.ended.map_or(0, |ended| at.since(ended) / 1_000_000),
         };
-        let near = if waited > 20 { u64::MAX } else { NEAR << waited };
-        let (head, far) = (self.reads.head, self.reads.head.abs_diff(start));
-        far < self.histories.distance(last) || far <= if start < head { near / 2 } else { near }
+        let near = if waited > 20 { u64::MAX } else { NEAR << waited.saturating_sub(1) };
+        let head = self.reads.head;
+        head.abs_diff(start) <= if start < head { near / 2 } else { near }
     }
 
     /// Keeps the device idle for the next read of `last`: until when, if its time has begun.
@@ -413,6 +421,10 @@ impl Scheduler for Anticipatory {
                 self.idle = Idle::ForNext(at.plus(nanos(self.parameters.wait_ms)));
             }
         }
+    }
+
+    fn exited(&mut self, handler: u32) {
+        self.histories.exited(handler);
     }
 
     fn piece(&self) -> u64 {

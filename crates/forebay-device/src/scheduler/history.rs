@@ -68,6 +68,7 @@ pub(super) struct Process {
     pub(super) queued: u32,
     /// Reads that the device has.
     pub(super) reading: u32,
+    exited: bool,
     seen: Instant,
 }
 
@@ -101,9 +102,10 @@ impl Histories {
         process
     }
 
-    /// `handler` reads `len` bytes from `start` on at `at` — or somebody else does, where he was expected to read.
+    /// `handler` reads `len` bytes from `start` on at `at`: if somebody of that name has exited, another one has it now.
     pub(super) fn reads(&mut self, handler: u32, at: Instant, start: u64, len: u64) {
         let process = self.of(handler, at);
+        process.exited = false;
         let position = process.position.replace(start.saturating_add(len));
         // A process that has still something under way does not think.
         let idle = process.queued + process.reading == 0;
@@ -123,12 +125,12 @@ impl Histories {
         }
     }
 
-    /// All of a read of `handler` is done.
+    /// All of a read of `handler` is done: it thinks from now on.
     pub(super) fn done(&mut self, handler: u32, at: Instant) {
         self.of(handler, at).ended = Some(at);
     }
 
-    /// `handler` was waited for and did not come.
+    /// `handler` was waited for and did not come, or had left.
     pub(super) fn missed(&mut self, handler: u32) {
         if self.known.get(&handler).is_none_or(|process| process.think.get().is_none()) {
             self.newcomers_leave.add(true);
@@ -141,6 +143,18 @@ impl Histories {
             Some(think) => think <= nanos,
             None => self.newcomers_think.get().unwrap_or(0) <= nanos && !self.newcomers_leave.mostly(),
         }
+    }
+
+    /// `handler` is gone.
+    pub(super) fn exited(&mut self, handler: u32) {
+        if let Some(process) = self.known.get_mut(&handler) {
+            process.exited = true;
+        }
+    }
+
+    /// Whether `handler` is gone.
+    pub(super) fn has_exited(&self, handler: u32) -> bool {
+        self.known.get(&handler).is_some_and(|process| process.exited)
     }
 
     /// How far `handler` is likely to read from where it read last.

@@ -66,6 +66,10 @@ pub trait Scheduler: Send {
     fn ended(&mut self, at: Instant, waiting: &Waiting, end: End) {
         let _ = (at, waiting, end);
     }
+    /// A handler has exited, and asks for nothing any more.
+    fn exited(&mut self, handler: u32) {
+        let _ = handler;
+    }
     /// The most bytes that are handed to the device at once: a longer request goes there in several pieces, one right after
     /// the other, and each of them tells its end.
     fn piece(&self) -> u64 {

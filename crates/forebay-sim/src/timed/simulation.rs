@@ -413,6 +413,7 @@ impl<'a> Simulation<'a> {
         self.readers.get_mut(reader).files = open;
         if !self.pool {
             self.levels[0].tell(now, EventKind::Exited { handler });
+            self.storage.exited(now, handler.0);
         }
     }
 

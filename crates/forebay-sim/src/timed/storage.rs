@@ -84,6 +84,11 @@ impl Storage {
         self.devices[usize::from(device)].queue.cancel(now, id)
     }
 
+    /// A handler has exited.
+    pub(super) fn exited(&mut self, now: Instant, handler: u32) {
+        self.devices.iter_mut().for_each(|device| device.queue.exited(now, handler));
+    }
+
     /// Whether it is time to look at a device, or that was put on the agenda before there was news.
     pub(super) fn is_due(&mut self, now: Instant, device: u16) -> bool {
         let device = &mut self.devices[usize::from(device)];

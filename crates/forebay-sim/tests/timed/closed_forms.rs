@@ -209,6 +209,32 @@ fn anticipation_knows_who_reads() {
     assert!(anticipatory < 0.7 * elevator, "{anticipatory} and {elevator} s");
 }
 
+/// A thread for each task, which reads twice: the arm stays with it for its second read, and goes when the next thread has come, not six
+/// milliseconds after the end.
+#[test]
+fn anticipation_knows_who_has_gone() {
+    let tasks = 1..=40u64;
+    let reads = workload(tasks.clone().flat_map(|file| sequential(file, file as u32, 2, 0)).collect());
+    let seconds = |scheduler: &str| {
+        let mut setup = setup("none", forebay_device::device("ibm-10k").expect("it is shipped"), 2);
+        setup.placement.spread =
+            Spread::Known(tasks.clone().map(|file| (file, (file % 2) * (20 << 30) + (file << 20))).collect());
+        setup.devices[0].scheduler = scheduler.parse().expect("a scheduler");
+        setup.load = Load::Closed {
+            handlers: 2,
+            think_ns: Some(500_000),
+            cpu_ns: 0,
+            cpu_ns_per_kib: 0,
+            processors: 1,
+            pool: false,
+            private_bytes: 0,
+        };
+        outcome(&setup, &reads).seconds
+    };
+    let (elevator, anticipatory) = (seconds("elevator"), seconds("anticipatory"));
+    assert!(anticipatory < 0.65 * elevator, "{anticipatory} and {elevator} s");
+}
+
 /// Reads longer than the core takes are read part by part, as the live engine does.
 #[test]
 fn a_long_read_is_split() {
