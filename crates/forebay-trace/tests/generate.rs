@@ -201,6 +201,25 @@ fn media_clips() {
     }
 }
 
+/// Of queries that run already the first scan is a part of one, up to its end; those that come later are as ever.
+#[test]
+fn blast_may_be_under_way() {
+    let cold = [("tasks", "6"), ("volumes", "5"), ("bytes", "10000000"), ("scan", "1")];
+    let warm = all("blast", &[&cold[..], &[("running", "4")]].concat(), 1);
+    let cold = all("blast", &cold, 1);
+    let scans = |requests: &[Request]| -> Vec<u64> {
+        tasks(requests)
+            .iter()
+            .map(|task| task.iter().filter(|read| read.file % 3 == 1).map(|read| u64::from(read.len)).sum())
+            .collect()
+    };
+    assert_eq!(scans(&cold), [10_000_000; 6]);
+    let scanned = scans(&warm);
+    assert!(scanned[..4].iter().all(|&bytes| bytes < 10_000_000) && scanned[4..] == [10_000_000; 2], "{scanned:?}");
+    let begins = tasks(&warm).iter().map(|task| task[0].file % 3).collect::<Vec<_>>();
+    assert_eq!(begins, [1, 1, 1, 1, 0, 0], "an index is read first, once");
+}
+
 /// CPEM §5.1: a binary search on the mapping file for each keyword, then the index, 8 partitions, in several streams.
 #[test]
 fn index_search() {
@@ -540,49 +559,4 @@ fn cscope_reads_its_index_again_and_again_and_gcc_favours_some_headers() {
     let most = often.values().max().copied().unwrap_or(0);
     let all: u32 = often.values().sum();
     assert!(most * 10 > all && often.len() > 20, "{most} of {all} for {} files", often.len());
-}
-
-/// AMP Table 1, "each stream accesses blocks numbering from 1-100".
-#[test]
-fn streams_of_amp() {
-    let blocks = |name: &str, parameters: &[(&str, &str)]| -> Vec<u64> {
-        all(name, parameters, 4).iter().map(|request| request.offset / 4096).collect()
-    };
-    let mut counts = BTreeMap::new();
-    let moved = blocks("amp-moved", &[("by", "20")]);
-    moved.iter().for_each(|&block| *counts.entry(block).or_insert(0) += 1);
-    assert_eq!(counts, (0..100).map(|block| (block, 10)).collect(), "a loop still, of ten rounds");
-    // An access is at most by so much from its place, and is passed by as many at most.
-    let mut rounds = [0; 100];
-    for (at, &block) in moved.iter().enumerate() {
-        let place = rounds[block as usize] * 100 + block as i64;
-        rounds[block as usize] += 1;
-        assert!((at as i64 - place).abs() <= 40, "block {block} at {at}");
-    }
-    assert_eq!(blocks("amp-moved", &[("tasks", "2"), ("by", "1"), ("blocks", "1")]), [0, 0]);
-
-    let near = blocks("amp-clustered", &[]);
-    assert_eq!(near.len(), 1000);
-    for (at, &block) in near.iter().enumerate() {
-        assert!(block < 100 && block.abs_diff(at as u64 / 10) <= 15, "block {block} at {at}");
-    }
-    let small = blocks("amp-small-loops", &[("tasks", "2"), ("blocks", "5"), ("rounds", "2")]);
-    assert_eq!(small, [0, 1, 0, 1, 2, 3, 4, 2, 3, 4]);
-
-    for (again, late) in [(0.6, "1"), (0.5, "0"), (0.6, "0.5")] {
-        let accesses = blocks("amp-again", &[("tasks", "3"), ("again", &again.to_string()), ("late", late)]);
-        let times = |block: u64| accesses.iter().filter(|&&other| other == block).count();
-        let (all, once): (Vec<u64>, Vec<u64>) = (0..100).partition(|&block| times(block) == 3);
-        assert!(once.iter().all(|&block| times(block) == 1));
-        assert_eq!(all.len(), (again * 100.0) as usize);
-        // Rounds ascend.
-        let ends: Vec<usize> = (1..accesses.len()).filter(|&at| accesses[at] <= accesses[at - 1]).collect();
-        assert_eq!(ends.len(), 2);
-        let first = accesses[..ends[0]].iter().filter(|block| once.contains(block)).count();
-        let last = accesses[ends[1]..].iter().filter(|block| once.contains(block)).count();
-        let expected = once.len() as f64 * late.parse::<f64>().unwrap();
-        assert_eq!((first, last), (once.len() - expected as usize, expected as usize), "{again} {late}");
-    }
-    let error = named("amp-again", &[("again", "1.5")], 1).unwrap_err().to_string();
-    assert!(error.contains("at most 1"), "{error}");
 }

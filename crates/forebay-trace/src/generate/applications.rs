@@ -52,17 +52,23 @@ pub(super) const KINDS: &[Kind] = &[
             parameter("request", Value::Bytes(128 << 10), "bytes of a request"),
             parameter("hits", Value::Count(50), "sequences of a volume whose descriptions are looked up, at most"),
             parameter("scan", Value::Count(1_000_000), "volumes that a query scans; if not all, from any of them on"),
+            parameter(
+                "running",
+                Value::Count(0),
+                "queries, the first ones, that run already: they are anywhere in a volume",
+            ),
         ],
         make: |values| {
             let (volumes, bytes) = (values.whole("volumes"), values.whole("bytes"));
             let (request, hits) = (values.request("request")?, values.whole("hits"));
-            let scan = values.whole("scan").min(volumes);
+            let (scan, running) = (values.whole("scan").min(volumes), values.whole("running"));
             Ok(Box::new(Blast {
                 volumes,
                 bytes,
                 request,
                 hits,
                 scan,
+                running,
                 next: 0,
                 left: 0,
                 offset: bytes,
@@ -239,6 +245,8 @@ struct Blast {
     request: u32,
     hits: u64,
     scan: u64,
+    /// Queries that run already.
+    running: u64,
     /// The volume that comes next, how many come, and how far the scan of the one in hand is.
     next: u64,
     left: u64,
@@ -260,6 +268,12 @@ impl Workload for Blast {
         self.tasks.begin();
         self.next = if self.scan < self.volumes { random.below(self.volumes) } else { 0 };
         (self.left, self.offset) = (self.scan, self.bytes);
+        if self.running > 0 {
+            self.running -= 1;
+            let request = u64::from(self.request);
+            (self.next, self.left) = ((self.next + 1) % self.volumes, self.scan - 1);
+            self.offset = random.below(self.bytes) / request * request;
+        }
         self.go_on(random, batch);
     }
 
