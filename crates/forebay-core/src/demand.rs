@@ -74,13 +74,15 @@ pub struct Demands {
     meters: Vec<Meter>,
     /// Sums over active streams, by device.
     sums: Vec<Level>,
+    /// The sum of the roots of all their rates.
+    roots: u64,
 }
 
 impl Demands {
     /// Of `streams` on `devices`, counted in slots of so many nanoseconds.
     pub fn new(estimator: Estimator, slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];
-        Demands { estimator, slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)] }
+        Demands { estimator, slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }
     }
 
     /// The level of an active stream.
@@ -91,6 +93,11 @@ impl Demands {
     /// The sums over the active streams of each device.
     pub fn sums(&self) -> &[Level] {
         &self.sums
+    }
+
+    /// Σ √R over the active streams of all devices.
+    pub fn roots(&self) -> u64 {
+        self.roots
     }
 
     /// A stream begins.
@@ -125,6 +132,7 @@ impl Demands {
     fn book(&mut self, stream: StreamId, level: Level) {
         let Some(meter) = self.meters.get_mut(stream.index()) else { return };
         let before = core::mem::replace(&mut meter.booked, level);
+        self.roots = self.roots - before.rate.isqrt() + level.rate.isqrt();
         let at = meter.device.index().min(self.sums.len() - 1);
         let sum = &mut self.sums[at];
         sum.rate = sum.rate - before.rate + level.rate;

@@ -21,6 +21,7 @@ mod check;
 mod contexts;
 mod explain;
 mod fetch;
+mod near;
 mod pace;
 mod partition;
 mod prefetch;
@@ -111,10 +112,31 @@ pub struct Device {
     pub lead_time: u64,
     /// How long readers wait for a block that they have to wait for, the same mean, nanoseconds.
     pub block_wait: u64,
+    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it again: the same mean with weight 1/16,
+    /// nanoseconds. Nobody knows before it was needed twice.
+    pub respite: Option<u64>,
+    /// Fetches under way that were issued for a reader, and when the last one was over.
+    needed: u32,
+    served: Option<Instant>,
     head: Option<u64>,
 }
 
 impl Device {
+    /// A reader needs it.
+    fn is_needed(&mut self, at: Instant) {
+        if let Some(served) = self.served {
+            let left = if self.needed > 0 { 0 } else { at.since(served) };
+            self.respite = Some(self.respite.map_or(left, |mean| mean - mean / 16 + left / 16));
+        }
+        self.needed += 1;
+    }
+
+    /// What a reader needed it for is over.
+    fn has_served(&mut self, at: Instant) {
+        self.needed = self.needed.saturating_sub(1);
+        self.served = Some(at);
+    }
+
     fn took(&mut self, nanoseconds: u64) {
         let mean = self.lead_time;
         self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
@@ -257,6 +279,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             counters: Counters::default(),
             lead_time: 0,
             block_wait: 0,
+            respite: None,
+            needed: 0,
+            served: None,
             head: None,
         });
         let lag = if setup.prefetch.knows_late_parts() { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };

@@ -87,6 +87,11 @@ impl File {
         window
     }
 
+    /// Whether nearly none of its streams goes on, as far as is known.
+    pub fn is_random(&self) -> bool {
+        self.window <= WINDOW_STEP
+    }
+
     /// A stream of this file went on sequentially.
     pub fn went_on(&mut self) {
         self.window = (self.window + WINDOW_STEP).min(INITIAL_WINDOW);

@@ -12,16 +12,21 @@
 //!
 //! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
 //! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Only the handler skips who read the stream
-//! last, and nothing else in the file since: a file that is read at random is soon full of streams, and near one of them is everything. Late parts come while others of their
+//! last, and nothing else in the file since: a file that is read at random is soon full of streams, and near one of them is everything. Over what
+//! was prefetched for the stream others skip, too (one scan may be handed to many), but not if it would be read thinly by then: a large window
+//! is hit by chance ever again, and would keep itself alive. Late parts come while others of their
 //! read are under way, or hardly later, and none waits for the one before it: so an access behind a stream that is silent, or one that goes on
 //! where a late one has ended, is another stream's. Anything else begins a new one. A stream that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
 //! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
 //! a stream within reach, three at the most.
 
 mod activity;
+mod by_file;
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+use by_file::OfFile;
 
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
@@ -41,6 +46,12 @@ pub const PAUSES: u64 = 16;
 
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
+
+/// So many streams may begin in a file between two reads of one by different handlers, which is twice as many each time that it has gone on.
+const STRANGERS: u32 = 64;
+
+/// Of a stream that others than its last reader skip in, at least one block of so many was read.
+const THINNEST: u32 = 8;
 
 /// Not in use, or idle for so long that it is taken for over.
 const GONE: ListId = ListId(0);
@@ -92,10 +103,16 @@ pub struct Stream {
     pub why: Why,
     /// What of it readers want, here and above.
     pub wanted: Wanted,
+    /// How many of its blocks were read.
+    pub read: u32,
     /// The block up to which the level below knows what was read.
     pub told: u32,
+    /// A handler that skips fewer blocks goes on with it, although nothing was fetched for that; at most the table's depth.
+    pub stride: u32,
     /// How often it went on since it began.
     pub steps: u32,
+    /// How many streams had begun in its file when it was last read, going round.
+    begun: u32,
     /// When it began.
     pub began: Instant,
     /// When it was last read.
@@ -115,6 +132,8 @@ pub struct Stream {
     waiting: u32,
     /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
     retired: bool,
+    /// Whether its reader read elsewhere in the file before it went on.
+    pub left: bool,
     /// Where the latest access ended that was a late part.
     lagged: u32,
     cell_next: u32,
@@ -143,8 +162,11 @@ impl Stream {
             distance: 0,
             why: Why::default(),
             wanted: Wanted::begun(label),
+            read: extent.len,
             told: extent.start,
+            stride: 0,
             steps: 0,
+            begun: 0,
             began: at,
             last: at,
             pace: Pace::default(),
@@ -155,6 +177,7 @@ impl Stream {
             in_use: true,
             waiting: 0,
             retired: false,
+            left: false,
             lagged: NOWHERE,
             cell_next: NOWHERE,
             file_prev: NOWHERE,
@@ -183,9 +206,9 @@ impl Stream {
         ACTIVE_FOR.iter().position(enough).unwrap_or(ACTIVE_FOR.len() - 1)
     }
 
-    /// How far beyond `next` an access may begin and still go on with the stream: less than the depth.
+    /// How far beyond `next` an access may begin and still go on with the stream: less than the depth, or than the longest stride.
     fn reach(&self) -> u32 {
-        self.remaining().max(self.piece)
+        self.remaining().max(self.piece).max(self.stride)
     }
 
     /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
@@ -198,6 +221,12 @@ impl Stream {
             Some(skipped) => (skipped == 0 || (skipped < self.reach() && !self.retired)).then_some(skipped),
             None => (self.next - block <= lag && self.may_be_late(block, at)).then_some(self.next - block),
         }
+    }
+
+    /// Whether an access of `handler` to `extent`, not behind where it was fetched ahead to, is of this stream for all that it skips.
+    fn may_skip(&self, handler: HandlerId, extent: Extent) -> bool {
+        let span = extent.end().saturating_sub(self.first);
+        handler == self.handler || extent.start <= self.next || span / THINNEST <= self.read
     }
 
     /// Whether an access that begins at `block`, behind where the stream is, may be a late part of a large read. Two accesses that share a
@@ -222,8 +251,8 @@ pub struct Streams {
     pause: u64,
     /// How fast each is read, if anybody wants to know.
     demands: Option<Demands>,
-    /// The first stream of each file, by the file's number.
-    files: Vec<u32>,
+    /// By the file's number.
+    files: Vec<OfFile>,
     /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
     last: Vec<u32>,
 }
@@ -296,10 +325,11 @@ impl Streams {
         self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
     }
 
-    /// Whether `id` is a stream that an access at `block` of `file` goes on with. Ids are reused: an old one may by now
-    /// name another stream.
-    pub fn is_at(&self, id: StreamId, file: FileId, block: u32, at: Instant) -> bool {
-        self.get(id).is_some_and(|stream| stream.distance(file, block, self.lag, at).is_some())
+    /// Whether `id` is a stream that an access of `handler` to `extent` goes on with, which was fetched for it. Ids are reused: an old one may
+    /// by now name another stream.
+    pub fn is_at(&self, id: StreamId, handler: HandlerId, extent: Extent, at: Instant) -> bool {
+        let goes_on = |stream: &Stream| stream.distance(extent.file, extent.start, self.lag, at).is_some();
+        self.get(id).is_some_and(|stream| goes_on(stream) && stream.may_skip(handler, extent))
     }
 
     /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
@@ -308,17 +338,24 @@ impl Streams {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
         let ids = cells.into_iter().flatten().flat_map(|cell| self.chain(self.bucket(file, cell)));
-        let (last, patience) = (self.last[self.place(handler, file)], self.patience());
+        let last = self.last[self.place(handler, file)];
         let own = |id: u32| {
             let stream = &self.table[id as usize];
-            // One read is no sequence yet, and who comes behind it much later may do so by chance.
-            let expected = block == stream.next && (stream.steps > 0 || at.since(stream.last) <= patience);
+            let expected = block == stream.next && self.is_expected(stream, handler, at);
             expected || block < stream.next || (id == last && stream.handler == handler)
         };
         ids.filter_map(|id| Some((self.table[id as usize].distance(file, block, self.lag, at)?, id)))
             .filter(|&(distance, id)| distance >> self.cell_shift == 0 && own(id))
             .min()
             .map(|(_, id)| StreamId(id))
+    }
+
+    /// Whether an access where a stream has ended goes on with it. One read is no sequence yet, and who comes behind it much later may do so by
+    /// chance; so may another handler than the last, after many streams have begun in the file. The more often it went on the less likely that is.
+    fn is_expected(&self, stream: &Stream, handler: HandlerId, at: Instant) -> bool {
+        let begun = self.begun(stream.file).wrapping_sub(stream.begun);
+        let near = handler == stream.handler || begun <= STRANGERS << stream.steps.min(16);
+        near && (stream.steps > 0 || at.since(stream.last) <= self.patience())
     }
 
     /// Begins a stream with an access to `extent`, of which readers want what `label` says.
@@ -343,6 +380,7 @@ impl Streams {
         let wanted = self.table[id.index()].wanted.run;
         self.link(id.0);
         self.link_file(id.0);
+        self.table[id.index()].begun = self.begun(extent.file);
         self.order.move_to_front(slot, IDLE);
         if let Some(demands) = &mut self.demands {
             demands.begins(StreamId(id.0), at, wanted, device);
@@ -363,7 +401,10 @@ impl Streams {
         (stream.handler, stream.context) = who;
         let wanted = stream.wanted.goes_on(label);
         self.reads(id, who.0, extent.file);
+        let begun = self.begun(extent.file);
         let stream = &mut self.table[id.index()];
+        stream.begun = begun;
+        stream.read = stream.read.saturating_add(extent.len);
         if extent.end() <= stream.next {
             stream.lagged = extent.end();
             return false;
@@ -394,10 +435,10 @@ impl Streams {
         who: (HandlerId, ContextId),
     ) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
-        let Stream { device, next, waiting, cell_next, file_prev, file_next, .. } = *stream;
+        let Stream { device, next, begun, waiting, cell_next, file_prev, file_next, .. } = *stream;
         // It keeps its links and who waits, and `next` until they are moved.
-        *stream =
-            Stream { next, waiting, cell_next, file_prev, file_next, ..Stream::new(at, extent, label, device, who) };
+        let anew = Stream::new(at, extent, label, device, who);
+        *stream = Stream { next, begun, waiting, cell_next, file_prev, file_next, ..anew };
         let wanted = stream.wanted.run;
         if self.order.list(self.slot(id)) == GONE {
             self.order.move_to_front(self.slot(id), IDLE);
@@ -409,37 +450,12 @@ impl Streams {
         true
     }
 
-    /// Forgets the streams of a file.
-    pub fn forget(&mut self, file: FileId) {
-        while let Some(id) = self.first_of(file) {
-            self.unlink(id);
-            self.unlink_file(id);
-            self.table[id as usize].in_use = false;
-            let slot = self.slot(StreamId(id));
-            self.order.move_to_back(slot, GONE);
-            self.asks_no_more(StreamId(id));
-        }
-    }
-
-    /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told of those that had not come to
-    /// the end.
-    pub fn rest(&mut self, file: FileId, mut each: impl FnMut(&Stream)) {
-        let mut at = self.first_of(file);
-        while let Some(id) = at {
-            let stream = &self.table[id as usize];
-            if !stream.retired {
-                each(stream);
-            }
-            self.retire(StreamId(id));
-            at = Some(self.table[id as usize].file_next).filter(|&id| id != NOWHERE);
-        }
-    }
-
     /// The bytes that the table takes.
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.files.capacity() + self.last.len()) * 4
+            + (self.cells.len() + self.last.len()) * 4
+            + self.files.capacity() * core::mem::size_of::<OfFile>()
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
@@ -508,33 +524,6 @@ impl Streams {
         let before = self.chain(bucket).find(|&other| self.table[other as usize].cell_next == id);
         if let Some(before) = before {
             self.table[before as usize].cell_next = after;
-        }
-    }
-
-    fn first_of(&self, file: FileId) -> Option<u32> {
-        self.files.get(file.index()).copied().filter(|&id| id != NOWHERE)
-    }
-
-    fn link_file(&mut self, id: u32) {
-        let file = self.table[id as usize].file.index();
-        if file >= self.files.len() {
-            self.files.resize(file + 1, NOWHERE);
-        }
-        let second = core::mem::replace(&mut self.files[file], id);
-        self.table[id as usize].file_next = second;
-        if let Some(second) = self.table.get_mut(second as usize) {
-            second.file_prev = id;
-        }
-    }
-
-    fn unlink_file(&mut self, id: u32) {
-        let Stream { file, file_prev, file_next, .. } = self.table[id as usize];
-        if let Some(next) = self.table.get_mut(file_next as usize) {
-            next.file_prev = file_prev;
-        }
-        match self.table.get_mut(file_prev as usize) {
-            Some(prev) => prev.file_next = file_next,
-            None => self.files[file.index()] = file_next,
         }
     }
 }

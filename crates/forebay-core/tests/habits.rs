@@ -4,7 +4,10 @@
 mod known;
 
 use forebay_core::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Usual, Whose};
-use forebay_core::{ContextId, DeviceId, EventKind};
+use forebay_core::level::Label;
+use forebay_core::prefetch::Sight;
+use forebay_core::stream::Streams;
+use forebay_core::{ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant, Policy};
 use known::Bench;
 use proptest::prelude::*;
 
@@ -174,6 +177,89 @@ fn who_read_at_random_is_seen_to_read_on() {
     assert!(fetches.len() < 12, "{fetches:?}");
     (42..60).for_each(|file| drop(bench.read(file, 1000, 500, 800)));
     assert!(bench.read(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
+}
+
+/// A program that reads here and there in a file that stays open: its streams are over once they were silent for long, but that none goes on
+/// shows at once.
+#[test]
+fn who_reads_elsewhere_leaves_a_stream_behind() {
+    let mut bench = Bench::new("auto");
+    bench.context = 1;
+    (0..20).for_each(|file| drop(bench.read(file, 1000, 100, 200)));
+    bench.tell(EventKind::Open { file: FileId(20), device: DeviceId(0), bytes: 100_000 * 4096 });
+    bench.context = 2;
+    let mut portion = |number: u32| {
+        let page = 1000 + number * 7919 % 90_000;
+        bench.read(20, 100_000, page, page + 1).iter().map(|&(start, len)| (start - page, len)).collect::<Vec<_>>()
+    };
+    assert_eq!(portion(0), [(0, 100)], "as others do on the device");
+    (1..24).for_each(|number| drop(portion(number)));
+    assert_eq!(portion(24), [(0, 1)]);
+}
+
+/// Two streams in turn: each was left behind once, and went on after all. Not all is forgotten that was said before.
+#[test]
+fn who_is_left_behind_may_go_on_after_all() {
+    let whose = Whose { device: DeviceId(0), context: ContextId(1) };
+    let mut knowledge = Knowledge::new(16, 1).by_context();
+    for _ in 0..32 {
+        knowledge.went_nowhere(whose);
+        knowledge.went_on_after_all(whose);
+        knowledge.was_long_after_all(whose, 100);
+    }
+    let habits = knowledge.habits(whose).unwrap();
+    let (goes_on, of) = habits.goes_on();
+    assert!(goes_on * 5 / of == 2, "half of them, the latest counting most: {goes_on} of {of}");
+    assert_eq!((habits.lengths().streams(), habits.lengths().quantile(1, 2)), (32, 100));
+}
+
+/// Half end with the ten blocks that are there, half go on to a hundred. Their reader comes back after long: in that time the next piece could be
+/// fetched, if nobody needs the device for something else.
+#[test]
+fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
+    let mut streams = Streams::new(16, 2048, 1);
+    let (who, label) = ((HandlerId(1), ContextId(1)), Label::default());
+    let extent = |start| Extent { file: FileId(0), start, len: 1 };
+    let id = streams.begin(Instant(0), extent(0), &label, DeviceId(0), who);
+    assert!(streams.advance(id, Instant(1_000_000_000), extent(1), &label, who));
+    let stream = streams.get_mut(id).unwrap();
+    (stream.ahead, stream.piece) = (10, 9);
+    let octiles = [10, 10, 10, 10, 100, 100, 100, 100];
+    let habits = Habits::from(Usual { streams: 16, go_on: 16, whole: false, octiles });
+    let sight = |respite| Sight {
+        stream: streams.get(id).unwrap(),
+        request: 1,
+        adapts: true,
+        missed: None,
+        fresh: false,
+        lost: false,
+        initial_window: 0,
+        competitive_depth: 131,
+        room: 1000,
+        share: 1000,
+        longest_piece: 1000,
+        wanted_end: None,
+        mean_length: None,
+        habits: Some(&habits),
+        of_context: true,
+        is_random: false,
+        blocks: 10_000,
+        idle: 1,
+        own_time: 1000 * 256,
+        respite,
+        most: 2048,
+        channels: 1,
+        active: 1,
+        supply: Default::default(),
+    };
+    let prefetch = "auto".parse::<Policy>().unwrap().prefetch;
+    let fetched = |respite: Option<u64>| {
+        let plan = prefetch.plan(&sight(respite));
+        plan.piece * plan.pieces
+    };
+    // A switch, 131, and 90 blocks: more than half of that must be over by then.
+    let blocks = [None, Some(1000), Some(111), Some(110), Some(0)];
+    assert_eq!(blocks.map(|blocks| fetched(blocks.map(|blocks| blocks * 256))), [90, 90, 90, 0, 0]);
 }
 
 /// What one run has learnt of a context the next one goes by from its first read on.

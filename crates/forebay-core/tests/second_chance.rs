@@ -26,7 +26,10 @@ struct Bench {
 impl Bench {
     /// With a ceiling of so many pages, of a hundred.
     fn new(ceiling: u8) -> Bench {
-        let settings = Settings { start: ceiling, epoch_ms: 0, ..Settings::PAPER };
+        Bench::with(Settings { start: ceiling, epoch_ms: 0, ..Settings::PAPER })
+    }
+
+    fn with(settings: Settings) -> Bench {
         Bench { cache: PrefetchCache::new(FRAMES, settings), frames: Frames::new(4, FRAMES, 0), at: 1_000 }
     }
 
@@ -69,6 +72,48 @@ impl Bench {
     }
 }
 
+/// Where the cache is all prefetched and under its ceiling, somebody must go all the same: pages of those that have exited before those whose
+/// readers are still to come, and of these each has its second chance.
+#[test]
+fn what_nobody_will_read_goes_before_what_somebody_will() {
+    let mut bench = Bench::new(100);
+    let first = [1, 2, 1, 2].map(|handler| bench.enter(handler).unwrap());
+    bench.exited(2);
+    let evict = |bench: &mut Bench| {
+        let slot = bench.cache.evict(&mut bench.frames, millis(bench.at))?;
+        bench.frames.move_to_back(slot, FREE);
+        Some(bench.frames.frame(slot).0)
+    };
+    assert_eq!(evict(&mut bench), Some(first[1]), "the head had a second chance");
+    assert_eq!(bench.queue(), [first[2], first[3], first[0]]);
+    let held = bench.frames.slot(FrameId(first[2]));
+    bench.frames.set_pins(held, 1);
+    assert_eq!(evict(&mut bench), Some(first[3]), "who is held stays");
+    assert_eq!(evict(&mut bench), Some(first[0]));
+    assert_eq!(evict(&mut bench), None);
+    bench.frames.set_pins(held, 0);
+    assert_eq!(evict(&mut bench), Some(first[2]));
+    assert_eq!((bench.queue(), bench.cache.marks.marked()), (vec![], 0));
+}
+
+/// "Pages that were prefetched by a currently inactive process", those that were under way when it exited among them.
+#[test]
+fn what_comes_after_its_handler_has_exited_is_abandoned() {
+    let mut bench = Bench::new(100);
+    bench.cache.marks.awaits(HandlerId(1), millis(bench.at));
+    bench.cache.marks.awaits(HandlerId(1), millis(bench.at));
+    bench.exited(1);
+    let page = bench.enter(1).unwrap();
+    bench.cache.marks.awaits_no_longer(HandlerId(1));
+    assert_eq!(bench.reclaim(), [page]);
+    let late = bench.enter(1).unwrap();
+    bench.cache.marks.awaits_no_longer(HandlerId(1));
+    assert_eq!(bench.reclaim(), [late], "the other fetch");
+    // That is forgotten with the last fetch: the name may be used again.
+    bench.enter(1);
+    assert_eq!((bench.reclaim(), bench.cache.marks.marked()), (vec![], 1));
+}
+
 /// "Prefetched pages are initially attached to the tail of the queue"; "when a page is referenced, it is moved".
 #[test]
 fn pages_enter_at_the_tail_and_leave_when_referenced() {
@@ -95,6 +140,32 @@ fn below_the_ceiling_nothing_but_abandoned_pages_go() {
     assert_eq!(bench.reclaim(), []);
     bench.at += 1;
     assert_eq!(bench.reclaim(), [alive], "two minutes are the most");
+}
+
+/// By then it would have gone from any other queue. Memory has been filled anew since a page came once it was so twice from some moment on.
+#[test]
+fn what_was_passed_over_goes_once_memory_was_filled_anew() {
+    let mut bench = Bench::with(Settings { start: 25, epoch_ms: 0, turnover: true, ..Settings::PAPER });
+    let fill = |bench: &mut Bench| {
+        for _ in 0..FRAMES {
+            bench.at += 10;
+            bench.cache.fills(millis(bench.at));
+        }
+    };
+    let [passed_over, sleeps] = [1, 2].map(|handler| bench.enter(handler).unwrap());
+    bench.at += 1_000;
+    bench.ran(1);
+    fill(&mut bench);
+    assert_eq!(bench.reclaim(), [], "it may have come during that");
+    let later = bench.enter(1).unwrap();
+    bench.at += 1_000;
+    bench.ran(1);
+    fill(&mut bench);
+    assert_eq!(bench.reclaim(), [passed_over]);
+    assert_eq!(bench.queue(), [sleeps, later], "whose handler sleeps is not passed over");
+    bench.ran(2);
+    fill(&mut bench);
+    assert_eq!(bench.reclaim(), [sleeps, later]);
 }
 
 /// The paper's order: of an inactive process; of one that has had significant opportunity; otherwise "its pid and timestamp fields

@@ -53,9 +53,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.directory.frames.set_owner(slot, StreamId(io.0));
             }
         }
+        if let Some(cache) = &mut self.prefetch_cache {
+            cache.marks.awaits(handler, at);
+        }
         let entry = &mut self.devices[device.index()];
         entry.under_way += 1;
         entry.counters.fetches += 1;
+        if !demand.is_empty() {
+            entry.is_needed(at);
+        }
         let cause = match demand.len {
             0 => Cause::Prefetch,
             len if len == extent.len => Cause::Demand,
@@ -208,6 +214,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.hand_over(slot, partition);
             }
         }
+        if let Some(cache) = &mut self.prefetch_cache {
+            cache.marks.awaits_no_longer(fetch.handler);
+        }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);
     }
 
@@ -237,6 +246,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let now = self.now;
         let device = &mut self.devices[fetch.device.index()];
         device.under_way = device.under_way.saturating_sub(1);
+        if !fetch.demand.is_empty() {
+            device.has_served(now);
+        }
         if fetch.demand.len < fetch.extent.len {
             device.took(now.since(fetch.issued));
         }

@@ -15,11 +15,11 @@ use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
 use crate::stream::Stream;
 use crate::trigger::{Supply, cycle};
-use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
+use crate::types::{BlockKey, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// What a read is to its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Turn {
+pub(super) enum Turn {
     /// Its first access.
     Begins,
     /// It brings the stream further; `lost` if it missed what had been fetched for it.
@@ -40,6 +40,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.sort(id, read);
         let plan = self.plan(id, read, met.missed, turn);
         self.pace_by_read(id, read, met.missed.filter(|_| turn != Turn::Lags));
+        if let Some(missed) = met.missed
+            && self.load_near(id, read, (missed, turn, plan), (met.access, &mut *out))
+        {
+            return id;
+        }
         let Some(plan) = plan else { return id };
         let from = match met.missed {
             Some(missed) => missed,
@@ -68,7 +73,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Extent { file, start, .. } = read.extent;
         let who = (read.handler, read.context);
         let label = read.label();
-        let known = met.stream.filter(|&id| self.streams.is_at(id, file, start, at));
+        let known = met.stream.filter(|&id| self.streams.is_at(id, who.0, read.extent, at));
         let known = known.or_else(|| self.streams.locate(who.0, file, start, at)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
@@ -77,6 +82,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
             self.give_up_streams(at);
+            self.leave_behind(who.0, file);
             return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
         let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
@@ -98,11 +104,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
             knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
+            if stream.steps == 1 && stream.left {
+                knowledge.went_on_after_all(whose(stream));
+            }
             if at_end {
-                let whose = whose(stream);
-                knowledge.was_long(whose, stream.next - stream.first.min(stream.next));
+                was_long(knowledge, stream);
                 if stream.first == 0 {
-                    knowledge.is_over(whose, true);
+                    knowledge.is_over(whose(stream), true);
                 }
             }
         }
@@ -115,6 +123,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let end = knowledge.begins(whose(stream), first, blocks);
             stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by_ends());
             knowledge.goes_on(first, stream.next);
+        }
+    }
+
+    /// A stream begins: how much its reader may skip.
+    fn set_stride(&mut self, id: StreamId, read: Extent) {
+        let depth = self.files.get(read.file).map_or(0, |file| self.competitive_depth(file, read.start));
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.stride = self.setup.prefetch.longest_stride(depth);
         }
     }
 
@@ -140,6 +156,16 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
+    /// A handler begins to read elsewhere in a file. That the stream that it was at is over is known only when that has been silent for long;
+    /// that reads of its context are followed by others elsewhere is known now.
+    fn leave_behind(&mut self, handler: HandlerId, file: FileId) {
+        let Some(knowledge) = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        let blocks = self.files.get(file).map_or(0, |file| file.blocks);
+        if let Some(stream) = self.streams.leaves_behind(handler, file).filter(|stream| stream.next < blocks) {
+            knowledge.went_nowhere(whose(&stream));
+        }
+    }
+
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.
     fn plan(&mut self, id: StreamId, read: &Read, missed: Option<u32>, turn: Turn) -> Option<Plan> {
         // Readers that wait for frames come first.
@@ -149,6 +175,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let fresh = turn == Turn::Begins;
         if fresh {
             self.expect(id, self.files.get(read.extent.file)?.blocks);
+            self.set_stride(id, read.extent);
         }
         self.weigh(id, missed);
         let entry = self.files.get_mut(read.extent.file)?;
@@ -179,7 +206,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// C_switch · R_tr where a block of a file lies, in blocks, at least one.
-    fn competitive_depth(&self, file: &File, block: u32) -> u32 {
+    pub(super) fn competitive_depth(&self, file: &File, block: u32) -> u32 {
         let block_bytes = self.setup.block_bytes;
         let device = &self.devices[file.device_of(block).index()];
         let place = file.place(block, block_bytes).unwrap_or(0);
@@ -216,9 +243,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             wanted_end: stream.wanted_end,
             mean_length,
             habits: known.and_then(|knowledge| knowledge.habits(whose(stream))),
+            of_context: known.is_some_and(|knowledge| knowledge.of_context(whose(stream)).is_some()),
+            is_random: entry.is_random(),
             blocks: entry.blocks,
-            idle: device.under_way == 0,
+            idle: device.cost.channels.max(1).saturating_sub(device.under_way),
             own_time: device.blocks_in(stream.own_time, place, block_bytes),
+            respite: device.respite.map(|time| device.blocks_in(time, place, block_bytes)),
             most: super::MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
@@ -247,7 +277,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let own = demands.of(id);
         let lead_time = self.devices[device.index()].lead_time;
         let all = demands.sums().iter().zip(&self.devices);
-        let begun = Supply { rate: own.rate, deviation: own.deviation, lead_time, streams, ..Supply::default() };
+        let (rate, deviation, roots) = (own.rate, own.deviation, demands.roots());
+        let begun = Supply { rate, deviation, lead_time, roots, streams, ..Supply::default() };
         all.fold(begun, |supply, (sum, device)| Supply {
             rates: supply.rates + sum.rate,
             deviations: supply.deviations + sum.deviation,
@@ -258,7 +289,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a piece. Returns the block up
     /// to which everything is there or under way.
-    fn fetch_ahead(
+    pub(super) fn fetch_ahead(
         &mut self,
         id: StreamId,
         file: FileId,
@@ -330,8 +361,14 @@ fn whose(stream: &Stream) -> Whose {
 /// A stream is over that had not come to the end of its file.
 fn learn(knowledge: &mut Knowledge, stream: &Stream, blocks: u32) {
     if stream.steps > 0 {
-        knowledge.was_long(whose(stream), stream.next - stream.first.min(stream.next));
-    } else if stream.next < blocks {
+        was_long(knowledge, stream);
+    } else if stream.next < blocks && !stream.left {
         knowledge.went_nowhere(whose(stream));
     }
+}
+
+/// A stream is over that went beyond its first read.
+fn was_long(knowledge: &mut Knowledge, stream: &Stream) {
+    let (whose, blocks) = (whose(stream), stream.next - stream.first.min(stream.next));
+    if stream.left { knowledge.was_long_after_all(whose, blocks) } else { knowledge.was_long(whose, blocks) }
 }

@@ -11,6 +11,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn shrink_prefetch_cache(&mut self) {
         let Some(cache) = &mut self.prefetch_cache else { return };
         cache.ceiling.look(self.now);
+        cache.fills(self.now);
         let spare = self.segments.spare(&self.directory.frames).unwrap_or(0);
         while let Some(slot) =
             self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, spare, self.now))
@@ -19,10 +20,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The replacement policy has nothing to give, so however low the prefetch cache is, the page at its head goes.
+    /// The replacement policy has nothing to give, so however low the prefetch cache is, a page of it goes.
     pub(super) fn evict_unread(&mut self) -> Option<Slot> {
-        let slot = self.directory.frames.unpinned_from_back(UNREAD)?;
-        self.leave_prefetch_cache(slot);
+        let slot = match &mut self.prefetch_cache {
+            Some(cache) => cache.evict(&mut self.directory.frames, self.now)?,
+            None => self.directory.frames.unpinned_from_back(UNREAD)?,
+        };
         self.directory.release(slot);
         Some(slot)
     }

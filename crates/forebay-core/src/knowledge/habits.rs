@@ -30,7 +30,7 @@ impl Habits {
     }
 
     /// Of the lengths of those that went on one is this.
-    fn had(&mut self, blocks: u32) {
+    pub(super) fn had(&mut self, blocks: u32) {
         self.streams = self.streams.saturating_add(1);
         // The first ones count alike.
         let weight = u64::from(self.streams.min(16));
@@ -41,6 +41,11 @@ impl Habits {
     /// A stream is over that had one read.
     pub(super) fn went_nowhere(&mut self) {
         self.goes_on.saw(false);
+    }
+
+    /// One that was said to go nowhere goes on.
+    pub(super) fn went_on_after_all(&mut self) {
+        self.goes_on.saw(true);
     }
 
     /// Whether enough streams were seen to say anything.

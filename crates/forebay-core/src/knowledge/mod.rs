@@ -125,9 +125,19 @@ impl Knowledge {
         self.tell(whose, |habits| habits.was_long(blocks));
     }
 
+    /// The same of one that was said to go nowhere: that it went on after all was said when it did.
+    pub fn was_long_after_all(&mut self, whose: Whose, blocks: u32) {
+        self.tell(whose, |habits| habits.had(blocks));
+    }
+
     /// A stream is over that had one read.
     pub fn went_nowhere(&mut self, whose: Whose) {
         self.tell(whose, Habits::went_nowhere);
+    }
+
+    /// A stream goes on that was said to go nowhere.
+    pub fn went_on_after_all(&mut self, whose: Whose) {
+        self.tell(whose, Habits::went_on_after_all);
     }
 
     /// What an earlier run learnt of a context, unless this one knows better.
@@ -144,8 +154,13 @@ impl Knowledge {
 
     /// What is known of streams like that: of its context, if there were a few, else of its device.
     pub fn habits(&self, whose: Whose) -> Option<&Habits> {
+        self.of_context(whose).or_else(|| self.devices.get(whose.device.index()))
+    }
+
+    /// The same of its context alone, if there were a few.
+    pub fn of_context(&self, whose: Whose) -> Option<&Habits> {
         let own = self.contexts.get(&whose.context.0).map(|known| &known.habits);
-        own.filter(|habits| habits.is_known()).or_else(|| self.devices.get(whose.device.index()))
+        own.filter(|habits| habits.is_known())
     }
 
     /// Weighs the odds of these by what a switch costs, in blocks.

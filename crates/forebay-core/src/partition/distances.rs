@@ -17,8 +17,12 @@ use super::share::aged;
 use crate::context::hash;
 use crate::types::BlockKey;
 
-/// The most blocks that are remembered of a device: a stack is searched from its top, one reference in 2^n.
+/// The most blocks that are remembered of a device, where there are up to so many: a stack is searched from its top, one reference in 2^n.
+/// With more devices each has a smaller part of the cache, of which as much must be told: what is found is found as near the top.
 const SAMPLES: u32 = 512;
+const FEW_DEVICES: usize = 4;
+/// Ever so many devices, no more than that.
+const MOST_SAMPLES: u32 = 2048;
 /// So many of them are compared at once.
 const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
@@ -59,7 +63,9 @@ struct Curve {
 impl Distances {
     /// Of `devices` with a cache of `frames`; every partition keeps at least `near` of them.
     pub fn new(devices: usize, frames: u32, near: u32) -> Distances {
-        let rate = (0..u32::BITS).find(|rate| frames >> rate <= SAMPLES).unwrap_or(0);
+        let times = u32::try_from(devices.div_ceil(FEW_DEVICES)).unwrap_or(u32::MAX).max(1);
+        let samples = SAMPLES.saturating_mul(times).min(MOST_SAMPLES);
+        let rate = (0..u32::BITS).find(|rate| frames >> rate <= samples).unwrap_or(0);
         let most = (frames >> rate).max(1) as usize;
         let curve =
             || Curve { recent: Vec::with_capacity(most), parts: [0; PARTS as usize], references: 0, lately: 0, now: 0 };
@@ -138,6 +144,11 @@ impl Distances {
         let before: u64 = curve.parts[..whole].iter().map(|&part| u64::from(part)).sum();
         let within = curve.parts.get(whole).map_or(0, |&part| u64::from(part) * rest / u64::from(self.frames));
         (before + within) / u64::from(ONE)
+    }
+
+    /// How many references of a device are remembered, in the sample; but for those that any partition would serve.
+    pub fn references(&self, device: usize) -> u64 {
+        self.curves.get(device).map_or(0, |curve| u64::from(curve.references / ONE))
     }
 
     /// How many references there are in the last epochs (the latest of which weigh most, see [`epoch`](Self::epoch)) for

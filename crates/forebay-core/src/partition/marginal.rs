@@ -50,21 +50,54 @@ pub(super) struct Worth {
     pub(super) loss: u128,
 }
 
-/// The concave hull of a device's hits by size, at multiples of a part.
-struct Hull {
+/// A device's hits by size, in the sample, at multiples of a part; and what a hit more saves.
+pub(super) struct Curve {
     part: u32,
+    frames: u32,
     at: [u64; PART as usize + 1],
+    /// References of the sample, hits or not.
+    references: u64,
+    /// What so many of them were lately, and what they cost.
+    lately: u128,
+    missed: u128,
+    cost: u128,
+    /// The size that it was measured at.
+    measured: u32,
 }
 
-impl Hull {
-    /// By the monotone chain: a corner goes that is below the line from the one before it to the next one.
-    fn of(distances: &Distances, device: usize, frames: u32) -> Hull {
+impl Curve {
+    /// Of a device that has `size` of `frames`. With `loops` its concave hull, by the monotone chain: a corner goes that is below the line
+    /// from the one before it to the next one.
+    pub(super) fn of(
+        distances: &Distances,
+        (device, share): (usize, &Share),
+        size: u32,
+        frames: u32,
+        loops: bool,
+    ) -> Curve {
         let part = part(frames);
-        let mut hull = Hull { part, at: core::array::from_fn(|step| distances.served(device, step as u32 * part)) };
+        let references = distances.references(device);
+        let mut curve = Curve {
+            part,
+            frames,
+            at: core::array::from_fn(|step| distances.served(device, step as u32 * part)),
+            references,
+            lately: distances.lately(device, references).into(),
+            missed: share.recent.missed.max(1).into(),
+            cost: share.recent.cost.into(),
+            measured: size,
+        };
+        if loops {
+            curve.straighten();
+        }
+        curve
+    }
+
+    fn straighten(&mut self) {
         let mut corners = [0; PART as usize + 1];
         let mut count = 0;
-        for next in 0..hull.at.len() {
-            while count >= 2 && hull.is_below(corners[count - 1], corners[count - 2], next) {
+        for next in 0..self.at.len() {
+            while count >= 2 && self.is_below(corners[count - 1], corners[count - 2], next) {
                 count -= 1;
             }
             corners[count] = next;
@@ -73,11 +106,10 @@ impl Hull {
         for pair in corners[..count].windows(2) {
             let (from, to) = (pair[0], pair[1]);
             for step in from + 1..to {
-                hull.at[step] =
-                    hull.at[from] + (hull.at[to] - hull.at[from]) * (step - from) as u64 / (to - from) as u64;
+                self.at[step] =
+                    self.at[from] + (self.at[to] - self.at[from]) * (step - from) as u64 / (to - from) as u64;
             }
         }
-        hull
     }
 
     fn is_below(&self, corner: usize, before: usize, next: usize) -> bool {
@@ -93,6 +125,41 @@ impl Hull {
             _ => self.at[PART as usize],
         }
     }
+
+    /// What pages are worth to a partition of `size`. Of another one than was measured, as far as that is known: who is asked for less waits
+    /// less for each of it, since a queue is as long as there are misses that stand in it.
+    pub(super) fn worth(&self, size: u32, aim: Aim) -> Worth {
+        let misses = |size: u32| u128::from(self.references.saturating_sub(self.at(size)).max(1));
+        let (then, now) = (misses(self.measured), misses(size));
+        // What so many hits of the sample save. A miss costs `now` for `then` of what it did.
+        let of = |sampled: u64| {
+            let hits = u128::from(sampled) * self.lately / u128::from(self.references.max(1));
+            (hits * self.cost / self.missed).saturating_mul(now) / then
+        };
+        let cost = self.cost.saturating_mul(now) / then * now / then;
+        // cost² - (cost - less)² and (cost + more)² - cost².
+        let saved = |less: u128| match aim {
+            Aim::Even => less.min(cost).saturating_mul(2 * cost - less.min(cost)),
+            Aim::Least => less,
+        };
+        let spent = |more: u128| match aim {
+            Aim::Even => more.saturating_mul(2 * cost + more),
+            Aim::Least => more,
+        };
+        // A count varies by its root: a gain is certain up to that, and a loss possible.
+        let fewer = size.saturating_sub(self.part);
+        let hits = self.at(size);
+        let lost = hits - self.at(fewer);
+        let gain = |more: u32| {
+            let gained = self.at(size + more) - hits;
+            saved(of(gained - gained.isqrt())) / u128::from(more)
+        };
+        let steps = (1..=PART).map(|step| step * self.part).filter(|more| size.saturating_add(*more) <= self.frames);
+        Worth {
+            gain: steps.map(gain).max().unwrap_or(0),
+            loss: spent(of(lost + lost.isqrt())) / u128::from((size - fewer).max(1)),
+        }
+    }
 }
 
 /// Frames of the part over which a loss is measured.
@@ -100,63 +167,22 @@ pub(super) fn part(frames: u32) -> u32 {
     (frames / PART).max(1)
 }
 
-/// What pages are worth to the partition of `device`, which has `size` of `frames` now.
-pub(super) fn worth(
-    distances: &Distances,
-    (device, share): (usize, &Share),
-    size: u32,
-    frames: u32,
-    (aim, loops): (Aim, bool),
-) -> Worth {
-    let part = part(frames);
-    let hull = loops.then(|| Hull::of(distances, device, frames));
-    let served = |size: u32| hull.as_ref().map_or_else(|| distances.served(device, size), |hull| hull.at(size));
-    let cost = u128::from(share.recent.cost);
-    let missed = u128::from(share.recent.missed.max(1));
-    // What so many misses of the sample cost.
-    let of = |sampled: u64| u128::from(distances.lately(device, sampled)) * cost / missed;
-    // cost² - (cost - less)² and (cost + more)² - cost².
-    let saved = |less: u128| match aim {
-        Aim::Even => less.min(cost).saturating_mul(2 * cost - less.min(cost)),
-        Aim::Least => less,
-    };
-    let spent = |more: u128| match aim {
-        Aim::Even => more.saturating_mul(2 * cost + more),
-        Aim::Least => more,
-    };
-    // A count varies by its root: a gain is certain up to that, and a loss possible.
-    let fewer = size.saturating_sub(part);
-    let now = served(size);
-    let lost = now - served(fewer);
-    let gain = |more: u32| {
-        let gained = served(size + more) - now;
-        saved(of(gained - gained.isqrt())) / u128::from(more)
-    };
-    let steps = (1..=PART).map(|step| step * part).filter(|more| size.saturating_add(*more) <= frames);
-    Worth {
-        gain: steps.map(gain).max().unwrap_or(0),
-        loss: spent(of(lost + lost.isqrt())) / u128::from((size - fewer).max(1)),
-    }
-}
-
-/// Who gets pages from whom: the largest gain from the least loss, as long as the gain is worth `threshold` thousandths of the loss.
-/// Nobody takes part twice. `may_give`: whether a partition has pages to give.
-pub(super) fn pairs(
+/// Who gets pages from whom: the largest gain from the least loss, if the gain is worth `threshold` thousandths of the loss. `may_get`,
+/// `may_give`: whether a partition may have more, or has pages to give.
+pub(super) fn pair(
     worths: &[Worth],
-    threshold: impl Fn(usize) -> u32,
+    threshold: impl Fn(usize, usize) -> u32,
+    may_get: impl Fn(usize) -> bool,
     may_give: impl Fn(usize) -> bool,
-) -> impl Iterator<Item = (usize, usize)> {
-    let mut free: alloc::vec::Vec<usize> = (0..worths.len()).collect();
-    core::iter::from_fn(move || {
-        // Of equals the first.
-        let consumer = free.iter().copied().max_by_key(|&at| (worths[at].gain, core::cmp::Reverse(at)))?;
-        let others = free.iter().copied().filter(|&at| at != consumer && may_give(at));
-        let supplier = others.min_by_key(|&at| (worths[at].loss, at))?;
-        let (gain, loss) = (worths[consumer].gain, worths[supplier].loss);
-        let worth_it = gain > 0 && gain.saturating_mul(1000) > loss.saturating_mul(u128::from(threshold(consumer)));
-        free.retain(|&at| at != consumer && at != supplier);
-        worth_it.then_some((consumer, supplier))
-    })
+) -> Option<(usize, usize)> {
+    // Of equals the first.
+    let all = || 0..worths.len();
+    let consumer = all().filter(|&at| may_get(at)).max_by_key(|&at| (worths[at].gain, core::cmp::Reverse(at)))?;
+    let supplier = all().filter(|&at| at != consumer && may_give(at)).min_by_key(|&at| (worths[at].loss, at))?;
+    let (gain, loss) = (worths[consumer].gain, worths[supplier].loss);
+    let worth_it =
+        gain > 0 && gain.saturating_mul(1000) > loss.saturating_mul(u128::from(threshold(consumer, supplier)));
+    worth_it.then_some((consumer, supplier))
 }
 
 #[cfg(test)]
@@ -175,7 +201,7 @@ mod tests {
     #[test]
     fn a_loop_in_its_partition_is_worth_as_much_as_it_has() {
         let distances = looping();
-        let hull = Hull::of(&distances, 0, 128);
+        let hull = Curve::of(&distances, (0, &Share::default()), 0, 128, true);
         let all = distances.served(0, 128);
         assert_eq!([0, 63, 64].map(|size| distances.served(0, size)), [0, 0, all]);
         assert_eq!([0, 16, 32, 48, 64, 128].map(|size| hull.at(size)), [0, all / 4, all / 2, all * 3 / 4, all, all]);
@@ -188,7 +214,8 @@ mod tests {
         let distances = looping();
         let mut share = Share::default();
         (share.recent.cost, share.recent.missed) = (1_000_000, 1000);
-        let [lru, amp] = [false, true].map(|loops| worth(&distances, (0, &share), 32, 128, (Aim::Least, loops)));
+        let [lru, amp] =
+            [false, true].map(|loops| Curve::of(&distances, (0, &share), 32, 128, loops).worth(32, Aim::Least));
         assert!(lru.loss == 0 && amp.loss > 0, "{lru:?} {amp:?}");
         assert!(
             amp.gain > 0 && amp.gain <= amp.loss,

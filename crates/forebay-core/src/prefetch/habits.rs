@@ -3,17 +3,22 @@
 //!
 //! The next piece is fetched early if that saves more waiting than it costs. Its reader needs τ, working, to come to the end of what is
 //! there, and the fetch takes t. If he goes on, he waits min(τ, t) less. If he does not, whoever asks next waits for what is left of the fetch by
-//! then, t − τ. While the device has other things to do nobody waits less by it, since that fetch goes before another's;
+//! then, t − τ. τ is no longer than the device is usually left alone: who reads here and there in turn comes back after seconds, but wants
+//! something else at once, and then waits for the fetch as he would have later. While the device has other things to do nobody waits less by it, since that fetch goes before another's;
 //! but who is nearly certain to go on need not come back for it.
 
-use super::{Plan, Sight, Size, competitive};
+use super::{Plan, Reason, Sight, Size, competitive};
 use crate::knowledge::Habits;
 
-/// `None` if too little is known.
+/// `None` if too little is known, or the file speaks for itself.
 pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Plan> {
     let (stream, lengths) = (sight.stream, known.lengths());
     let first = stream.first.min(stream.next);
     let (read, blocks) = (stream.next - first, sight.blocks - first.min(sight.blocks));
+    if sight.is_random && stream.steps < 2 && !sight.of_context {
+        // What streams of this file do says more than what those of its device do in the mean, and less than the stream itself.
+        return sight.fresh.then_some(Plan::NOTHING.because(Reason::Nowhere, Reason::AheadWindow));
+    }
     if sight.fresh {
         return match lengths.end_if(read, blocks, known.goes_on()) {
             Some(end) => Some(competitive::up_to(sight, first + end, depth)),
@@ -25,7 +30,8 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
         let end = lengths.end_if(read, blocks, (beyond, all))?;
         return Some(competitive::up_to(sight, first + end, depth));
     }
-    if !sight.in_ahead_window() {
+    let lanes = sight.idle.min(sight.channels / sight.active);
+    if !sight.in_ahead_window() && stream.remaining() >= stream.piece.saturating_mul(lanes) {
         return Some(Plan::NOTHING);
     }
     let ahead = stream.ahead - first;
@@ -41,7 +47,12 @@ fn pays(sight: &Sight<'_>, (beyond, all): (u32, u32), piece: u32) -> bool {
     if vain * 8 <= u64::from(all) {
         return true;
     }
+    // On another channel nobody waits for it.
+    if sight.idle > 1 && sight.channels > sight.active {
+        return vain <= u64::from(beyond);
+    }
     let fetch = u64::from(sight.competitive_depth) + u64::from(piece);
     let work = (u64::from(sight.stream.remaining()).saturating_mul(sight.own_time) / 256).min(fetch);
-    sight.idle && u64::from(beyond) * work > vain * (fetch - work)
+    let work = sight.respite.map_or(work, |respite| work.min(respite / 256));
+    sight.idle > 0 && u64::from(beyond) * work > vain * (fetch - work)
 }

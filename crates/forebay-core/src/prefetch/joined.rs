@@ -6,6 +6,13 @@
 //! reads meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it has its part by Equal Time
 //! Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
 //!
+//! Where memory is too short for S_p and as much again behind it, what a stream may have ahead is divided otherwise ([`Memory`]). The piece
+//! gets all but what is read until it has come, since switches are by pieces and the distance has only to last for the lead time: of two pieces
+//! that are read slowly the second waits in memory for nothing. And of a total M = Σ pᵢ, streams at rates Rᵢ need Σ Rᵢ / pᵢ switches a
+//! second, which is least where a page more saves each as many, Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half
+//! evenly, because rates are estimates, and some of them are low for want of memory: so nobody has less than half of what either division
+//! gives, and all together at most twice the switches of the better one.
+//!
 //! S_p is for streams that may end at any moment. One that has been read for long is likely to be read for about as long again (whatever the
 //! scale of lengths is), so what was read stands for its length L, and pieces are p = √(S_p · L / 1.5), as
 //! [`competitive`](super::competitive) has it, once that is twice S_p. Switches and what is fetched in vain then take
@@ -29,12 +36,15 @@ pub struct Joined {
     pub demand: bool,
     /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
     pub habits: bool,
+    /// Whether of a file that has room in free frames what lies near a second miss is loaded.
+    pub near: bool,
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
-    let depth = depth(sight);
+    let memory = Memory::of(&sight.supply, sight.longest_piece, sight.request);
+    let depth = depth(sight, memory.longest());
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
-    let at_once = depth.at_least(sight.competitive_depth.min(sight.longest_piece), Reason::Competitive);
+    let at_once = depth.at_least(sight.competitive_depth.min(memory.longest()), Reason::Competitive);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return competitive::up_to(sight, end, at_once);
     }
@@ -51,40 +61,141 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     let lanes = (sight.channels / sight.active).min(started).min(sight.share / piece).max(1);
     let ahead = if parts.demand { distance(sight, piece) } else { Size::default() };
     let ahead = ahead.at_most(started.saturating_mul(piece), Reason::SlowStart);
-    let due =
+    let why =
         if ahead.blocks > piece.saturating_mul(lanes) { ahead.reason } else { competitive::lanes_or_window(lanes) };
-    let plan = |pieces| Plan { piece, pieces, distance: ahead.blocks, ..Plan::NOTHING }.because(reason, due);
+    let plan = |pieces| Plan { piece, pieces, distance: ahead.blocks, ..Plan::NOTHING }.because(reason, why);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
         return plan(lanes.max(ahead.blocks / piece));
     }
     let remaining = sight.stream.remaining();
     let wanted = piece.saturating_mul(lanes).max(ahead.blocks);
-    if sight.in_ahead_window() || remaining + piece <= wanted {
+    let due = remaining < sight.stream.piece.min(memory.distance(piece));
+    if due || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
         return plan(pieces.clamp(1, lanes.max(ahead.blocks / piece).max(1)));
     }
     Plan::NOTHING
 }
 
+/// What a stream may have ahead when a piece has just come: that piece, and the distance at which it was due.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Both together.
+    blocks: u32,
+    /// What is read until a piece has come; half of all if that is not known.
+    soon: u32,
+}
+
+impl Memory {
+    /// Of one of the streams of `supply`, if a piece of each may have `even` blocks; its reader asks for `request` at a time.
+    fn of(supply: &Supply, even: u32, request: u32) -> Memory {
+        let Supply { rate, roots, streams, lead_time, .. } = *supply;
+        if rate == 0 || roots == 0 {
+            // Nobody knows, or wants to know.
+            return Memory { blocks: even.saturating_mul(2), soon: even };
+        }
+        let by_root = u128::from(even) * u128::from(streams) * u128::from(rate.isqrt()) / u128::from(roots);
+        let blocks = even.saturating_add(u32::try_from(by_root).unwrap_or(u32::MAX));
+        // A read is seen when it is through: the next one needs its blocks, too.
+        let soon = irregular(cycle(rate, lead_time)).saturating_add(request);
+        Memory { blocks, soon: soon.min(blocks / 2) }
+    }
+
+    /// The longest piece.
+    fn longest(self) -> u32 {
+        (self.blocks - self.soon).max(1)
+    }
+
+    /// The distance beside a piece of so many.
+    fn distance(self, piece: u32) -> u32 {
+        self.blocks.saturating_sub(piece)
+    }
+}
+
+/// Half as much again covers what is irregular.
+fn irregular(blocks: u64) -> u32 {
+    u32::try_from(blocks.saturating_mul(3) / 2).unwrap_or(u32::MAX)
+}
+
 /// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
-fn depth(sight: &Sight<'_>) -> Size {
+fn depth(sight: &Sight<'_>, longest: u32) -> Size {
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let long = read / 6 >= sight.competitive_depth && sight.mean_length.is_none_or(|mean| mean < read);
     let length = if long { Some(read) } else { sight.mean_length };
     // Of a piece that has room for the request alone nothing is ahead, and every read waits.
     let request = sight.request.saturating_mul(2);
     let seen = Sight { mean_length: length, request, ..*sight };
-    let Size { blocks, reason } = competitive::depth(&seen, sight.longest_piece);
+    let Size { blocks, reason } = competitive::depth(&seen, longest);
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
 }
 
 /// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.
 fn distance(sight: &Sight<'_>, piece: u32) -> Size {
     let supply = sight.supply;
-    let needed = cycle(supply.rate, supply.lead_time).saturating_mul(3) / 2;
-    let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+    let needed = irregular(cycle(supply.rate, supply.lead_time));
     let pieces = piece.saturating_mul(supply.streams);
     let supply = Supply { total: sight.room.saturating_sub(pieces), ..supply };
     Size::new(needed, Reason::Demand).at_most(Trigger::EqualTime.distance(&supply, needed), Reason::Memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demand::SCALE;
+    use alloc::vec::Vec;
+
+    const EVEN: u32 = 40;
+
+    /// What streams of so many blocks a second may have ahead, when a piece takes 50 ms.
+    fn memories(rates: &[u64]) -> Vec<Memory> {
+        let roots = rates.iter().map(|rate| (rate * SCALE).isqrt()).sum();
+        let (lead_time, streams) = (50_000_000, rates.len() as u32);
+        let supply = |rate: u64| Supply { rate: rate * SCALE, roots, streams, lead_time, ..Supply::default() };
+        rates.iter().map(|&rate| Memory::of(&supply(rate), EVEN, 1)).collect()
+    }
+
+    fn switches(rates: &[u64], pieces: impl Iterator<Item = f64>) -> f64 {
+        rates.iter().zip(pieces).map(|(&rate, piece)| rate as f64 / piece).sum()
+    }
+
+    /// A hundred at 50 blocks a second beside one at 10,000. Roots in the unit of rates are 226 and 3200: of the 4040 that are divided by them
+    /// these are 35 and 501.
+    #[test]
+    fn what_is_divided_by_roots_saves_as_many_switches_a_page_everywhere() {
+        let rates: Vec<u64> = core::iter::repeat_n(50, 100).chain([10_000]).collect();
+        let memories = memories(&rates);
+        let parts = || memories.iter().map(|memory| f64::from(memory.blocks - EVEN));
+        // Lagrange: R / p² is one number.
+        let saved: Vec<f64> = rates.iter().zip(parts()).map(|(&rate, part)| rate as f64 / (part * part)).collect();
+        let (least, most) = saved.iter().fold((f64::MAX, 0f64), |(a, b), &s| (a.min(s), b.max(s)));
+        assert!(most / least < 1.1, "{least} to {most}");
+        assert_eq!((memories[0].blocks, memories[100].blocks), (75, 541));
+        // No page moved from one to another saves a switch.
+        let moved = |from: usize, to: usize| {
+            let part = |(at, part)| part - f64::from(u8::from(at == from)) + f64::from(u8::from(at == to));
+            switches(&rates, parts().enumerate().map(part))
+        };
+        let all = switches(&rates, parts());
+        assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
+        // All have what they had, and nobody's switches are more than twice those of either division.
+        let sum: u32 = memories.iter().map(|memory| memory.blocks).sum();
+        assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
+        let evenly = switches(&rates, rates.iter().map(|_| f64::from(2 * EVEN)));
+        let shared = switches(&rates, memories.iter().map(|memory| f64::from(memory.blocks)));
+        assert!(shared < 2.0 * evenly && shared < all, "{shared}, {evenly}, {all}");
+    }
+
+    /// Of 80 blocks one at 100 a second reads 5 · 1.5 while a piece comes, and asks for one more: 72 are left to the piece. A fast
+    /// one needs as much behind its piece as in it.
+    #[test]
+    fn a_piece_gets_what_the_distance_can_spare() {
+        let slow = memories(&[100])[0];
+        assert_eq!((slow.blocks, slow.longest(), slow.distance(72)), (80, 72, 8));
+        assert_eq!(slow.distance(30), 50, "what the piece does not take is the distance's");
+        let fast = memories(&[100_000])[0];
+        assert_eq!((fast.longest(), fast.distance(40)), (40, 40));
+        let unknown = Memory::of(&Supply { streams: 3, ..Supply::default() }, EVEN, 1);
+        assert_eq!((unknown.longest(), unknown.distance(40)), (40, 40));
+    }
 }

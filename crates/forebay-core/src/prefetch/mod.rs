@@ -64,12 +64,18 @@ pub struct Sight<'a> {
     pub mean_length: Option<u32>,
     /// What is known of streams like this one, if the policy goes by it.
     pub habits: Option<&'a Habits>,
+    /// Whether that is of the stream's own program context, not of its device as a whole.
+    pub of_context: bool,
+    /// Whether nearly none of the file's streams goes on.
+    pub is_random: bool,
     /// How many the file has.
     pub blocks: u32,
-    /// Whether the device has nothing to do.
-    pub idle: bool,
+    /// How many of the device's channels have nothing to do.
+    pub idle: u32,
     /// How many, in 1/256, the device transfers while the reader works on one.
     pub own_time: u64,
+    /// How many, in 1/256, it transfers in the time after which it is usually needed again, if that is known.
+    pub respite: Option<u64>,
     /// The most that a piece may have, whatever memory there is.
     pub most: u32,
     /// How many requests the device serves at once.
@@ -284,6 +290,17 @@ impl Prefetch {
     /// Whether it goes by the odds of lengths, and by context.
     pub(crate) fn goes_by_habits(self) -> bool {
         matches!(self, Prefetch::Joined(Joined { habits: true, .. }))
+    }
+
+    /// A handler that skips fewer blocks goes on with its stream, although nothing was fetched for that. Where there always is a first window,
+    /// or nothing is fetched without it, that is what tells. To read through a gap must be worth it: no longer than half a switch.
+    pub(crate) fn longest_stride(self, depth: u32) -> u32 {
+        if self.goes_by_habits() { INITIAL_WINDOW.min(depth / 2) } else { 0 }
+    }
+
+    /// Whether it loads what lies near misses.
+    pub(crate) fn loads_near(self) -> bool {
+        matches!(self, Prefetch::Joined(Joined { near: true, .. }))
     }
 
     /// Whether it goes by where streams end.

@@ -159,6 +159,7 @@ pub const CHOICES: &[Choice] = &[
         habits,
         "what is known of a program context counts: how long its streams are, and that it reads at random"
     ),
+    of_joined!(near, "of a file that has room in free memory what lies near a second miss is loaded"),
     part_of_auto!("cache", reclaim, Reclaim::WithTheRest, super::CACHE, "a prefetch cache (CPEM §4)"),
     part_of_auto!("devices", partition, Partition::Whole, super::DEVICES, "a partition a device (SAC)"),
     part_of_auto!(
@@ -216,6 +217,14 @@ pub const CHOICES: &[Choice] = &[
         line: "what a miss counts for the ceiling: one (CPEM §4.1), or as much as readers wait for a block of its device (past the paper)",
         get: |policy| Some(name_of(&MISSES, settings(policy)?.misses)),
         set: |policy, value| put(&mut settings_mut(policy)?.misses, named(&MISSES, value)),
+    },
+    Choice {
+        name: "turnover",
+        axis: "prefetch",
+        values: "on|off",
+        line: "what was passed over stays below the ceiling only until all of memory was filled anew (past the paper)",
+        get: |policy| Some(on_off(settings(policy)?.turnover)),
+        set: |policy, value| put(&mut settings_mut(policy)?.turnover, switch(value)),
     },
     Choice {
         name: "opportunity",

@@ -47,6 +47,10 @@ pub struct Settings {
     /// What a miss counts.
     #[cfg_attr(feature = "serde", serde(default))]
     pub misses: Misses,
+    /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill all of memory anew, and no longer (past the
+    /// paper, whose ceiling falls slowly: what nobody came for would keep its room for minutes).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub turnover: bool,
     /// By how much, in milliseconds, a handler must have run later than its prefetch to have had "significant opportunity" to
     /// reference the page. The paper gives no number; a time slice of Linux 2.6 has 100.
     pub opportunity_ms: u32,
@@ -62,6 +66,7 @@ impl Settings {
         unit: Unit::Fixed,
         streams: StreamCount::OpenFiles,
         misses: Misses::Count,
+        turnover: false,
         opportunity_ms: 100,
         seed: 1,
     };
@@ -84,13 +89,25 @@ pub struct PrefetchCache {
     pub ceiling: Ceiling,
     /// Prefetched frames that are still being filled: pages of the cache as well.
     under_way: u32,
+    /// How many pages memory has, how many were filled since it was filled anew last, and when that was, and the time before.
+    memory: u32,
+    filled: u32,
+    anew: [Instant; 2],
 }
 
 impl PrefetchCache {
     /// An empty one.
     pub fn new(frames: u32, settings: Settings) -> PrefetchCache {
         let marks = Marks::new(frames, settings.opportunity_ms);
-        PrefetchCache { settings, marks, ceiling: Ceiling::new(frames, settings), under_way: 0 }
+        PrefetchCache {
+            settings,
+            marks,
+            ceiling: Ceiling::new(frames, settings),
+            under_way: 0,
+            memory: frames,
+            filled: 0,
+            anew: [Instant(0); 2],
+        }
     }
 
     /// How many pages it has, those under way included.
@@ -101,6 +118,14 @@ impl PrefetchCache {
     /// Pages that are under way.
     pub fn under_way(&self) -> u32 {
         self.under_way
+    }
+
+    /// A page of memory is wanted for another block.
+    pub fn fills(&mut self, now: Instant) {
+        self.filled += 1;
+        if self.filled >= self.memory {
+            (self.filled, self.anew) = (0, [self.anew[1], now]);
+        }
     }
 
     /// A page is prefetched: a frame is being filled with it.
@@ -127,7 +152,8 @@ impl PrefetchCache {
     /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
     /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
     ///
-    /// Below the ceiling, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever.
+    /// Below the ceiling, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever, and
+    /// stale ones, if the settings have it so.
     pub fn reclaim(&mut self, frames: &mut Frames, spare: u32, now: Instant) -> Option<Slot> {
         while let Some(slot) = frames.back(UNREAD) {
             let over = self.len(frames) > self.ceiling.blocks().saturating_add(spare);
@@ -136,7 +162,7 @@ impl PrefetchCache {
                     self.leave(frames, slot);
                     return Some(slot);
                 }
-                Fate::PassedOver if over => {
+                Fate::PassedOver if over || self.is_stale(frames, slot) => {
                     self.leave(frames, slot);
                     return Some(slot);
                 }
@@ -148,6 +174,31 @@ impl PrefetchCache {
             }
         }
         None
+    }
+
+    /// Takes out a page that nobody holds, though there are not too many: below the ceiling, too, pages of handlers that have exited go
+    /// first, then those that had their second chance, in the order of the queue. `None` if all are held.
+    pub fn evict(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot> {
+        for _ in 0..frames.len(UNREAD) {
+            let slot = frames.back(UNREAD)?;
+            let held = frames.pins(slot) > 0;
+            if !held {
+                let fate = self.marks.judge(frames.frame(slot).index(), now);
+                self.leave(frames, slot);
+                if fate != Fate::SecondChance {
+                    return Some(slot);
+                }
+            }
+            frames.move_to_front(slot, UNREAD);
+        }
+        let slot = frames.unpinned_from_back(UNREAD)?;
+        self.leave(frames, slot);
+        Some(slot)
+    }
+
+    /// Whether all of memory was filled anew since the page came. Among the rest it would have gone by now, at the latest.
+    fn is_stale(&self, frames: &Frames, slot: Slot) -> bool {
+        self.settings.turnover && self.marks.is_older(frames.frame(slot).index(), self.anew[0])
     }
 
     /// The bytes of bookkeeping.

@@ -41,8 +41,9 @@ struct Handler {
     /// Its last execution time, milliseconds.
     ran: u32,
     exited: bool,
-    /// Marked pages; nobody knows a handler without.
+    /// Marked pages, and fetches under way that bring some; nobody knows a handler without either.
     pages: u32,
+    fetches: u32,
 }
 
 /// The marks of all frames and the handlers that they name.
@@ -72,7 +73,7 @@ impl Marks {
     pub fn enlist(&mut self, id: HandlerId, at: Instant) -> u32 {
         let (handlers, free) = (&mut self.handlers, &mut self.free);
         *self.known.entry(id).or_insert_with(|| {
-            let handler = Handler { id, ran: millis(at), exited: false, pages: 0 };
+            let handler = Handler { id, ran: millis(at), exited: false, pages: 0, fetches: 0 };
             match free.pop() {
                 Some(place) => {
                     handlers[place as usize] = handler;
@@ -97,8 +98,28 @@ impl Marks {
         let place = core::mem::replace(&mut self.marks[frame].handler, INVALID);
         let Some(handler) = self.handlers.get_mut(place as usize) else { return };
         handler.pages -= 1;
-        if handler.pages == 0 {
-            self.known.remove(&handler.id);
+        self.forget_if_done(place);
+    }
+
+    /// A handler fetches something at `at`: what comes of it after the handler has exited is a page of one that has.
+    pub fn awaits(&mut self, id: HandlerId, at: Instant) {
+        let place = self.enlist(id, at);
+        self.handlers[place as usize].fetches += 1;
+    }
+
+    /// A fetch of a handler is over, and its pages are marked.
+    pub fn awaits_no_longer(&mut self, id: HandlerId) {
+        if let Some(&place) = self.known.get(&id) {
+            let fetches = &mut self.handlers[place as usize].fetches;
+            *fetches = fetches.saturating_sub(1);
+            self.forget_if_done(place);
+        }
+    }
+
+    fn forget_if_done(&mut self, place: u32) {
+        let Handler { id, pages, fetches, .. } = self.handlers[place as usize];
+        if pages == 0 && fetches == 0 {
+            self.known.remove(&id);
             self.free.push(place);
         }
     }
@@ -131,6 +152,11 @@ impl Marks {
         // The prefetching timestamp "is compared against the last execution time of the prefetching process".
         let ran_after = handler.ran.wrapping_sub(mark.at) as i32;
         if ran_after > self.opportunity as i32 { Fate::PassedOver } else { Fate::SecondChance }
+    }
+
+    /// Whether the page in frame `frame` was prefetched before.
+    pub fn is_older(&self, frame: usize, than: Instant) -> bool {
+        (millis(than).wrapping_sub(self.marks[frame].at) as i32) > 0
     }
 
     /// Handlers that have marked pages, in order, behind `after`, at most so many.

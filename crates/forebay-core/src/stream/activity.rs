@@ -70,6 +70,14 @@ impl Streams {
         }
     }
 
+    /// The stream that a handler read last in a file, which it leaves behind after one read of it, for the first time: it reads elsewhere.
+    pub fn leaves_behind(&mut self, handler: HandlerId, file: FileId) -> Option<Stream> {
+        let id = StreamId(self.last[self.place(handler, file)]);
+        let stream = self.get_mut(id).filter(|stream| stream.handler == handler && stream.file == file)?;
+        let one_read = stream.steps == 0 && !stream.retired;
+        (one_read && !core::mem::replace(&mut stream.left, true)).then_some(*stream)
+    }
+
     pub(super) fn asks_no_more(&mut self, id: StreamId) {
         if let Some(demands) = &mut self.demands {
             demands.rests(id);

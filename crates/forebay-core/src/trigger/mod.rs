@@ -47,6 +47,8 @@ pub struct Supply {
     pub deviations: u64,
     /// How long fetching a piece takes on its device, nanoseconds: t_prefetch.
     pub lead_time: u64,
+    /// Σ √R.
+    pub roots: u64,
     /// Σ T_C: the cycle inventories of all streams, each by the lead time of its device.
     pub cycles: u64,
     /// T_total.

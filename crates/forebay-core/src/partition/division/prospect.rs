@@ -4,7 +4,7 @@
 //! The division itself compares pages by what its aim makes of waits ([`marginal`]); here they are waits.
 
 use super::Division;
-use crate::partition::marginal::{self, Aim};
+use crate::partition::marginal::{Aim, Curve};
 use crate::partition::{Benefit, Cost, Scheme};
 use crate::types::Instant;
 
@@ -55,7 +55,7 @@ impl Division {
         let distances = self.distances.as_ref().filter(|_| self.settings.cost == Cost::Wait)?;
         let share = self.shares.get(device).filter(|_| self.lasted > 0)?;
         let size = if self.settings.scheme == Scheme::Lazy { frames } else { share.size };
-        let worth = marginal::worth(distances, (device, share), size, self.frames, (Aim::Least, self.hull));
+        let worth = Curve::of(distances, (device, share), size, self.frames, self.hull).worth(size, Aim::Least);
         // Of the last epochs' waits, over the last epochs' time.
         let a_second = |waited: u128| {
             let nanoseconds = waited.saturating_mul(1_000_000_000) / u128::from(self.lasted);

@@ -1,0 +1,90 @@
+//! Random reads of a file that has room in free memory: what lies near a second miss is loaded; and skips that keep to their stream.
+
+mod known;
+
+use forebay_core::{Actions, ContextId};
+use forebay_core::{DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId};
+use known::Bench;
+
+/// Pages of a region: what the device transfers in the time of a switch, as the bench has it.
+const REGION: u32 = 131;
+
+fn one(bench: &mut Bench, file: u32, pages: u32, page: u32) -> Vec<(u32, u32)> {
+    bench.read(file, pages, page, page + 1)
+}
+
+/// What streams of this bench are: single pages, far from each other.
+fn random(policy: &str) -> Bench {
+    let mut bench = Bench::new(policy);
+    (0..40).for_each(|file| drop(bench.read(file, 9000, 4000, 4001)));
+    bench
+}
+
+#[test]
+fn a_second_miss_loads_the_rest_of_its_region() {
+    let mut bench = random("auto");
+    assert_eq!(one(&mut bench, 50, 1000, 200), [(200, 1)], "the first one fetches what was asked for");
+    assert_eq!(one(&mut bench, 50, 1000, 700), [(700, 1)], "so does one elsewhere");
+    // The region of 200 is that from 131 to 262; what is there already is not fetched again.
+    assert_eq!(one(&mut bench, 50, 1000, 150), [(150, 50), (201, 61), (131, 19)]);
+    let there: Vec<_> = (131..262).flat_map(|page| one(&mut bench, 50, 1000, page)).collect();
+    assert!(there.is_empty(), "nothing is missed where all is loaded: {there:?}");
+}
+
+/// The wager of CP §2: a region costs a switch more at most, after two that it took anyway, and one more for what lies before the miss.
+#[test]
+fn a_region_is_loaded_once() {
+    let mut bench = random("auto");
+    let fetches: usize = (0..500).map(|read| one(&mut bench, 50, 1000, read * 617 % 1000).len()).sum();
+    let regions = 1000_usize.div_ceil(REGION as usize);
+    assert!(fetches <= regions * 4, "{fetches} fetches, {regions} regions");
+}
+
+#[test]
+fn a_file_without_room_is_left_alone() {
+    let mut bench = random("auto");
+    // Memory has 2000 pages.
+    let fetches: Vec<_> = (0..40).flat_map(|read| one(&mut bench, 50, 9000, read * 617 % 1000)).collect();
+    assert!(fetches.iter().all(|&(_, len)| len == 1), "{fetches:?}");
+    let mut off = random("auto:near=off");
+    let fetches: Vec<_> = (0..40).flat_map(|read| one(&mut off, 50, 1000, read * 617 % 1000)).collect();
+    assert!(fetches.iter().all(|&(_, len)| len == 1), "{fetches:?}");
+}
+
+/// As memory fills, what was loaded but not read is the first to go: nobody loses what he has read.
+#[test]
+fn what_is_loaded_takes_free_frames_only() {
+    let mut bench = random("auto");
+    (0..300).for_each(|page| drop(one(&mut bench, 50, 300, page)));
+    let (_, free) = bench.core.frames();
+    for read in 0..400 {
+        one(&mut bench, 51, 2500, read * 617 % 2500);
+        bench.core.check();
+    }
+    assert!(free < 2000, "{free} frames are free");
+    let again: Vec<_> = (0..300).flat_map(|page| one(&mut bench, 50, 300, page)).collect();
+    assert!(again.is_empty(), "{again:?}");
+}
+
+/// One handler reads a page of seven. A context that reads so is a stream, although nothing is fetched for its first page.
+#[test]
+fn a_stride_is_a_stream() {
+    let mut bench = random("auto");
+    let mut fetches = 0;
+    for stride in 0..30_u32 {
+        let at = u64::from(stride) * 7 * 4096;
+        if stride == 0 {
+            bench.tell(EventKind::Open { file: FileId(60), device: DeviceId(0), bytes: 9000 * 4096 });
+        }
+        let before = bench.core.counters().fetches;
+        let (read, handler, context, file) = (ReadId(0), HandlerId(1), ContextId(0), FileId(60));
+        bench.tell(EventKind::Read { read, handler, context, file, offset: at, len: 4096 });
+        fetches += bench.core.counters().fetches - before;
+    }
+    assert!(fetches <= 8, "{fetches} fetches for 30 reads");
+    let streams = bench.core.streams().iter().filter(|(_, stream)| stream.file == FileId(60)).count();
+    assert_eq!(streams, 1);
+    let mut out = Actions::new();
+    bench.core.handle(&[Event { at: Instant(1 << 40), kind: EventKind::Tick }], &mut out);
+    bench.core.check();
+}
