@@ -93,6 +93,35 @@ fn the_bound() {
     assert_eq!(output.status.code(), Some(i32::from(expected == "fails")));
 }
 
+/// An experiment of `experiments/` as it is there, and with another drive, of which the claim is not true.
+#[test]
+fn a_description_of_ones_own() {
+    let known = include_str!("../../../experiments/cp-depth.toml");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("mine.toml");
+    let path = path.to_str().expect("text");
+    let checked = |text: &str| {
+        std::fs::write(path, text).expect("written");
+        repro(&[path, "--json"])
+    };
+    let ours = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).expect("JSON")[0]["ours"].clone();
+    assert_eq!(ours(&checked(known)), ours(&repro(&["cp-depth", "--json"])));
+    let other = checked(&known.replace("\"ibm-10k\"", "\"ibm-9lzx\""));
+    assert_eq!(other.status.code(), Some(1), "{}", ours(&other));
+    for (text, expected) in [
+        (known.replace("cp-depth", "cp-depht"), "no claim is called `cp-depht`"),
+        (known.replace("[rules]", "[rulez]"), "unknown field `rulez`"),
+        ("id = ".into(), "TOML parse error"),
+    ] {
+        let output = checked(&text);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(path) && said.contains(expected), "{said}");
+    }
+    std::fs::remove_file(path).expect("it is there");
+    let said = String::from_utf8_lossy(&repro(&[path]).stderr).into_owned();
+    assert!(said.starts_with("error: cannot read"), "{said}");
+}
+
 #[test]
 fn what_makes_no_sense_is_one_line_and_exit_code_2() {
     for (args, expected) in [

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use forebay_core::index::Hashed;
@@ -50,14 +50,8 @@ impl FlightRecorder {
         out.write_all(b"\n")?;
         let (lines, received) = channel::<Line>();
         let writer = std::thread::Builder::new().name("forebay-flight".into()).spawn(move || {
-            for line in received {
-                let written = serde_json::to_writer(&mut out, &line).map_err(io::Error::from);
-                if let Err(error) = written.and_then(|()| out.write_all(b"\n")) {
-                    return log::error!("the flight recorder stops: {error}");
-                }
-            }
-            if let Err(error) = out.flush() {
-                log::error!("the flight is cut short: {error}");
+            if let Err(error) = write(&received, &mut out) {
+                log::error!("the flight recorder stops: {error}");
             }
         })?;
         Ok(FlightRecorder { lines: Some(lines), writer: Some(writer) })
@@ -70,6 +64,23 @@ impl FlightRecorder {
         for &action in actions {
             let _ = lines.send(Line::Action(action));
         }
+    }
+}
+
+/// Writes what is received until the sender is gone. Whenever nothing is left to write the file has all of it, so that a mount that is
+/// killed leaves its flight.
+fn write(received: &Receiver<Line>, out: &mut BufWriter<File>) -> io::Result<()> {
+    loop {
+        let line = match received.try_recv() {
+            Ok(line) => line,
+            Err(_) => {
+                out.flush()?;
+                let Ok(line) = received.recv() else { return Ok(()) };
+                line
+            }
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_sim::repro::{self, Context, Error, Experiment, Finding, Verdict};
+use forebay_sim::repro::{self, Context, Experiment, Finding, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ struct Listed {
 
 /// Checks what was asked for and shows it; a failure if a claim fails.
 pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
-    let experiments = experiments(options).map_err(Failure::input)?;
+    let experiments = experiments(options)?;
     if options.list {
         return list(&experiments, options);
     }
@@ -57,18 +57,27 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
 }
 
 /// The experiments that are asked for, each once, in the order in which they are given.
-fn experiments(options: &Repro) -> Result<Vec<Experiment>, Error> {
+fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
     if options.claims.is_empty() {
-        return repro::experiments();
+        return repro::experiments().map_err(Failure::input);
     }
     let mut experiments: Vec<Experiment> = Vec::new();
-    for id in &options.claims {
-        let experiment = repro::experiment(id)?;
+    for claim in &options.claims {
+        let experiment = experiment(claim)?;
         if !experiments.contains(&experiment) {
             experiments.push(experiment);
         }
     }
     Ok(experiments)
+}
+
+/// An experiment by the name of its claim, or by the file that describes it.
+fn experiment(claim: &str) -> Result<Experiment, Failure> {
+    if !claim.ends_with(".toml") {
+        return repro::experiment(claim).map_err(Failure::input);
+    }
+    let text = std::fs::read_to_string(claim).map_err(|error| Failure::input(format!("cannot read {claim}: {error}")))?;
+    repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
 }
 
 fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {

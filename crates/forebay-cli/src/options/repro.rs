@@ -9,7 +9,8 @@ use super::Report;
 /// `forebay repro`
 #[derive(Debug, Args)]
 pub(crate) struct Repro {
-    /// The claims to check, by their names; `--list` lists them
+    /// The claims to check, by their names, which `--list` lists, or by a TOML file that describes one as `experiments/` does, with
+    /// parameters of one's own
     #[arg(value_name = "CLAIM", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
     pub(crate) claims: Vec<String>,
 

@@ -37,13 +37,10 @@ fn a_reader_that_exits_is_noticed() {
         assert!(reader.wait().expect("it ends").success());
         assert!(mount.counter("prefetched_bytes") > 0);
         let exited = format!("{{\"Exited\":{{\"handler\":{id}}}}}");
-        // Lines of a flight are written as they come, but not at once; the end of the mount writes the rest.
-        std::thread::sleep(std::time::Duration::from_millis(2500));
+        eventually("its exit in the flight", || fs::read_to_string(&flight).expect("a flight").contains(&exited));
         open.read_exact(&mut [0; 100]).expect("readable");
         drop(open);
         assert!(mount.end(Signal::INT).success());
-        let told = fs::read_to_string(&flight).expect("a flight");
-        assert!(told.contains(&exited), "{kernel_cache}: {id} exited, and nobody noticed");
     }
 }
 

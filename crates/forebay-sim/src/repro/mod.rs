@@ -316,6 +316,13 @@ pub fn experiment(id: &str) -> Result<Experiment, Error> {
     })
 }
 
+/// An experiment by a description of one's own, such as a copy of one in `experiments/` with other parameters: what is checked, and by
+/// which code, its `id` says.
+pub fn described(text: &str) -> Result<Experiment, Error> {
+    let described = parse(text)?;
+    experiment(&described.id).map(|_| described)
+}
+
 /// Runs an experiment.
 pub fn run(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let same = |text: &str| parse(text).is_ok_and(|known| known.id == experiment.id);
