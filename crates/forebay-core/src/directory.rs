@@ -74,13 +74,14 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
-    /// Frees a frame but remembers its block as a ghost at the front of `list`. When all ghosts are taken the block is
+    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether nobody had read it. When all ghosts are taken the block is
     /// simply forgotten; a policy drops its oldest ghost first if it would rather keep this one.
     pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
         let key = self.frames.key(slot);
         self.frames.set_key(ghost, key);
-        self.frames.set(ghost, flag::ABSENT);
+        self.frames
+            .set(ghost, flag::ABSENT | if self.frames.has(slot, flag::PREFETCHED) { flag::PREFETCHED } else { 0 });
         self.frames.move_to_front(ghost, list);
         self.index.replace(&self.frames, key, ghost);
         self.blank(slot);

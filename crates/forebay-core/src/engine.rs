@@ -302,7 +302,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             streams,
             inflight: InFlight::default(),
             devices: devices.collect(),
-            history: EvictionHistory::new(frames),
+            history: match &prefetch_cache {
+                Some(cache) if cache.settings.rent => EvictionHistory::apart(frames),
+                _ => EvictionHistory::new(frames),
+            },
             prefetch_cache,
             knowledge: knows.then(|| match (Knowledge::new(setup.streams, setup.devices.len()), setup.context) {
                 (knowledge, Some(_)) if setup.prefetch.goes_by_habits() => knowledge.by_context(),

@@ -169,6 +169,8 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
     unit: Unit::Adaptive,
     streams: StreamCount::Active,
     misses: Misses::Wait,
+    rent: true,
+    turnover: true,
     ..Settings::PAPER
 });
 

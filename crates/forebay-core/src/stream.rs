@@ -44,6 +44,9 @@ const LONGEST: u64 = ACTIVE_FOR[2];
 /// See [`ACTIVE_FOR`].
 pub const PAUSES: u64 = 16;
 
+/// A stream holds what is there for it no longer than this, nanoseconds.
+pub const HOLDS_FOR: u64 = 120_000_000_000;
+
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
@@ -60,7 +63,9 @@ const IDLE: ListId = ListId(1);
 const WAITING: ListId = ListId(2);
 /// Active, by how long they may be silent, each in the order of its streams' latest reads.
 const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
-const LISTS: u8 = 6;
+/// Silent for too long to be active, but there is something unread for it, for which its reader may come once it is given the processor.
+const HOLDING: ListId = ListId(6);
+const LISTS: u8 = 7;
 const NOWHERE: u32 = u32::MAX;
 /// Handlers and files of which it is known at least which stream was read last.
 const LEAST: usize = 256;
@@ -368,7 +373,7 @@ impl Streams {
         who: (HandlerId, ContextId),
     ) -> StreamId {
         self.leaves(who.0, extent.file);
-        let lists = [GONE, IDLE].into_iter().chain(ACTIVE).chain([WAITING]);
+        let lists = [GONE, IDLE, HOLDING].into_iter().chain(ACTIVE).chain([WAITING]);
         let slot = lists.filter_map(|list| self.order.back(list)).next().unwrap_or_default();
         let id = self.order.frame(slot);
         if self.table[id.index()].in_use {

@@ -214,6 +214,20 @@ fn the_eviction_history_tells_thrashing_from_lru_misses() {
     assert!(known.iter().all(|&(block, was)| (was == Was::Unread) == (block % 2 == 0)));
 }
 
+/// Of a hundred blocks that were read all are remembered, though thousands that nobody read went after them, where either kind has its own.
+#[test]
+fn what_nobody_read_does_not_drive_out_what_was_read() {
+    let key = |block| BlockKey::new(FileId(3), block);
+    let remembered = |mut history: EvictionHistory| {
+        (0..100).for_each(|block| history.evicted(key(block), Was::Referenced));
+        (1000..9000).for_each(|block| history.evicted(key(block), Was::Unread));
+        (0..100).filter(|&block| history.missed(key(block)) == Some(Was::Referenced)).count()
+    };
+    let (one, apart) = (remembered(EvictionHistory::new(1000)), remembered(EvictionHistory::apart(1000)));
+    // Some map to the same place.
+    assert!(one < 10 && apart > 70, "{one}, {apart}");
+}
+
 /// A thousand handlers read the first page of a file each, and no more: 15,000 pages that nobody will read.
 fn a_thousand(bench: &mut Bench) {
     for who in 0..1000 {

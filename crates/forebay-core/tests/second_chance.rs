@@ -149,7 +149,7 @@ fn what_was_passed_over_goes_once_memory_was_filled_anew() {
     let fill = |bench: &mut Bench| {
         for _ in 0..FRAMES {
             bench.at += 10;
-            bench.cache.fills(millis(bench.at));
+            bench.cache.fills(&bench.frames, millis(bench.at));
         }
     };
     let [passed_over, sleeps] = [1, 2].map(|handler| bench.enter(handler).unwrap());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::level::Label;
 use forebay_core::reclaim::{EvictionHistory, Was};
-use forebay_core::stream::{ACTIVE_FOR, LATE_FOR, PAUSES, Streams};
+use forebay_core::stream::{ACTIVE_FOR, HOLDS_FOR, LATE_FOR, PAUSES, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
@@ -314,4 +314,53 @@ proptest! {
             }
         }
     }
+}
+
+/// A reader that waits for the processor is silent for long, and what was fetched for him keeps its memory: his stream holds it until he comes, or is
+/// gone, or it was given up.
+#[test]
+fn who_waits_for_the_processor_holds_what_is_there_for_him() {
+    const SECOND: u64 = 1_000_000_000;
+    let whole = |file: u32, start| Extent { file: FileId(file), start, len: 4 };
+    // Handler 7 has read three times in a row and has so many blocks ahead; after ten seconds handler 8 goes on elsewhere.
+    let silent = |ahead: u32| {
+        let mut streams = Streams::new(8, 600, 256);
+        let mut read = |handler: u32, at: u64, start: u32| {
+            let (who, extent) = ((HandlerId(handler), ContextId(0)), whole(handler, start));
+            match streams.locate(who.0, extent.file, start, Instant(at)) {
+                Some(id) => assert!(streams.advance(id, Instant(at), extent, &Label::all(extent), who)),
+                None => _ = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who),
+            }
+            let id = streams.locate(who.0, extent.file, start + 4, Instant(at)).expect("a stream is there");
+            streams.get_mut(id).unwrap().ahead += if start == 8 { ahead } else { 0 };
+            id
+        };
+        let id = [0, 4, 8].map(|start| read(7, SECOND + u64::from(start) * 1_000_000, start))[2];
+        [0, 4].map(|start| read(8, 11 * SECOND, start));
+        (streams, id)
+    };
+    let count = |streams: &Streams| (streams.active(), streams.holding());
+    assert_eq!(count(&silent(0).0), (1, 0), "nothing is there for him");
+    assert_eq!(count(&silent(40).0), (1, 1));
+    let ends: [(&str, fn(&mut Streams, forebay_core::StreamId)); 3] = [
+        ("is gone", |streams, _| streams.exited(HandlerId(7))),
+        ("it was given up", |streams, id| streams.holds_no_more(id)),
+        ("nobody has the file open", |streams, _| streams.rest(FileId(7), |_| ())),
+    ];
+    for (what, ends) in ends {
+        let (mut streams, id) = silent(40);
+        ends(&mut streams, id);
+        assert_eq!(count(&streams), (1, 0), "{what}");
+    }
+    let (mut streams, id) = silent(40);
+    streams.exited(HandlerId(9));
+    assert_eq!(count(&streams), (1, 1), "somebody else is gone");
+    let (who, next) = ((HandlerId(7), ContextId(0)), whole(7, 12));
+    assert!(streams.advance(id, Instant(11 * SECOND + 1), next, &Label::all(next), who));
+    assert_eq!(count(&streams), (2, 0), "he came");
+    let (mut streams, _) = silent(40);
+    let (who, at) = ((HandlerId(8), ContextId(0)), Instant(12 * SECOND + HOLDS_FOR));
+    let id = streams.locate(who.0, FileId(8), 8, at).expect("his own");
+    assert!(streams.advance(id, at, whole(8, 8), &Label::all(whole(8, 8)), who));
+    assert_eq!(count(&streams), (1, 0), "nobody is waited for for ever");
 }

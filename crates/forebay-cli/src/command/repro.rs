@@ -76,7 +76,8 @@ fn experiment(claim: &str) -> Result<Experiment, Failure> {
     if !claim.ends_with(".toml") {
         return repro::experiment(claim).map_err(Failure::input);
     }
-    let text = std::fs::read_to_string(claim).map_err(|error| Failure::input(format!("cannot read {claim}: {error}")))?;
+    let text =
+        std::fs::read_to_string(claim).map_err(|error| Failure::input(format!("cannot read {claim}: {error}")))?;
     repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
 }
 

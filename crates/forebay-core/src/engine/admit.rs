@@ -149,13 +149,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.devices[device].counters.thrashed += 1;
             self.feed_back(stream, |feedback| feedback.thrashed += 1);
         }
+        let weight = self.weight_of_miss(device);
         if let Some(cache) = &mut self.prefetch_cache {
-            match cache.settings.misses {
-                Misses::Count => cache.ceiling.missed(),
-                Misses::Wait => {
-                    cache.ceiling.missed_at(self.devices[device].block_wait * ONE_MISS / self.block_wait.max(1))
-                }
-            }
+            cache.missed(was, weight);
+        }
+    }
+
+    /// What a miss on a device counts for the ceiling.
+    fn weight_of_miss(&self, device: usize) -> u64 {
+        match self.prefetch_cache.as_ref().map(|cache| cache.settings.misses) {
+            Some(Misses::Wait) => self.devices[device].block_wait * ONE_MISS / self.block_wait.max(1),
+            Some(Misses::Count) | None => ONE_MISS,
         }
     }
 

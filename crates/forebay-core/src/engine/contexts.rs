@@ -50,15 +50,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Where a block goes that is prefetched: to its reader's others. With a prefetch cache the replacement policy gets it at its first
-    /// reference, and its ghosts count as they do for what is missed.
+    /// reference, and then learns from its ghost.
     pub(super) fn class_of_prefetched(&mut self, key: BlockKey, access: Option<Access>) -> Class {
-        if self.prefetch_cache.is_some() {
-            return self.class_of_missed(key, access);
+        let (ghost, partition) = (self.directory.find(key), self.partition_of(key));
+        let place = access.map(|access| access.place);
+        match place {
+            _ if self.prefetch_cache.is_some() => self.segments.recalls(&mut self.directory, partition, ghost, place),
+            Some(place) => self.segments.missed_by(&mut self.directory, partition, ghost, place, true),
+            None => 0,
         }
-        let Some(access) = access else { return 0 };
-        let ghost = self.directory.find(key);
-        let partition = self.partition_of(key);
-        self.segments.missed_by(&mut self.directory, partition, ghost, access.place, true)
     }
 
     /// The prefetch cache has given up a frame that nobody has read.

@@ -200,6 +200,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Some(stream) = self.streams.get(id).filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
         let Some(entry) = self.files.get(stream.file) else { return };
         let (whose, depth) = (whose(stream), self.competitive_depth(entry, missed.unwrap_or(stream.ahead)));
+        let depth = self.prefetch_cache.as_ref().map_or(depth, |cache| cache.less_rent(depth));
         if let Some(knowledge) = &mut self.knowledge {
             knowledge.weigh(whose, depth);
         }
@@ -347,7 +348,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn sharers(&self) -> u32 {
         let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
             Some(StreamCount::OpenFiles) => self.files.handles(),
-            Some(StreamCount::Active) | None => self.streams.active(),
+            Some(StreamCount::Active) => self.streams.active() + self.streams.holding(),
+            None => self.streams.active(),
         };
         streams.max(1)
     }

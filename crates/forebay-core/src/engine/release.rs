@@ -81,6 +81,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.history.evicted(gone.key, Was::Unread);
             if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
                 stream.feedback.wasted += 1;
+                self.streams.holds_no_more(gone.owner);
             }
         } else if self.prefetch_cache.is_some() {
             self.history.evicted(gone.key, Was::Referenced);

@@ -11,7 +11,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn shrink_prefetch_cache(&mut self) {
         let Some(cache) = &mut self.prefetch_cache else { return };
         cache.ceiling.look(self.now);
-        cache.fills(self.now);
+        cache.fills(&self.directory.frames, self.now);
         let spare = self.segments.spare(&self.directory.frames).unwrap_or(0);
         while let Some(slot) =
             self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, spare, self.now))
@@ -42,6 +42,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.leave_prefetch_cache(slot);
         let key = self.directory.frames.key(slot);
         self.is_for(slot, key, access);
+        let (partition, class) = (self.partition_of(key), self.directory.frames.count(slot));
+        self.segments.comes_back(&self.directory, partition, class);
         self.hand_over(slot, self.partition_of(key));
     }
 

@@ -284,6 +284,28 @@ impl Program {
         if ghost.is_some() { class | REMEMBERED } else { class }
     }
 
+    /// A block is fetched ahead into the prefetch cache for such a context: the same, but what is learnt from a ghost is learnt when it is read.
+    pub fn recalls<R: Replacement, I: Index>(
+        &self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        ghost: Option<Slot>,
+        place: Place,
+    ) -> Class {
+        let part = self.part(place);
+        if part != DEFAULT {
+            return class(part);
+        }
+        let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
+        let class = policy.recalls(directory, own);
+        if ghost.is_some() { class | REMEMBERED } else { class }
+    }
+
+    /// Whether a class is the default policy's own.
+    pub fn is_default(class: Class) -> bool {
+        part_of(class) == DEFAULT
+    }
+
     /// The class of a frame that is under way for `class`, and that a context wants whose blocks go to `place`.
     pub fn class_for(&self, old: Class, place: Place) -> Class {
         let part = self.part(place);

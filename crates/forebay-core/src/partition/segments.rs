@@ -160,6 +160,29 @@ impl<R: Replacement> Segments<R> {
         self.segments.get_mut(partition).map_or(0, |segment| segment.miss(directory, ghost))
     }
 
+    /// [`Replacement::recalls`], the same of what is fetched ahead, by a context whose blocks go to `place` if contexts have partitions.
+    pub fn recalls<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        partition: usize,
+        ghost: Option<Slot>,
+        place: Option<Place>,
+    ) -> Class {
+        match (self.segments.get_mut(partition), self.programs.get(partition), place) {
+            (Some(segment), Some(program), Some(place)) => program.recalls(segment, directory, ghost, place),
+            (Some(segment), _, _) => segment.recalls(directory, ghost),
+            (None, _, _) => 0,
+        }
+    }
+
+    /// [`Replacement::comes_back`], of a frame of `partition` that is about to be inserted.
+    pub fn comes_back<I: Index>(&mut self, directory: &Directory<I>, partition: usize, class: Class) {
+        let its = self.programs.get(partition).is_none_or(|_| Program::is_default(class));
+        if let Some(segment) = self.segments.get_mut(partition).filter(|_| its) {
+            segment.comes_back(directory, class & CLASS);
+        }
+    }
+
     /// A block of `partition` is wanted that is not resident, by a context whose blocks go to `place`. Nothing is learnt from what is
     /// fetched `ahead`.
     pub fn missed_by<I: Index>(

@@ -219,6 +219,14 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut settings_mut(policy)?.misses, named(&MISSES, value)),
     },
     Choice {
+        name: "rent",
+        axis: "prefetch",
+        values: "on|off",
+        line: "the odds of what is fetched ahead count the memory that it takes, too, by what is missed for want of it (past the paper)",
+        get: |policy| Some(on_off(settings(policy)?.rent)),
+        set: |policy, value| put(&mut settings_mut(policy)?.rent, switch(value)),
+    },
+    Choice {
         name: "turnover",
         axis: "prefetch",
         values: "on|off",

@@ -22,25 +22,40 @@ pub struct EvictionHistory {
     /// Keys plus one, rotated left by one, with the status as the lowest bit; zero is empty. A key's highest bit is that of
     /// its file's number, of which no driver comes to use so many.
     table: Vec<u64>,
+    /// How many places blocks of one kind have: all of them, or half, so that what nobody read does not drive out what was read.
+    places: usize,
+    apart: bool,
 }
 
 impl EvictionHistory {
     /// A history for a cache of `frames`: a fifth of them (CPEM §4.1: "20% of the total number of physical pages").
     pub fn new(frames: u32) -> EvictionHistory {
-        EvictionHistory { table: vec![0; (frames as usize / 5).next_power_of_two()] }
+        let places = EvictionHistory::reach(frames) as usize;
+        EvictionHistory { table: vec![0; places], places, apart: false }
+    }
+
+    /// The same with as much again, for blocks of one kind only (past the paper).
+    pub fn apart(frames: u32) -> EvictionHistory {
+        let places = EvictionHistory::reach(frames) as usize;
+        EvictionHistory { table: vec![0; places * 2], places, apart: true }
+    }
+
+    /// How many blocks it remembers, at most; of each kind, if they are apart.
+    pub fn reach(frames: u32) -> u32 {
+        (frames / 5).next_power_of_two()
     }
 
     /// A block was evicted.
     pub fn evicted(&mut self, key: BlockKey, was: Was) {
-        let at = self.place(key);
+        let at = self.place(key, was);
         self.table[at] = entry(key, was);
     }
 
     /// A block is missed: what it was when it went, if the history still knows. It no longer does afterwards.
     pub fn missed(&mut self, key: BlockKey) -> Option<Was> {
-        let at = self.place(key);
-        let known = self.table[at];
-        let was = [Was::Unread, Was::Referenced].into_iter().find(|&was| known == entry(key, was))?;
+        let known = |&was: &Was| self.table[self.place(key, was)] == entry(key, was);
+        let was = [Was::Unread, Was::Referenced].into_iter().find(known)?;
+        let at = self.place(key, was);
         self.table[at] = 0;
         Some(was)
     }
@@ -50,9 +65,10 @@ impl EvictionHistory {
         self.table.len() * 8
     }
 
-    fn place(&self, key: BlockKey) -> usize {
+    fn place(&self, key: BlockKey, was: Was) -> usize {
         let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as usize & (self.table.len() - 1)
+        let first = if self.apart && was == Was::Unread { self.places } else { 0 };
+        first + ((mixed >> 32) as usize & (self.places - 1))
     }
 }
 

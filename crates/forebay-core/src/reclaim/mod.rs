@@ -13,6 +13,7 @@
 mod ceiling;
 mod eviction_history;
 mod prefetch_cache;
+mod rent;
 mod second_chance;
 
 pub use ceiling::{Ceiling, Course, ONE_MISS, Unit, Walk};

@@ -6,6 +6,8 @@
 //! pages in the cache exceeds the prefetch cache size ceiling", and then by second chance.
 
 use super::ceiling::{Ceiling, Unit};
+use super::eviction_history::{EvictionHistory, Was};
+use super::rent::{ONE_LOSS, Rent};
 use super::second_chance::{Fate, Marks};
 use crate::frames::{Frames, Slot, UNREAD};
 use crate::types::Instant;
@@ -47,6 +49,9 @@ pub struct Settings {
     /// What a miss counts.
     #[cfg_attr(feature = "serde", serde(default))]
     pub misses: Misses,
+    /// Whether the odds of what is fetched ahead count the memory that it takes, too (past the paper).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub rent: bool,
     /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill all of memory anew, and no longer (past the
     /// paper, whose ceiling falls slowly: what nobody came for would keep its room for minutes).
     #[cfg_attr(feature = "serde", serde(default))]
@@ -66,6 +71,7 @@ impl Settings {
         unit: Unit::Fixed,
         streams: StreamCount::OpenFiles,
         misses: Misses::Count,
+        rent: false,
         turnover: false,
         opportunity_ms: 100,
         seed: 1,
@@ -89,6 +95,8 @@ pub struct PrefetchCache {
     pub ceiling: Ceiling,
     /// Prefetched frames that are still being filled: pages of the cache as well.
     under_way: u32,
+    /// What a page of it costs the others.
+    rent: Rent,
     /// How many pages memory has, how many were filled since it was filled anew last, and when that was, and the time before.
     memory: u32,
     filled: u32,
@@ -104,6 +112,7 @@ impl PrefetchCache {
             marks,
             ceiling: Ceiling::new(frames, settings),
             under_way: 0,
+            rent: Rent::new(EvictionHistory::reach(frames), frames),
             memory: frames,
             filled: 0,
             anew: [Instant(0); 2],
@@ -121,7 +130,8 @@ impl PrefetchCache {
     }
 
     /// A page of memory is wanted for another block.
-    pub fn fills(&mut self, now: Instant) {
+    pub fn fills(&mut self, frames: &Frames, now: Instant) {
+        self.rent.fills(self.len(frames));
         self.filled += 1;
         if self.filled >= self.memory {
             (self.filled, self.anew) = (0, [self.anew[1], now]);
@@ -131,6 +141,22 @@ impl PrefetchCache {
     /// A page is prefetched: a frame is being filled with it.
     pub fn awaits(&mut self) {
         self.under_way += 1;
+        self.rent.fetches();
+    }
+
+    /// A block is missed that this was when it went, where a miss counts so much.
+    pub fn missed(&mut self, was: Was, weight: u64) {
+        self.ceiling.missed_at(weight);
+        if was == Was::Referenced {
+            self.rent.missed(weight);
+        }
+    }
+
+    /// Of a switch that is worth the transfer of `depth` blocks, what it is worth if each of them pays for the memory that it takes, too.
+    pub(crate) fn less_rent(&self, depth: u32) -> u32 {
+        let loss = if self.settings.rent { self.rent.loss() } else { 0 };
+        let dear = u128::from(ONE_LOSS) + u128::from(loss) * u128::from(depth);
+        ((u128::from(depth) * u128::from(ONE_LOSS) / dear) as u32).max(1)
     }
 
     /// A page that was under way arrived, was referenced meanwhile, or does not come.

@@ -2,7 +2,7 @@
 
 use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
-use crate::frames::{ListId, Slot};
+use crate::frames::{ListId, Slot, flag};
 use crate::index::Index;
 
 /// Case IV: the block is in none of the lists.
@@ -11,6 +11,8 @@ const NEW: Class = 0;
 const IN_B1: Class = 1;
 /// Case III: the block is in B2.
 const IN_B2: Class = 2;
+/// Case II, but the block was prefetched and nobody had read it when it went (the paper has no such blocks).
+const UNREAD_IN_B1: Class = 3;
 
 /// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST 2003), Fig. 4. `c` is the number of
 /// frames, `p` what T1 should have of them.
@@ -75,17 +77,33 @@ impl Replacement for Arc {
     }
 
     fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
-        let frames = &directory.frames;
-        let Some(list) = ghost.map(|slot| frames.list(slot)) else { return NEW };
-        let (b1, b2) = (frames.len(self.b1), frames.len(self.b2));
-        if list == self.b1 {
+        // By the letter: a request for a page of B1, whatever it was when it went.
+        let class = match self.recalls(directory, ghost) {
+            UNREAD_IN_B1 => IN_B1,
+            class => class,
+        };
+        self.comes_back(directory, class);
+        class
+    }
+
+    fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+        match ghost.map(|slot| directory.frames.list(slot)) {
+            None => NEW,
+            Some(list) if list != self.b1 => IN_B2,
+            // To be read for the first time: the ghost tells that T1 was too small, and nothing of a second use.
+            Some(_) if ghost.is_some_and(|slot| directory.frames.has(slot, flag::PREFETCHED)) => UNREAD_IN_B1,
+            Some(_) => IN_B1,
+        }
+    }
+
+    fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
+        let (b1, b2) = (directory.frames.len(self.b1), directory.frames.len(self.b2));
+        match class {
             // Case II: p = min { p + δ1, c }, δ1 = 1 if |B1| ≥ |B2|, |B2| / |B1| otherwise
-            self.p = self.p.saturating_add(step(b2, b1)).min(self.c);
-            IN_B1
-        } else {
+            IN_B1 | UNREAD_IN_B1 => self.p = self.p.saturating_add(step(b2, b1)).min(self.c),
             // Case III: p = max { p − δ2, 0 }, δ2 = 1 if |B2| ≥ |B1|, |B1| / |B2| otherwise
-            self.p = self.p.saturating_sub(step(b1, b2));
-            IN_B2
+            IN_B2 => self.p = self.p.saturating_sub(step(b1, b2)),
+            _ => {}
         }
     }
 
@@ -112,7 +130,7 @@ impl Replacement for Arc {
     }
 
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
-        let list = if class == NEW { self.t1 } else { self.t2 };
+        let list = if class == NEW || class == UNREAD_IN_B1 { self.t1 } else { self.t2 };
         directory.frames.move_to_front(slot, list);
         // |L1| ≤ c, where a free frame took the block and no victim made room in L1.
         self.keep_bounds(directory);
@@ -156,4 +174,58 @@ pub(super) fn share(part: u32, old: u32, new: u32) -> u32 {
 /// How far a hit in a ghost list of `own` blocks moves `p` where the other one has `other`.
 fn step(other: u32, own: u32) -> u32 {
     (other / own.max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Hashed;
+    use crate::types::{BlockKey, FileId};
+
+    const FIRST: u8 = 4;
+
+    /// Four frames, two of them used twice, through which two more blocks went, so that B1 remembers blocks 2 and 3; `unread`: nobody had read them.
+    fn with_ghosts(unread: bool) -> (Arc, Directory<Hashed>) {
+        let mut directory = Directory::new(FIRST + Arc::LISTS, 4, 4);
+        let mut arc = Arc::new(FIRST, 4);
+        for block in 0..6 {
+            if block >= 4 {
+                arc.victim(&mut directory, NEW).expect("a victim");
+            }
+            let slot = directory.assign(key(block), ListId(FIRST)).expect("a frame");
+            directory.frames.clear(slot, flag::ABSENT);
+            arc.insert(&mut directory, slot, NEW);
+            if block < 2 {
+                arc.hit(&mut directory, slot);
+            } else if unread {
+                directory.frames.set(slot, flag::PREFETCHED);
+            }
+        }
+        (arc, directory)
+    }
+
+    fn key(block: u32) -> BlockKey {
+        BlockKey::new(FileId(1), block)
+    }
+
+    /// What is fetched ahead of what B1 remembers says nothing before somebody reads it; then T1 was too small. It goes to T2 if that is its
+    /// second use.
+    #[test]
+    fn a_ghost_that_is_fetched_ahead_teaches_when_it_is_read() {
+        for (unread, list) in [(false, 1), (true, 0)] {
+            let (mut arc, mut directory) = with_ghosts(unread);
+            arc.p = 1;
+            let ghost = directory.find(key(2)).filter(|&slot| directory.frames.is_ghost(slot)).expect("a ghost");
+            let class = arc.recalls(&mut directory, Some(ghost));
+            assert_eq!(arc.p, 1);
+            arc.comes_back(&directory, class);
+            assert_eq!(arc.p, 2);
+            arc.remove(&mut directory, ghost);
+            directory.release(ghost);
+            arc.victim(&mut directory, class).expect("a victim");
+            let slot = directory.assign(key(2), ListId(FIRST)).expect("a frame");
+            arc.insert(&mut directory, slot, class);
+            assert_eq!(directory.frames.list(slot), ListId(FIRST + list), "unread: {unread}");
+        }
+    }
 }

@@ -146,6 +146,17 @@ pub trait Replacement {
         0
     }
 
+    /// [`miss`](Self::miss) of a block that is fetched ahead. Nobody may ever come for it, so a policy that learns from ghosts may put
+    /// that off until [`comes_back`](Self::comes_back).
+    fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+        self.miss(directory, ghost)
+    }
+
+    /// A block that was fetched ahead into this class is about to be inserted because somebody reads it.
+    fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
+        let _ = (directory, class);
+    }
+
     /// Makes a frame free for a block of class `class`: releases one that no reader holds, as itself or to a ghost, and
     /// returns its slot. `None` if every frame is held.
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot>;

@@ -1,12 +1,17 @@
 //! Which streams are active, and which are over.
 
-use super::{ACTIVE, ACTIVE_FOR, GONE, IDLE, Stream, Streams, WAITING};
+use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, Stream, Streams, WAITING};
 use crate::types::{FileId, HandlerId, Instant, StreamId};
 
 impl Streams {
     /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
         ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
+    }
+
+    /// How many more are silent, but may be waiting for the processor, since something is unread for them.
+    pub fn holding(&self) -> u32 {
+        self.order.len(HOLDING)
     }
 
     /// A read of a stream waits: if that is active it stays so until none does.
@@ -32,7 +37,7 @@ impl Streams {
 
     /// Whether a stream is among those that [`active`](Self::active) counts.
     pub fn is_active(&self, id: StreamId) -> bool {
-        !matches!(self.order.list(self.slot(id)), GONE | IDLE)
+        !matches!(self.order.list(self.slot(id)), GONE | IDLE | HOLDING)
     }
 
     /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
@@ -48,6 +53,7 @@ impl Streams {
         if let Some(stream) = self.get_mut(id) {
             stream.retired = true;
         }
+        self.holds_no_more(id);
         if self.is_active(id) {
             self.order.move_to_front(slot, IDLE);
             self.asks_no_more(id);
@@ -89,18 +95,33 @@ impl Streams {
         for (list, time) in ACTIVE.into_iter().zip(ACTIVE_FOR) {
             while let Some(slot) = self.order.back(list) {
                 let id = StreamId(self.order.frame(slot).0);
-                if now.since(self.table[id.index()].last) <= time.saturating_add(self.wait * 2) {
+                let stream = &self.table[id.index()];
+                if now.since(stream.last) <= time.saturating_add(self.wait * 2) {
                     break;
                 }
-                self.order.move_to_front(slot, IDLE);
+                let holds = stream.remaining() > 0 && !stream.retired;
+                self.order.move_to_front(slot, if holds { HOLDING } else { IDLE });
                 self.asks_no_more(id);
             }
         }
+        while let Some(slot) = self.order.back(HOLDING) {
+            if now.since(self.table[self.order.frame(slot).index()].last) <= HOLDS_FOR {
+                break;
+            }
+            self.order.move_to_front(slot, IDLE);
+        }
     }
 
-    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on with it. Walks over the active streams.
+    /// What was there for a stream goes unread: if its reader has not come for so long, he is not waited for.
+    pub fn holds_no_more(&mut self, id: StreamId) {
+        if self.get(id).is_some() && self.order.list(self.slot(id)) == HOLDING {
+            self.order.move_to_front(self.slot(id), IDLE);
+        }
+    }
+
+    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on with it. Walks over these streams, and those that hold something.
     pub fn exited(&mut self, handler: HandlerId) {
-        for list in ACTIVE {
+        for list in ACTIVE.into_iter().chain([HOLDING]) {
             let mut at = self.order.back(list);
             while let Some(slot) = at {
                 at = self.order.towards_front(slot);
@@ -118,9 +139,12 @@ impl Streams {
     pub(super) fn leaves(&mut self, handler: HandlerId, file: FileId) {
         let id = StreamId(self.last[self.place(handler, file)]);
         let its = |stream: &Stream| stream.handler == handler && stream.file == file && stream.waiting == 0;
-        if self.get(id).is_some_and(its) && self.is_active(id) {
-            self.order.move_to_front(self.slot(id), IDLE);
-            self.asks_no_more(id);
+        if self.get(id).is_some_and(its) {
+            self.holds_no_more(id);
+            if self.is_active(id) {
+                self.order.move_to_front(self.slot(id), IDLE);
+                self.asks_no_more(id);
+            }
         }
     }
 }
