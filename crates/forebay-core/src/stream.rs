@@ -63,7 +63,8 @@ const IDLE: ListId = ListId(1);
 const WAITING: ListId = ListId(2);
 /// Active, by how long they may be silent, each in the order of its streams' latest reads.
 const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
-/// Silent for too long to be active, but there is something unread for it, for which its reader may come once it is given the processor.
+/// Silent for too long to be active, but there is something unread for it, and its reader has read nothing else since: he may be waiting for the
+/// processor.
 const HOLDING: ListId = ListId(6);
 const LISTS: u8 = 7;
 const NOWHERE: u32 = u32::MAX;
@@ -260,6 +261,8 @@ pub struct Streams {
     files: Vec<OfFile>,
     /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
     last: Vec<u32>,
+    /// The stream that a handler read last, by its hash, in the same way.
+    latest: Vec<u32>,
 }
 
 impl Streams {
@@ -282,6 +285,7 @@ impl Streams {
             demands: None,
             files: Vec::new(),
             last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
+            latest: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
         }
     }
 
@@ -459,7 +463,7 @@ impl Streams {
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.last.len()) * 4
+            + (self.cells.len() + self.last.len() + self.latest.len()) * 4
             + self.files.capacity() * core::mem::size_of::<OfFile>()
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
@@ -480,6 +484,16 @@ impl Streams {
     fn reads(&mut self, id: StreamId, handler: HandlerId, file: FileId) {
         let place = self.place(handler, file);
         self.last[place] = id.0;
+        let place = self.place_of(handler);
+        let before = core::mem::replace(&mut self.latest[place], id.0);
+        if before != id.0 {
+            self.holds_no_more(StreamId(before));
+        }
+    }
+
+    /// Where it is noted which stream a handler read last.
+    fn place_of(&self, handler: HandlerId) -> usize {
+        (u64::from(handler.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.latest.len() - 1)
     }
 
     /// Where it is noted which stream a handler read last in a file.

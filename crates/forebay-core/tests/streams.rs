@@ -336,13 +336,16 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
             id
         };
         let id = [0, 4, 8].map(|start| read(7, SECOND + u64::from(start) * 1_000_000, start))[2];
-        [0, 4].map(|start| read(8, 11 * SECOND, start));
+        for start in [0, 4] {
+            read(8, 11 * SECOND, start);
+        }
         (streams, id)
     };
     let count = |streams: &Streams| (streams.active(), streams.holding());
     assert_eq!(count(&silent(0).0), (1, 0), "nothing is there for him");
     assert_eq!(count(&silent(40).0), (1, 1));
-    let ends: [(&str, fn(&mut Streams, forebay_core::StreamId)); 3] = [
+    type End = fn(&mut Streams, forebay_core::StreamId);
+    let ends: [(&str, End); 3] = [
         ("is gone", |streams, _| streams.exited(HandlerId(7))),
         ("it was given up", |streams, id| streams.holds_no_more(id)),
         ("nobody has the file open", |streams, _| streams.rest(FileId(7), |_| ())),
@@ -352,6 +355,10 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
         ends(&mut streams, id);
         assert_eq!(count(&streams), (1, 0), "{what}");
     }
+    let (mut streams, _) = silent(40);
+    let elsewhere = whole(5, 100);
+    streams.begin(Instant(11 * SECOND), elsewhere, &Label::all(elsewhere), DeviceId(0), (HandlerId(7), ContextId(0)));
+    assert_eq!(count(&streams), (1, 0), "he reads something else");
     let (mut streams, id) = silent(40);
     streams.exited(HandlerId(9));
     assert_eq!(count(&streams), (1, 1), "somebody else is gone");

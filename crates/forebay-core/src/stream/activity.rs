@@ -99,7 +99,8 @@ impl Streams {
                 if now.since(stream.last) <= time.saturating_add(self.wait * 2) {
                     break;
                 }
-                let holds = stream.remaining() > 0 && !stream.retired;
+                let its = self.latest[self.place_of(stream.handler)] == id.0;
+                let holds = its && stream.remaining() > 0 && !stream.retired;
                 self.order.move_to_front(slot, if holds { HOLDING } else { IDLE });
                 self.asks_no_more(id);
             }
@@ -112,7 +113,7 @@ impl Streams {
         }
     }
 
-    /// What was there for a stream goes unread: if its reader has not come for so long, he is not waited for.
+    /// What was there for a stream goes unread, or its reader reads something else: if he has not come for so long, he is not waited for.
     pub fn holds_no_more(&mut self, id: StreamId) {
         if self.get(id).is_some() && self.order.list(self.slot(id)) == HOLDING {
             self.order.move_to_front(self.slot(id), IDLE);
