@@ -111,7 +111,7 @@ fn a_description_of_ones_own() {
     for (text, expected) in [
         (known.replace("cp-depth", "cp-depht"), "no claim is called `cp-depht`"),
         (known.replace("[rules]", "[rulez]"), "unknown field `rulez`"),
-        ("id = ".into(), "TOML parse error"),
+        ("id = ".into(), "must be quoted"),
     ] {
         let output = checked(&text);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

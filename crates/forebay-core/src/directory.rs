@@ -80,8 +80,8 @@ impl<I: Index> Directory<I> {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
         let key = self.frames.key(slot);
         self.frames.set_key(ghost, key);
-        self.frames
-            .set(ghost, flag::ABSENT | if self.frames.has(slot, flag::PREFETCHED) { flag::PREFETCHED } else { 0 });
+        let unread = if self.frames.has(slot, flag::PREFETCHED) { flag::PREFETCHED } else { 0 };
+        self.frames.set(ghost, flag::ABSENT | unread);
         self.frames.move_to_front(ghost, list);
         self.index.replace(&self.frames, key, ghost);
         self.blank(slot);

@@ -19,7 +19,7 @@ pub enum StreamCount {
     /// "We approximate N_stream with the total number of opened files in user level processes."
     #[default]
     OpenFiles,
-    /// The streams that go on.
+    /// The streams that go on, and those whose readers may be waiting for the processor.
     Active,
 }
 

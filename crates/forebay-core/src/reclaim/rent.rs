@@ -42,7 +42,7 @@ impl Rent {
 
     /// A block is missed that had been read and given up.
     pub(super) fn missed(&mut self, weight: u64) {
-        self.missed += weight;
+        self.missed = self.missed.saturating_add(weight);
     }
 
     /// A page is filled with a block that nobody asked for yet.
@@ -56,7 +56,9 @@ impl Rent {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             let stay = (u64::from(waiting) * self.filled / self.fetched.max(1)).min(self.memory);
-            self.loss = self.missed * (ONE_LOSS / ONE_MISS) * stay / (self.filled * self.history);
+            let missed = u128::from(self.missed) * u128::from(ONE_LOSS / ONE_MISS);
+            let loss = missed * u128::from(stay) / (u128::from(self.filled) * u128::from(self.history));
+            self.loss = u64::try_from(loss).unwrap_or(u64::MAX);
             (self.missed, self.fetched, self.filled) = (self.missed / 2, self.fetched / 2, self.filled / 2);
             self.left = self.memory / OFTEN;
         }
@@ -93,6 +95,15 @@ mod tests {
             "no longer than memory takes to be filled: {}",
             loss(10, 0, 1600)
         );
+    }
+
+    #[test]
+    fn no_number_is_too_large() {
+        let mut rent = Rent::new(1, u32::MAX);
+        rent.left = 1;
+        (0..3).for_each(|_| rent.missed(u64::MAX / 2));
+        rent.fills(u32::MAX);
+        assert!(rent.loss() > ONE_LOSS);
     }
 
     #[test]
