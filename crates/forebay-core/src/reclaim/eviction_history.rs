@@ -24,20 +24,19 @@ pub struct EvictionHistory {
     table: Vec<u64>,
     /// How many places blocks of one kind have: all of them, or half, so that what nobody read does not drive out what was read.
     places: usize,
-    apart: bool,
 }
 
 impl EvictionHistory {
     /// A history for a cache of `frames`: a fifth of them (CPEM §4.1: "20% of the total number of physical pages").
     pub fn new(frames: u32) -> EvictionHistory {
         let places = EvictionHistory::reach(frames) as usize;
-        EvictionHistory { table: vec![0; places], places, apart: false }
+        EvictionHistory { table: vec![0; places], places }
     }
 
     /// The same with as much again, for blocks of one kind only (past the paper).
     pub fn apart(frames: u32) -> EvictionHistory {
         let places = EvictionHistory::reach(frames) as usize;
-        EvictionHistory { table: vec![0; places * 2], places, apart: true }
+        EvictionHistory { table: vec![0; places * 2], places }
     }
 
     /// How many blocks it remembers, at most; of each kind, if they are apart.
@@ -67,7 +66,7 @@ impl EvictionHistory {
 
     fn place(&self, key: BlockKey, was: Was) -> usize {
         let mixed = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let first = if self.apart && was == Was::Unread { self.places } else { 0 };
+        let first = if was == Was::Unread { self.table.len() - self.places } else { 0 };
         first + ((mixed >> 32) as usize & (self.places - 1))
     }
 }
