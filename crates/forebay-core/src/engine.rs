@@ -18,6 +18,7 @@
 
 mod admit;
 mod check;
+mod company;
 mod contexts;
 mod explain;
 mod fetch;
@@ -54,6 +55,7 @@ use crate::replacement::Replacement;
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
+use company::Company;
 pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
@@ -119,6 +121,8 @@ pub struct Device {
     needed: u32,
     served: Option<Instant>,
     head: Option<u64>,
+    /// Whether streams find it where they left it.
+    company: Company,
 }
 
 impl Device {
@@ -283,6 +287,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             needed: 0,
             served: None,
             head: None,
+            company: Company::default(),
         });
         let lag = if setup.prefetch.knows_late_parts() { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
         let mut streams = Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, lag);

@@ -162,7 +162,7 @@ const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distan
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
 const JOINED: Prefetch =
-    Prefetch::Joined(Joined { whole: true, lengths: true, demand: true, habits: true, near: true });
+    Prefetch::Joined(Joined { whole: true, lengths: true, demand: true, habits: true, company: true, near: true });
 
 /// The prefetch cache of `auto`.
 const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {

@@ -256,13 +256,27 @@ fn the_odds_of_lengths_say_how_far_to_fetch() {
 /// A stream that has had more than six pieces is taken for as long as it has been: after 2000 pages, √(131 · n · 2/3) of the n then read.
 #[test]
 fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
-    let mut script = Script::new("auto:demand=off", 20_000, vec![ibm()], MS);
+    let mut script = Script::new("auto:demand=off,company=off", 20_000, vec![ibm()], MS);
     script.open(0, 0, 100_000);
     (0..2000).for_each(|page| script.read_and_wait(0, page, 1));
     let (piece, reason) = script.piece(0);
     assert_eq!(reason, Reason::ReadSoFar);
     let length = |piece: u32| f64::from(piece * piece) / 131.0 * 1.5;
     assert!(length(piece) > 1400.0 && length(piece) < 2000.0, "{piece} pages");
+}
+
+/// Longer pieces save switches. Who has the device to himself pays for none, and S_p is enough for him; beside another reader it is not.
+#[test]
+fn who_has_a_device_to_himself_has_pieces_of_s_p() {
+    let read = |readers: u32| {
+        let mut script = Script::new("auto:demand=off", 20_000, vec![ibm()], MS);
+        (0..readers).for_each(|file| script.open(file, 0, 100_000));
+        (0..2000).for_each(|page| (0..readers).for_each(|file| script.read_and_wait(file, page, 1)));
+        script.piece(0)
+    };
+    assert_eq!(read(1), (131, Reason::Undisturbed));
+    let (piece, reason) = read(2);
+    assert!(piece > 300 && reason == Reason::ReadSoFar, "{piece}, {reason:?}");
 }
 
 /// 4 pages every 10 ms are 400 a second; a piece takes 500 ms, in which 200 are read. Half as much again: 300 pages, more than the 131 of a
@@ -278,7 +292,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
         }
         script
     };
-    let script = read("auto", 20_000, 1000);
+    let script = read("auto:company=off", 20_000, 1000);
     let (piece, why) = script.piece(0);
     assert_eq!(why, Reason::ReadSoFar);
     // √(131 · L · 2/3) of the L pages that were read when it was fetched.

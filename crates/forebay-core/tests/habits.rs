@@ -235,6 +235,7 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         lost: false,
         initial_window: 0,
         competitive_depth: 131,
+        interrupted: 256,
         room: 1000,
         share: 1000,
         longest_piece: 1000,

@@ -57,6 +57,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             cache.marks.awaits(handler, at);
         }
         let entry = &mut self.devices[device.index()];
+        entry.company.uses(stream, entry.under_way);
         entry.under_way += 1;
         entry.counters.fetches += 1;
         if !demand.is_empty() {

@@ -1,15 +1,17 @@
-//! Misses near each other in a file for which there is room: what lies around is loaded (past the papers, by the argument of CP §2).
+//! Misses in a file for which there is room: what lies around them is loaded (past the papers, by the argument of CP §2).
 //!
 //! Who reads a file at random has no stream, and nothing is fetched ahead for him: of what he does not want the cache would be full before he
 //! came back. That is no reason while frames are free, and more of them than blocks of his file are absent. What is left is the time of the
-//! device, and against that the wager of CP §2 can be made again. The file is taken for regions that the device transfers in the time of one
-//! switch, S_p. The first miss in a region fetches what was asked for, the second one the rest of the region. If no other follows that
-//! has cost the transfer, a switch, and another one for what lies before the miss, after two that were needed; each one that does follow
-//! would have cost as much. So a region takes at most twice what it takes without, and where all of it is read, three switches instead of
-//! one for each read.
+//! device, and that is bounded: nothing is loaded twice. So a miss fetches its neighbourhood, and that is the larger the more misses say that
+//! the file is wanted:
+//!
+//! - the first one in a region the 128 KiB around it, as any kernel would, if streams of the file go nowhere;
+//! - the second one in a region of S_p, what the device transfers in the time of one switch, the rest of that: the wager of CP §2, in which
+//!   what is fetched in vain takes no longer than the switches that were paid for;
+//! - once half of the file is there, all that is absent within 8 MiB: what is left of the file takes no longer than what was read of it.
 
 use super::prefetch::Turn;
-use super::{Access, Engine};
+use super::{Access, Engine, MAX_PIECE_BYTES};
 use crate::event::Actions;
 use crate::index::Index;
 use crate::inflight::Read;
@@ -17,8 +19,11 @@ use crate::prefetch::Plan;
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent, StreamId};
 
+/// What a first miss loads, in bytes.
+const WINDOW: u32 = 128 << 10;
+
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Fetches the rest of the region in which a read has missed, if its stream's plan would bring less. Whether it did.
+    /// Fetches the neighbourhood in which a read has missed, if its stream's plan would bring less. Whether it did.
     pub(super) fn load_near(
         &mut self,
         id: StreamId,
@@ -29,28 +34,42 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if turn != Turn::Begins || !self.setup.prefetch.loads_near() || !self.queue.is_empty() {
             return false;
         }
-        let Some(region) = self.region(read.extent, missed) else { return false };
+        let Some((region, piece)) = self.neighbourhood(read.extent, missed) else { return false };
         let planned = plan.map_or(0, |plan| plan.piece.saturating_mul(plan.pieces));
-        if region.end().saturating_sub(missed) <= planned || !self.is_known_in(region, read.extent) {
+        if region.end().saturating_sub(missed) <= planned {
             return false;
         }
+        // In pieces, since whoever wants a block waits for all of its piece.
+        let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
         // What lies behind comes with the demand.
-        self.fetch_ahead(id, region.file, missed, Plan::one(region.end() - missed), (access, &mut *out));
+        self.fetch_ahead(id, region.file, missed, pieces(region.end() - missed), (access, &mut *out));
         let before = read.extent.start.saturating_sub(region.start);
-        self.fetch_ahead(id, region.file, region.start, Plan::one(before), (access, out));
+        self.fetch_ahead(id, region.file, region.start, pieces(before), (access, out));
         true
     }
 
-    /// The region of a missed block; `None` if not all of its file has room in free frames.
-    fn region(&self, read: Extent, missed: u32) -> Option<Extent> {
+    /// What is to be loaded around a missed block, and in pieces of how many; `None` if not all of its file has room in free
+    /// frames, or nobody knows yet whether it is read at random.
+    fn neighbourhood(&self, read: Extent, missed: u32) -> Option<(Extent, u32)> {
         let file = self.files.get(read.file)?;
         let absent = file.blocks.saturating_sub(file.frames);
         if absent > self.free_frames() {
             return None;
         }
-        let size = self.competitive_depth(file, missed);
-        let start = missed - missed % size;
-        Some(Extent::between(read.file, start, start.saturating_add(size).min(file.blocks)))
+        let around = |size: u32| {
+            let start = missed - missed % size;
+            Extent::between(read.file, start, start.saturating_add(size).min(file.blocks))
+        };
+        let window = (WINDOW / self.setup.block_bytes).max(1);
+        let depth = self.competitive_depth(file, missed).max(window);
+        if absent <= file.frames {
+            return Some((around((MAX_PIECE_BYTES / self.setup.block_bytes).max(depth)), depth));
+        }
+        let region = around(depth);
+        match self.is_known_in(region, read) {
+            true => Some((region, depth)),
+            false => file.is_random().then(|| (around(window), depth)),
+        }
     }
 
     /// Whether a block of a region was fetched before this read.

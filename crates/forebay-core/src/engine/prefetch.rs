@@ -3,14 +3,14 @@
 use core::mem;
 
 use super::admit::Met;
-use super::{Access, Engine};
+use super::{Access, Device, Engine};
 use crate::event::Actions;
 use crate::files::{File, INITIAL_WINDOW};
 use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::knowledge::{Knowledge, Whose};
-use crate::prefetch::{Plan, Sight};
+use crate::prefetch::{ALWAYS, Plan, Sight};
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
 use crate::stream::Stream;
@@ -52,6 +52,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         if met.missed.is_none() {
             self.renew(id);
+        }
+        if turn != Turn::Begins
+            && let Some(device) = self.files.get(read.extent.file).map(|file| file.device_of(from))
+        {
+            self.devices[device.index()].company.goes_on(id);
         }
         let end = self.fetch_ahead(id, read.extent.file, from, plan, (met.access, out));
         self.pace_by_set(id, from, end);
@@ -239,6 +244,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             lost: false,
             initial_window: 0,
             competitive_depth,
+            interrupted: self.interrupted(device),
             share,
             longest_piece,
             wanted_end: stream.wanted_end,
@@ -256,6 +262,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             room: self.room_ahead(),
             supply: self.supply(id, stream.device),
         })
+    }
+
+    /// How often a stream that goes on pays for a switch. A store that does not seek makes it pay for every request.
+    fn interrupted(&self, device: &Device) -> u32 {
+        let seeks = device.cost.seek.len() > 1;
+        if seeks && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
     }
 
     /// How many blocks all streams may have ahead: the ceiling, or, if that is more, half of what nobody else would miss. The other half is for

@@ -24,7 +24,7 @@
 //! stream ends in, and the ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of
 //! stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
-use super::{Plan, Reason, Sight, Size};
+use super::{ALWAYS, Plan, Reason, Sight, Size};
 
 pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
     let channels = if channels { sight.channels } else { 1 };
@@ -75,8 +75,13 @@ fn best_depth(sight: &Sight<'_>) -> Size {
     let depth = sight.competitive_depth;
     match sight.mean_length {
         Some(length) => {
-            let best = (u64::from(depth) * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into());
-            Size::new(best as u32, Reason::MeanLength).at_most(sight.most, Reason::Largest)
+            let best = |paid: u64| (paid * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into()) as u32;
+            // Who has the device to himself pays for fewer switches, and S_p is enough for him.
+            let paid = best(u64::from(depth) * u64::from(sight.interrupted) / u64::from(ALWAYS));
+            let enough = best(depth.into()).min(depth).max(paid);
+            Size::new(best(depth.into()), Reason::MeanLength)
+                .at_most(enough, Reason::Undisturbed)
+                .at_most(sight.most, Reason::Largest)
         }
         // The engine keeps it to the largest piece.
         None => Size::new(depth, if depth < sight.most { Reason::Competitive } else { Reason::Largest }),
@@ -86,8 +91,10 @@ fn best_depth(sight: &Sight<'_>) -> Size {
 /// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
 pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
+    let depth = depth.at_most(sight.enough(), Reason::Undisturbed);
     let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
-        .at_most(sight.share.saturating_sub(remaining), Reason::Memory);
+        .at_most(sight.share.saturating_sub(remaining), Reason::Memory)
+        .at_most(sight.enough(), Reason::Undisturbed);
     // Once a stream that memory is too small for is under way, not by dribs and drabs.
     if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth.blocks) {
         return Plan::NOTHING;

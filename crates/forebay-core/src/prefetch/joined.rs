@@ -36,6 +36,8 @@ pub struct Joined {
     pub demand: bool,
     /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
     pub habits: bool,
+    /// Whether pieces are smaller for who has the device to himself.
+    pub company: bool,
     /// Whether of a file that has room in free frames what lies near a second miss is loaded.
     pub near: bool,
 }

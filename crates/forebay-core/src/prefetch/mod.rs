@@ -32,6 +32,9 @@ pub use reason::{Reason, Size, Why};
 pub use sarc::THRESHOLD;
 pub use supply::{Degree, Total};
 
+/// What [`Sight::interrupted`] is in parts of.
+pub(crate) const ALWAYS: u32 = 256;
+
 /// A stream at the moment of an access, and what surrounds it. Everything in blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
@@ -52,6 +55,8 @@ pub struct Sight<'a> {
     pub initial_window: u32,
     /// C_switch · R_tr at the place of the next fetch, at least 1.
     pub competitive_depth: u32,
+    /// How often, of 256, somebody else uses the device between two pieces of a stream, so that a switch is paid.
+    pub interrupted: u32,
     /// How many blocks all streams together may have ahead.
     pub room: u32,
     /// How many blocks the stream may have ahead: its part of what memory allows for all, at least 1.
@@ -95,6 +100,16 @@ impl Sight<'_> {
     /// The size of the next piece: `grown` gives it from that of the latest, where this access may change it.
     pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
+    }
+
+    /// How many blocks are enough at once, S_p being `depth`, of what is wanted for certain. Pieces of n take interrupted · S_p / n in switches
+    /// of what they transfer; of 16 · S_p · i / (1 - i) that is less than a sixteenth of the share i. Who is always interrupted can
+    /// never have enough, and who is never has it with two pieces.
+    fn enough(&self) -> u32 {
+        let paid = u64::from(self.interrupted.min(ALWAYS));
+        let enough = (u64::from(self.competitive_depth) * 16 * paid).checked_div(u64::from(ALWAYS) - paid);
+        let enough = enough.and_then(|blocks| u32::try_from(blocks).ok()).unwrap_or(u32::MAX);
+        enough.max(self.competitive_depth.saturating_mul(2))
     }
 
     /// The window of a stream that begins, of which no piece has more than `depth`.
@@ -296,6 +311,11 @@ impl Prefetch {
     /// or nothing is fetched without it, that is what tells. To read through a gap must be worth it: no longer than half a switch.
     pub(crate) fn longest_stride(self, depth: u32) -> u32 {
         if self.goes_by_habits() { INITIAL_WINDOW.min(depth / 2) } else { 0 }
+    }
+
+    /// Whether who has a device to himself has smaller pieces.
+    pub(crate) fn minds_company(self) -> bool {
+        matches!(self, Prefetch::Joined(Joined { company: true, .. }))
     }
 
     /// Whether it loads what lies near misses.

@@ -30,6 +30,8 @@ pub enum Reason {
     KnownEnd,
     /// How far streams of its context, or of its device, usually go, by the odds.
     Odds,
+    /// More would save no switch, since hardly anybody else uses the device.
+    Undisturbed,
     /// The stream's part of what memory allows all of them.
     Memory,
     /// As much as its reader asks for at a time.

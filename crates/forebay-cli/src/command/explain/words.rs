@@ -57,6 +57,7 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
         }
         Reason::Odds if stream.piece == 0 => "by the odds it goes no further: nothing is fetched ahead".into(),
         Reason::Odds => "as far as streams like it mostly go, by the odds".into(),
+        Reason::Undisturbed => "more would save no switch: hardly anybody else uses the device".into(),
         Reason::Memory => of_memory(ahead),
         Reason::Request => "its reader asks for so much at a time".into(),
         Reason::Policy => "the policy's own number".into(),
@@ -87,7 +88,7 @@ pub(super) fn of_memory(ahead: &Ahead) -> String {
 
 fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String> {
     Some(match stream.why.distance {
-        Reason::KnownEnd if stream.why.piece == Reason::Memory => {
+        Reason::KnownEnd if matches!(stream.why.piece, Reason::Memory | Reason::Undisturbed) => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers stop at block {}, as far as which it is fetched as there is room", count(end))
         }
