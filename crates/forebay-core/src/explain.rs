@@ -189,6 +189,18 @@ impl Device {
     }
 }
 
+/// What a sample of references missed lately in small caches, with parts for program contexts and without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Duel {
+    /// With them.
+    pub with: u32,
+    /// Without.
+    pub without: u32,
+    /// Whether they are off for now, since they did not pay.
+    pub lost: bool,
+}
+
 /// A partition: of a device, or the whole cache.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -200,6 +212,9 @@ pub struct Partition {
     /// Where program contexts have parts of it: the default policy's frames, one-shot blocks, then each loop by its number.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub parts: Vec<u32>,
+    /// Whether they pay, if that is looked at.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub duel: Option<Duel>,
     /// What a division goes by, if it is one device's.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub share: Option<Share>,

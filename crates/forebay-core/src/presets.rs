@@ -321,7 +321,7 @@ impl Policy {
     fn whole(prefetch: Prefetch, reclaim: Reclaim, replacement: Replacement) -> Policy {
         let policy = Policy { prefetch, reclaim, ..Policy::replacing(replacement) };
         match prefetch {
-            Prefetch::Joined(_) => Policy { partition: DEVICES, context: Some(context::Settings::AMP), ..policy },
+            Prefetch::Joined(_) => Policy { partition: DEVICES, context: Some(context::Settings::JOINED), ..policy },
             _ => policy,
         }
     }

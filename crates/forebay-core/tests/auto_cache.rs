@@ -1,5 +1,5 @@
-//! `auto` with one device and nothing fetched ahead is AMP's cache: the engine misses what an untimed `amp` over ARC misses, reference by
-//! reference.
+//! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine misses what an untimed `amp:duel=on` over ARC misses,
+//! reference by reference.
 
 use forebay_core::context::{Detector, Settings};
 use forebay_core::index::Hashed;
@@ -35,7 +35,7 @@ fn references() -> impl Iterator<Item = (u32, u32)> {
 fn without_prefetching_it_misses_what_amp_misses() {
     let auto: Policy = "auto".parse().expect("a policy");
     let policy = Policy { prefetch: Prefetch::None, ..auto };
-    assert_eq!(policy.context, Some(Settings::AMP));
+    assert_eq!(policy.context, Some(Settings::JOINED));
     let mut core = policy.build::<Hashed>(Setup {
         frames: FRAMES,
         block_bytes: BLOCK,
@@ -48,7 +48,7 @@ fn without_prefetching_it_misses_what_amp_misses() {
         referenced: Default::default(),
     });
     let (mut cache, mut detector) =
-        (Script::<Arc>::new(FRAMES, Settings::AMP), Detector::new(Settings::AMP).over(FRAMES));
+        (Script::<Arc>::new(FRAMES, Settings::JOINED), Detector::new(Settings::JOINED).over(FRAMES));
     let (mut at, mut actions) = (Instant(0), Actions::new());
     let file = key(0).file();
     core.handle(&[Event { at, kind: EventKind::Open { file, device: DeviceId(0), bytes: 1 << 40 } }], &mut actions);

@@ -107,6 +107,9 @@ pub struct Settings {
     pub review: u32,
     /// Of the choice of the partition that gives up a block.
     pub seed: u32,
+    /// Whether loops have partitions only where that pays (past the paper).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub duel: bool,
 }
 
 /// N_L.
@@ -127,7 +130,10 @@ impl Settings {
         partitions: MOST_PARTITIONS,
         review: 1000,
         seed: 1,
+        duel: false,
     };
+    /// Those of `auto`: AMP's, where they pay.
+    pub const JOINED: Settings = Settings { duel: true, ..Settings::AMP };
     /// DEAR, which tells processes apart; AMP §4.1 has groups of 10 blocks, §4.4 an adaptation "per 1000 requests or so".
     pub const DEAR: Settings =
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };

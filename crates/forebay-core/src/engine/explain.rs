@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 
 use super::{Core, Engine};
 use crate::context::{By, Pattern};
-use crate::explain::{Ahead, Cache, Device, Explanation, Partition, Share, Stream};
+use crate::explain::{Ahead, Cache, Device, Duel, Explanation, Partition, Share, Stream};
 use crate::index::Index;
 use crate::knowledge::Whose;
 use crate::partition::Division;
@@ -95,15 +95,20 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     fn explained_partition(&self, number: usize) -> Partition {
         let mut parts = Vec::new();
         self.program(number, &mut parts);
+        let duel = self.segments.duel(number).map(|duel| {
+            let (with, without) = duel.misses();
+            Duel { with, without, lost: duel.is_lost() }
+        });
         let Some(division) = &self.division else {
             let size = self.setup.frames;
-            return Partition { size, held: size - self.free_frames(), parts, share: None };
+            return Partition { size, held: size - self.free_frames(), parts, duel, share: None };
         };
         let share = &division.shares()[number];
         Partition {
             size: share.size,
             held: self.devices[number].frames,
             parts,
+            duel,
             share: Some(Share {
                 wait: share.wait,
                 relative: share.relative,

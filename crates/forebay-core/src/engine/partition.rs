@@ -63,7 +63,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         match &mut self.detector {
             None => self.segments.hit(&mut self.directory, slot),
             Some(detector) => {
-                let access = detector.hear(caller, key, hash);
+                let mut access = detector.hear(caller, key, hash);
+                let judged;
+                if self.segments.judges(partition, hash) {
+                    judged = self.segments.judge(&self.directory, partition, (key, hash), access);
+                    access = &judged;
+                }
                 self.segments.hit_by(&mut self.directory, partition, slot, access);
             }
         }

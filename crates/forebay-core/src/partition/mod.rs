@@ -11,10 +11,12 @@
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
 //! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1). Past the paper it may go by how
-//! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy.
+//! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy,
+//! as long as that pays ([`Duel`]).
 
 mod distances;
 mod division;
+mod duel;
 mod lottery;
 mod marginal;
 mod noise;
@@ -26,6 +28,7 @@ mod weights;
 
 pub use distances::Distances;
 pub use division::{Cause, Change, Division, Prospect};
+pub use duel::Duel;
 pub use lottery::Lottery;
 pub use program::Program;
 pub use random::Random;

@@ -7,12 +7,13 @@
 
 use alloc::vec::Vec;
 
-use super::Program;
-use crate::context::{Access, Place, Settings};
+use super::{Duel, Program};
+use crate::context::{Access, Place, Settings, hash};
 use crate::directory::Directory;
 use crate::frames::{FIRST_POLICY_LIST, FREE, Frames, Slot};
 use crate::index::Index;
 use crate::replacement::{Class, Replacement};
+use crate::types::BlockKey;
 
 /// The class of a block that another segment has, for [`Segments::victim`]: none of its own.
 pub const OUTSIDE: Class = 0x20;
@@ -38,6 +39,8 @@ pub struct Segments<R> {
     segments: Vec<R>,
     /// One for each segment, or none.
     programs: Vec<Program>,
+    /// One for each segment, or none.
+    duels: Vec<Duel<R>>,
     /// How many lists each of those has.
     each: usize,
 }
@@ -65,9 +68,12 @@ impl<R: Replacement> Segments<R> {
         let segments = sizes.iter().enumerate().map(|(number, &size)| R::new(first(number), size.max(1)));
         let program =
             |(number, &size): (usize, &u32)| Some(Program::new::<R>(context?, first(number), own(number), size.max(1)));
+        let all = sizes.iter().sum();
+        let duel = |_: &u32| Some(Duel::new(context.filter(|context| context.duel)?, all));
         Segments {
             segments: segments.collect(),
             programs: sizes.iter().enumerate().filter_map(program).collect(),
+            duels: sizes.iter().filter_map(duel).collect(),
             each: program_lists(context).into(),
         }
     }
@@ -115,6 +121,34 @@ impl<R: Replacement> Segments<R> {
             Use::First => segment.first_use(directory, slot),
             Use::Passed => segment.passed(directory, slot),
         }
+    }
+
+    /// Whether [`judge`](Self::judge) has anything to say of an access to a block with that hash.
+    #[inline(always)]
+    pub fn judges(&self, partition: usize, hash: u64) -> bool {
+        self.duels.get(partition).is_some_and(|duel| hash < duel.bound())
+    }
+
+    /// Where a block of `partition` goes by whether partitions for contexts pay there; said before anything else of an access.
+    #[inline(never)]
+    pub fn judge<I>(
+        &mut self,
+        directory: &Directory<I>,
+        partition: usize,
+        block: (BlockKey, u64),
+        access: &Access,
+    ) -> Access {
+        let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get(partition)) else {
+            return *access;
+        };
+        let frames = &directory.frames;
+        duel.judge(block, access, program.sizes(frames).sum::<u32>() + frames.len(FREE))
+    }
+
+    /// The same of any access.
+    pub fn judged<I>(&mut self, directory: &Directory<I>, partition: usize, key: BlockKey, access: Access) -> Access {
+        let hash = hash(key.raw());
+        if self.judges(partition, hash) { self.judge(directory, partition, (key, hash), &access) } else { access }
     }
 
     /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions.
@@ -265,6 +299,11 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
+    /// Whether partitions for contexts pay in a partition, if that is looked at.
+    pub fn duel(&self, partition: usize) -> Option<&Duel<R>> {
+        self.duels.get(partition)
+    }
+
     /// The program contexts of a partition, if they have any of their own.
     pub fn program(&self, partition: usize) -> Option<&Program> {
         self.programs.get(partition)
@@ -281,6 +320,7 @@ impl<R: Replacement> Segments<R> {
         self.segments.capacity() * size_of::<R>()
             + self.segments.iter().map(R::footprint).sum::<usize>()
             + self.programs.iter().map(Program::footprint).sum::<usize>()
+            + self.duels.iter().map(Duel::footprint).sum::<usize>()
     }
 }
 

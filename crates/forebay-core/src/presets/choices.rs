@@ -167,7 +167,7 @@ pub const CHOICES: &[Choice] = &[
         "contexts",
         context,
         None,
-        Some(context::Settings::AMP),
+        Some(context::Settings::JOINED),
         "partitions for program contexts that loop (AMP)"
     ),
     of_competitive!(channels, "fetch over all connections of a store or disks of an array (CP §4: larger depths)"),
@@ -562,6 +562,14 @@ pub const CHOICES: &[Choice] = &[
         line: "how often patterns and popularity are looked at (AMP §3)",
         get: |policy| Some(policy.context?.review.to_string()),
         set: |policy, value| put(&mut policy.context.as_mut()?.review, value.parse().ok().filter(|&review| review > 0)),
+    },
+    Choice {
+        name: "duel",
+        axis: "context",
+        values: "on|off",
+        line: "loops have partitions only where less is missed with them, as a sample of references tells (past AMP)",
+        get: |policy| Some(on_off(policy.context?.duel)),
+        set: |policy, value| put(&mut policy.context.as_mut()?.duel, switch(value)),
     },
     Choice {
         name: "seed",

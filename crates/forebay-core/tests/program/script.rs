@@ -41,6 +41,7 @@ impl<R: Replacement> Script<R> {
     /// A context reads a block. Says whether it was there.
     pub(crate) fn read(&mut self, block: u32, access: Access) -> bool {
         self.now = access.now;
+        let access = self.segments.judged(&self.directory, 0, key(block), access);
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         segments.accessed(directory, 0, &access);
         let ghost = match directory.find(key(block)) {

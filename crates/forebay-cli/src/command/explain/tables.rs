@@ -213,7 +213,7 @@ fn parts_of_partitions(explained: &Explained) -> String {
                 explained.contexts.iter().find(|context| context.of.part.map(usize::from) == Some(part))
             });
             let (name, why) = match (part, known) {
-                (0, _) => ("default policy".into(), "what is no loop and no one-shot".into()),
+                (0, _) => ("default policy".into(), words::of_default(partition.duel)),
                 (1, _) => ("one-shot".into(), "what is read once goes first".into()),
                 (_, None) if held == 0 => continue,
                 (_, None) => (format!("loop {}", part - 2), "nobody's any more, to be swept".into()),

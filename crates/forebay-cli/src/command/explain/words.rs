@@ -1,6 +1,6 @@
 //! Reasons in plain words, with the figures that they come from.
 
-use forebay_core::explain::{Ahead, Cache, Device, Share, Stream};
+use forebay_core::explain::{Ahead, Cache, Device, Duel, Share, Stream};
 use forebay_core::partition::{Cause, State};
 use forebay_core::prefetch::Reason;
 use forebay_core::reclaim::Course;
@@ -71,6 +71,17 @@ fn goal(stream: &Stream) -> String {
     match stream.mean_length {
         Some(length) => format!("what streams of {} blocks are worth", count(length.into())),
         None => format!("{} blocks", count(stream.competitive_depth.into())),
+    }
+}
+
+/// What the default policy has, beside the parts of program contexts.
+pub(super) fn of_default(duel: Option<Duel>) -> String {
+    match duel {
+        Some(Duel { with, without, lost: true }) => {
+            let (with, without) = (count(with.into()), count(without.into()));
+            format!("everything: of a sample {with} were missed with parts for contexts, and {without} are without")
+        }
+        _ => "what is no loop and no one-shot".into(),
     }
 }
 

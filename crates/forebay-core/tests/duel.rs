@@ -1,0 +1,66 @@
+//! Loops have partitions where these pay, and the default policy has all where they don't: never much worse than the better of the two.
+
+use forebay_core::context::{Access, Detector, Place, Settings};
+use forebay_core::replacement::Arc;
+use forebay_core::{Caller, ContextId, HandlerId};
+
+use script::{Script, key};
+
+#[path = "program/script.rs"]
+mod script;
+
+const FRAMES: u32 = 2048;
+
+/// A loop that is half as large again as memory: the default policy never hits it.
+fn large_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..rounds).flat_map(|_| (0..FRAMES * 3 / 2).map(|block| (1, block)))
+}
+
+/// A loop that goes on elsewhere after every sixth round. It would fit, but for what it has left: that is swept only after some rounds.
+fn wandering_loop(places: u32) -> impl Iterator<Item = (u32, u32)> {
+    const SIZE: u32 = FRAMES * 3 / 4;
+    (0..places)
+        .flat_map(|place| (0..6).flat_map(move |_| (0..SIZE).map(move |block| (2, 10_000 + place * SIZE + block))))
+}
+
+/// Misses with partitions, without, and if that is fought out; and how often the accesses of the last were the default policy's in the end.
+fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
+    let amp = || Script::<Arc>::new(FRAMES, Settings::AMP);
+    let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, Settings::JOINED)];
+    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut misses = [0; 3];
+    for (context, block) in references {
+        let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
+        let access = detector.access(caller, key(block));
+        let plain = Access { place: Place::Default, ..access };
+        for ((cache, access), misses) in caches.iter_mut().zip([access, plain, access]).zip(&mut misses) {
+            *misses += u32::from(!cache.read(block, access));
+        }
+    }
+    caches.iter().for_each(|cache| cache.check());
+    (misses, caches[2].segments.duel(0).is_some_and(|duel| duel.is_lost()))
+}
+
+#[test]
+fn a_loop_that_is_held_by_half_keeps_its_partition() {
+    let ([with, without, duel], lost) = misses(large_loop(40));
+    assert!(with * 2 < without, "{with}, {without}");
+    assert!(duel == with && !lost, "{duel} of {with}");
+}
+
+#[test]
+fn a_loop_that_wanders_loses_it() {
+    let ([with, without, duel], lost) = misses(wandering_loop(30));
+    assert!(without * 11 < with * 10, "{with}, {without}");
+    assert!(lost && duel * 20 < without * 21, "{duel} of {with}, {without}");
+}
+
+/// Whoever has lost can win again.
+#[test]
+fn it_is_never_decided_for_good() {
+    let references = || wandering_loop(20).chain(large_loop(60)).chain(wandering_loop(20));
+    let ([with, without, duel], _) = misses(references());
+    assert!(duel * 10 < with.min(without) * 10 + with.abs_diff(without), "{duel} of {with}, {without}");
+    assert!(!misses(wandering_loop(20).chain(large_loop(60))).1);
+    assert!(misses(references()).1);
+}
