@@ -146,6 +146,11 @@ impl Device {
         self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
     }
 
+    /// Whether the way to another place depends on how far that is.
+    fn seeks(&self) -> bool {
+        self.cost.seek.len() > 1
+    }
+
     /// How many blocks it transfers at `place` in `nanoseconds`, in 1/256.
     fn blocks_in(&self, nanoseconds: u64, place: u64, block_bytes: u32) -> u64 {
         let bytes = u128::from(nanoseconds) * u128::from(self.cost.transfer_rate(place)) / 1_000_000_000;

@@ -123,6 +123,8 @@ pub struct Stream {
     pub began: Instant,
     /// When it was last read.
     pub last: Instant,
+    /// When something fetched for it came last.
+    pub came: Instant,
     /// The degree and trigger distance that it has learnt, if the policy learns them.
     pub pace: Pace,
     /// What became of its prefetched blocks.
@@ -175,6 +177,7 @@ impl Stream {
             begun: 0,
             began: at,
             last: at,
+            came: at,
             pace: Pace::default(),
             feedback: Feedback::default(),
             wanted_end: None,
@@ -194,6 +197,12 @@ impl Stream {
     /// Blocks fetched or under way that were not read yet.
     pub fn remaining(&self) -> u32 {
         self.ahead.saturating_sub(self.next)
+    }
+
+    /// Whether what its reader skips takes longer to read through than to go around: a switch, S_p = `depth`, a step.
+    pub fn is_sparse(&self, depth: u32) -> bool {
+        let span = self.next.saturating_sub(self.first);
+        u64::from(span.saturating_sub(self.read)) > u64::from(self.steps) * u64::from(depth)
     }
 
     /// It is read again, and so many blocks further.

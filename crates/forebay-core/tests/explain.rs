@@ -298,7 +298,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     // √(131 · L · 2/3) of the L pages that were read when it was fetched.
     let length = script.stream(0).next - 2 * piece..script.stream(0).next;
     assert!(length.contains(&(piece * piece * 3 / 2 / 131)), "{piece} of {length:?}");
-    let script = read("auto:contexts=off", 20_000, 190);
+    let script = read("auto:contexts=off,company=off", 20_000, 190);
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (300, Reason::Demand));
     let stream = script.stream(0);
@@ -306,7 +306,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
     let ahead = script.explain().ahead;
     assert_eq!((ahead.room - ahead.spare, ahead.by_ceiling), (5000, true));
-    let script = read("auto:contexts=off,start=25,epoch=0", 652, 190);
+    let script = read("auto:contexts=off,company=off,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");
@@ -398,4 +398,57 @@ fn the_ceiling_says_where_it_goes() {
     assert_eq!(walk("competitive-em"), (Course::Rests, 250, 3), "nothing is missed that was given up");
     let script = Script::new("competitive", 1000, vec![ibm()], MS);
     assert!(script.explain().prefetch_cache.is_none());
+}
+
+/// A disk that transfers so slowly that S_p is 8 pages; `files` are read before, pages `of` each.
+fn slow_after(policy: &str, files: u32, of: std::ops::Range<u64>) -> Script {
+    let slow = DeviceCost { zones: vec![(0, 3_200_000)], ..ibm() };
+    let mut script = Script::new(policy, 20_000, vec![slow], MS);
+    for file in 0..files {
+        script.open(file, 0, 1000);
+        of.clone().for_each(|page| script.read_and_wait(file, page, 1));
+        script.tell(EventKind::Close { file: FileId(file) });
+    }
+    script
+}
+
+/// Reads a page of every `apart` of another file. Returns how many pages were fetched.
+fn stride(script: &mut Script, apart: u64) -> u64 {
+    script.open(100, 0, 100_000);
+    let before = script.core.counters().fetched;
+    (0..60).for_each(|step| script.read_and_wait(100, step * apart, 1));
+    script.core.counters().fetched - before
+}
+
+/// To read through a gap takes its transfer, to go around it a switch, which is as much as 8 pages' transfer.
+#[test]
+fn gaps_are_read_through_that_take_less_than_a_switch() {
+    let at_random = || slow_after("auto", 40, 500..501);
+    let mut script = at_random();
+    let fetched = stride(&mut script, 8);
+    assert!(fetched > 60 * 8 * 9 / 10, "{fetched} pages for 60 reads of one in 8");
+    assert_eq!(script.explain().streams.iter().filter(|stream| stream.file == 100).count(), 1);
+    let fetched = stride(&mut at_random(), 13);
+    assert!(fetched < 60 * 2, "{fetched} pages for 60 reads of one in 13");
+}
+
+/// After 320 pages in 20 reads pieces have √(8 · L · 2/3) of them, so that skips of 30 go on with the stream. From the seventh on 30 · k is more
+/// than the switches of 19 + k steps are worth, 8 pages each.
+#[test]
+fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
+    let mut script = slow_after("auto:company=off,habits=off,demand=off", 0, 0..0);
+    script.open(100, 0, 100_000);
+    (0..20).for_each(|step| script.read_and_wait(100, step * 16, 16));
+    assert!(script.stream(100).piece > 30);
+    let mut at = 319;
+    let mut skip = |script: &mut Script| {
+        at += 31;
+        script.read_and_wait(100, at, 1);
+        script.stream(100).why.piece
+    };
+    let reasons: Vec<Reason> = (0..10).map(|_| skip(&mut script)).collect();
+    assert_eq!(reasons.iter().position(|&reason| reason == Reason::Sparse), Some(6), "{reasons:?}");
+    let before = script.core.counters().fetched;
+    (0..20).for_each(|_| assert_eq!(skip(&mut script), Reason::Sparse));
+    assert!(script.core.counters().fetched - before <= 20);
 }

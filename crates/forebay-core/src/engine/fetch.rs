@@ -250,8 +250,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !fetch.demand.is_empty() {
             device.has_served(now);
         }
+        // A head serves one after the other. What waited behind what was fetched for the same stream would do so however early it was issued.
+        let one_by_one = device.seeks() && device.cost.channels <= 1 && self.setup.prefetch.minds_company();
+        let mut since = fetch.issued;
+        if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|_| one_by_one) {
+            since = since.max(stream.came);
+            stream.came = now;
+        }
         if fetch.demand.len < fetch.extent.len {
-            device.took(now.since(fetch.issued));
+            device.took(now.since(since));
         }
         if let Some(file) = self.files.get_mut(fetch.extent.file) {
             file.fetches -= 1;

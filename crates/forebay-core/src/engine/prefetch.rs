@@ -10,7 +10,7 @@ use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::knowledge::{Knowledge, Whose};
-use crate::prefetch::{ALWAYS, Plan, Sight};
+use crate::prefetch::{ALWAYS, Plan, Reason, Sight};
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
 use crate::stream::Stream;
@@ -194,7 +194,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             ..self.sight(id, missed)?
         };
         let plan = self.setup.prefetch.plan(&sight);
-        if fresh && let Some(stream) = self.streams.get_mut(id) {
+        let told = fresh || plan.why.piece == Reason::Sparse;
+        if told && let Some(stream) = self.streams.get_mut(id) {
             stream.why = plan.why;
         }
         (plan.pieces > 0).then_some(plan)
@@ -266,8 +267,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// How often a stream that goes on pays for a switch. A store that does not seek makes it pay for every request.
     fn interrupted(&self, device: &Device) -> u32 {
-        let seeks = device.cost.seek.len() > 1;
-        if seeks && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
+        if device.seeks() && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
     }
 
     /// How many blocks all streams may have ahead: the ceiling, or, if that is more, half of what nobody else would miss. The other half is for

@@ -73,7 +73,7 @@ impl<R: Replacement> Duel<R> {
         if hash < HASHES / u64::from(self.rate) {
             if frames.abs_diff(self.frames) > self.frames / 8 {
                 self.frames = frames;
-                [&mut self.with, &mut self.without].map(|small| small.resize(frames / self.rate));
+                [&mut self.with, &mut self.without].into_iter().for_each(|small| small.resize(frames / self.rate));
             }
             self.without.refer_to(key, access);
             self.with.refer_to(key, &self.scaled(access));

@@ -94,7 +94,9 @@ pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let depth = depth.at_most(sight.enough(), Reason::Undisturbed);
     let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
         .at_most(sight.share.saturating_sub(remaining), Reason::Memory)
-        .at_most(sight.enough(), Reason::Undisturbed);
+        .at_most(sight.enough().saturating_sub(remaining), Reason::Undisturbed);
+    // Who has enough gets whole pieces, or the trigger moves as the last one shrinks.
+    let rest = if reason == Reason::Undisturbed && rest > depth.blocks { rest - rest % depth.blocks } else { rest };
     // Once a stream that memory is too small for is under way, not by dribs and drabs.
     if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth.blocks) {
         return Plan::NOTHING;

@@ -43,6 +43,9 @@ pub struct Joined {
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
+    if sight.stream.is_sparse(sight.competitive_depth) {
+        return Plan::NOTHING.because(Reason::Sparse, Reason::Nothing);
+    }
     let memory = Memory::of(&sight.supply, sight.longest_piece, sight.request);
     let depth = depth(sight, memory.longest());
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.

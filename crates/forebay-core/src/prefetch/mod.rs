@@ -308,9 +308,9 @@ impl Prefetch {
     }
 
     /// A handler that skips fewer blocks goes on with its stream, although nothing was fetched for that. Where there always is a first window,
-    /// or nothing is fetched without it, that is what tells. To read through a gap must be worth it: no longer than half a switch.
+    /// or nothing is fetched without it, that is what tells. To read through a gap must be worth it: no longer than a switch.
     pub(crate) fn longest_stride(self, depth: u32) -> u32 {
-        if self.goes_by_habits() { INITIAL_WINDOW.min(depth / 2) } else { 0 }
+        if self.goes_by_habits() { INITIAL_WINDOW.min(depth) } else { 0 }
     }
 
     /// Whether who has a device to himself has smaller pieces.

@@ -14,6 +14,8 @@
 pub enum Reason {
     /// The window that every stream begins with.
     FirstWindow,
+    /// Its reader skips so much that to read through it would take longer than to go around.
+    Sparse,
     /// That window, which shrinks as long as streams of the file go nowhere.
     Nowhere,
     /// What a stream has shown so far bounds it: pieces double, and no more is ahead than three times what was read.

@@ -57,6 +57,7 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
         }
         Reason::Odds if stream.piece == 0 => "by the odds it goes no further: nothing is fetched ahead".into(),
         Reason::Odds => "as far as streams like it mostly go, by the odds".into(),
+        Reason::Sparse => "its reader skips so much that to read through it takes longer than to go around".into(),
         Reason::Undisturbed => "more would save no switch: hardly anybody else uses the device".into(),
         Reason::Memory => of_memory(ahead),
         Reason::Request => "its reader asks for so much at a time".into(),
