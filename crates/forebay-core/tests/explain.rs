@@ -452,3 +452,24 @@ fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
     (0..20).for_each(|_| assert_eq!(skip(&mut script), Reason::Sparse));
     assert!(script.core.counters().fetched - before <= 20);
 }
+
+/// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where they end, by the odds.
+#[test]
+fn odds_matter_near_where_streams_end() {
+    let mut script = Script::new("auto:demand=off,company=off,whole=off", 4000, vec![ibm()], MS);
+    for file in 0..8 {
+        script.open(file, 0, 10_000);
+        (0..4000).for_each(|page| script.read_and_wait(file, page, 1));
+        script.tell(EventKind::Close { file: FileId(file) });
+    }
+    script.open(8, 0, 10_000);
+    (0..1500).for_each(|page| script.read_and_wait(8, page, 1));
+    assert_eq!(script.stream(8).why.distance, Reason::AheadWindow);
+    (1500..4000).for_each(|page| script.read_and_wait(8, page, 1));
+    assert_eq!(script.stream(8).why.distance, Reason::Odds);
+    let ahead = script.stream(8).ahead;
+    assert!(
+        ahead <= 4096,
+        "what lies behind their end is left alone, but for what an interval of lengths does not tell: {ahead}"
+    );
+}

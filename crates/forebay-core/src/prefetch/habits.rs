@@ -1,5 +1,6 @@
 //! What to fetch where it is known how long streams usually are (AMP §6, CP §1.1): up to where the odds make it best to look again
-//! ([`Lengths`](crate::knowledge::Lengths)), without slow start.
+//! ([`Lengths`](crate::knowledge::Lengths)), without slow start. Where two pieces more are nearly certain to be wanted that is far away, and
+//! the stream has what its demand makes best.
 //!
 //! The next piece is fetched early if that saves more waiting than it costs. Its reader needs τ, working, to come to the end of what is
 //! there, and the fetch takes t. If he goes on, he waits min(τ, t) less. If he does not, whoever asks next waits for what is left of the fetch by
@@ -35,18 +36,28 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
         return Some(Plan::NOTHING);
     }
     let ahead = stream.ahead - first;
+    let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
+    if further < blocks && lengths.reach(read, further).is_some_and(is_nearly_certain) {
+        // Odds matter near where streams end. Up to there it is one like any other, and has what its demand makes best.
+        return None;
+    }
     let (beyond, all) = lengths.reach(read, ahead)?;
     let end = lengths.end(ahead, blocks).unwrap_or(ahead);
     let pays = end > ahead && pays(sight, (beyond, all), end - ahead);
     Some(if pays { competitive::up_to(sight, first + end, depth) } else { Plan::NOTHING })
 }
 
+/// So many of so many cases.
+fn is_nearly_certain((beyond, all): (u32, u32)) -> bool {
+    u64::from(all - beyond.min(all)) * 8 <= u64::from(all)
+}
+
 /// Whether a piece should be fetched early that is wanted in `beyond` of `all` cases.
 fn pays(sight: &Sight<'_>, (beyond, all): (u32, u32), piece: u32) -> bool {
-    let vain = u64::from(all - beyond.min(all));
-    if vain * 8 <= u64::from(all) {
+    if is_nearly_certain((beyond, all)) {
         return true;
     }
+    let vain = u64::from(all - beyond.min(all));
     // On another channel nobody waits for it.
     if sight.idle > 1 && sight.channels > sight.active {
         return vain <= u64::from(beyond);
