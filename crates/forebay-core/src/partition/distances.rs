@@ -37,7 +37,7 @@ const MEMORY: u32 = 1024 * ONE;
 /// With fewer references nothing is known.
 const ENOUGH: u32 = 64 * ONE;
 
-/// By fewer of them no part of a curve is.
+/// What fewer of them say of a distance is not believed.
 const FEW: u32 = 16 * ONE;
 
 /// The distances of all devices.
@@ -155,14 +155,21 @@ impl Distances {
     /// How many of the references of a device that are remembered a partition of `size` frames would have served, in the sample; but
     /// for those that any would.
     pub fn served(&self, device: usize, size: u32) -> u64 {
-        let Some(curve) = self.curves.get(device) else { return 0 };
-        // Within a part as many as there are frames of it.
-        let place = u64::from(size.min(self.frames)) * u64::from(PARTS);
-        let (whole, rest) = ((place / u64::from(self.frames)) as usize, place % u64::from(self.frames));
-        let parts = curve.estimated();
-        let before: u64 = parts[..whole].iter().sum();
-        let within = parts.get(whole).map_or(0, |&part| part * rest / u64::from(self.frames));
-        (before + within) / u64::from(ONE)
+        self.served_by(device)(size)
+    }
+
+    /// The same of any size.
+    pub(super) fn served_by(&self, device: usize) -> impl Fn(u32) -> u64 {
+        let frames = u64::from(self.frames);
+        let parts = self.curves.get(device).map_or([0; PARTS as usize], Curve::estimated);
+        move |size| {
+            // Within a part as many as there are frames of it.
+            let place = u64::from(size).min(frames) * u64::from(PARTS);
+            let (whole, rest) = ((place / frames) as usize, place % frames);
+            let before: u64 = parts[..whole].iter().sum();
+            let within = parts.get(whole).map_or(0, |&part| part * rest / frames);
+            (before + within) / u64::from(ONE)
+        }
     }
 
     /// How many references of a device are remembered, in the sample; but for those that any partition would serve.

@@ -35,8 +35,9 @@ const MOST: u32 = 4096;
 pub struct Duel<R> {
     with: Box<Small<R>>,
     without: Box<Small<R>>,
-    /// One block of so many is in the sample.
+    /// One block of so many is in the sample: those whose hash is below a bound.
     rate: u32,
+    sampled: u64,
     /// Frames of the segment that the small caches were told of last.
     frames: u32,
     lost: bool,
@@ -59,18 +60,18 @@ impl<R: Replacement> Duel<R> {
         let settings = Settings { duel: false, ..*settings };
         let small = frames.div_ceil(rate).max(1);
         let [with, without] = [Some(&settings), None].map(|context| Box::new(Small::new(small, context)));
-        Duel { with, without, rate, frames, lost: false }
+        Duel { with, without, rate, sampled: HASHES / u64::from(rate), frames, lost: false }
     }
 
     /// Hashes below this are of interest: those of the sample, or all, if contexts have no partitions for now.
     #[inline(always)]
     pub(super) fn bound(&self) -> u64 {
-        if self.lost { u64::MAX } else { HASHES / u64::from(self.rate) }
+        if self.lost { u64::MAX } else { self.sampled }
     }
 
     /// An access to the segment, which has `frames` at the moment: where the block goes.
     pub(super) fn judge(&mut self, (key, hash): (BlockKey, u64), access: &Access, frames: u32) -> Access {
-        if hash < HASHES / u64::from(self.rate) {
+        if hash < self.sampled {
             if frames.abs_diff(self.frames) > self.frames / 8 {
                 self.frames = frames;
                 [&mut self.with, &mut self.without].into_iter().for_each(|small| small.resize(frames / self.rate));

@@ -77,10 +77,11 @@ impl Curve {
     ) -> Curve {
         let part = part(frames);
         let references = distances.references(device);
+        let served = distances.served_by(device);
         let mut curve = Curve {
             part,
             frames,
-            at: core::array::from_fn(|step| distances.served(device, step as u32 * part)),
+            at: core::array::from_fn(|step| served(step as u32 * part)),
             references,
             lately: distances.lately(device, references).into(),
             missed: share.recent.missed.max(1).into(),

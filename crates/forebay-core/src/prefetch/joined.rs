@@ -36,9 +36,9 @@ pub struct Joined {
     pub demand: bool,
     /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
     pub habits: bool,
-    /// Whether pieces are smaller for who has the device to himself.
+    /// Whether pieces are smaller for who has the device to himself, and lead times are without what waits behind a stream's own pieces.
     pub company: bool,
-    /// Whether of a file that has room in free frames what lies near a second miss is loaded.
+    /// Whether of a file that has room in free frames what lies near misses is loaded.
     pub near: bool,
 }
 

@@ -313,7 +313,7 @@ impl Prefetch {
         if self.goes_by_habits() { INITIAL_WINDOW.min(depth) } else { 0 }
     }
 
-    /// Whether who has a device to himself has smaller pieces.
+    /// Whether it counts who else uses a device: for the size of pieces, and for the lead time.
     pub(crate) fn minds_company(self) -> bool {
         matches!(self, Prefetch::Joined(Joined { company: true, .. }))
     }

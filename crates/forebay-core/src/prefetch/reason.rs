@@ -14,8 +14,6 @@
 pub enum Reason {
     /// The window that every stream begins with.
     FirstWindow,
-    /// Its reader skips so much that to read through it would take longer than to go around.
-    Sparse,
     /// That window, which shrinks as long as streams of the file go nowhere.
     Nowhere,
     /// What a stream has shown so far bounds it: pieces double, and no more is ahead than three times what was read.
@@ -32,6 +30,8 @@ pub enum Reason {
     KnownEnd,
     /// How far streams of its context, or of its device, usually go, by the odds.
     Odds,
+    /// Its reader skips so much that to read through it would take longer than to go around.
+    Sparse,
     /// More would save no switch, since hardly anybody else uses the device.
     Undisturbed,
     /// The stream's part of what memory allows all of them.

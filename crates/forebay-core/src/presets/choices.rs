@@ -160,7 +160,7 @@ pub const CHOICES: &[Choice] = &[
         "what is known of a program context counts: how long its streams are, and that it reads at random"
     ),
     of_joined!(company, "smaller pieces for who has the device to himself and pays for no switch"),
-    of_joined!(near, "of a file that has room in free memory what lies near a second miss is loaded"),
+    of_joined!(near, "of a file that has room in free memory what lies near misses is loaded"),
     part_of_auto!("cache", reclaim, Reclaim::WithTheRest, super::CACHE, "a prefetch cache (CPEM §4)"),
     part_of_auto!("devices", partition, Partition::Whole, super::DEVICES, "a partition a device (SAC)"),
     part_of_auto!(
