@@ -245,6 +245,8 @@ pub struct Engine<R, I> {
     short_cut: bool,
     /// Whether they may, but partitions or contexts must hear of them.
     heard_short_cut: bool,
+    /// Blocks whose hash is below this are in somebody's sample.
+    sampled: u64,
     /// Scratch: fetches of the read being admitted.
     runs: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
@@ -299,13 +301,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let Some((estimator, slot)) = setup.prefetch.measures() {
             streams.measure(Demands::new(estimator, slot, setup.streams.max(1), setup.devices.len()));
         }
+        let segments = Segments::<R>::new(&sizes, setup.context.as_ref());
+        let sampled = match short_cut {
+            true => division.as_ref().map_or(0, Division::bound).max(segments.bound()),
+            false => u64::MAX,
+        };
         Engine {
             directory: Directory::new(
                 Segments::<R>::lists(sizes.len(), setup.context.as_ref()),
                 frames,
                 Segments::<R>::ghosts(frames, sizes.len(), setup.context.as_ref()),
             ),
-            segments: Segments::new(&sizes, setup.context.as_ref()),
+            segments,
             division,
             detector: setup.context.map(|settings| Detector::new(settings).over(setup.frames)),
             files: Files::default(),
@@ -329,6 +336,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             every_reference: setup.prefetch.every_reference(),
             short_cut: short_cut && !heard,
             heard_short_cut: short_cut && heard,
+            sampled,
             runs: Vec::new(),
             woken: Vec::new(),
             setup,
@@ -476,7 +484,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn no_short_cut(&mut self) {
         self.short_cut = false;
-        self.heard_short_cut = false;
+        (self.heard_short_cut, self.sampled) = (false, u64::MAX);
     }
 
     fn pin(&mut self, frame: FrameId) -> bool {

@@ -139,28 +139,43 @@ impl Detector {
 
     /// A block is accessed: where does it go?
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
-        *self.hear(caller, key, hash(key.raw()))
+        let hash = hash(key.raw());
+        match self.expects(caller, key, hash) {
+            Some(access) => {
+                self.passes();
+                access
+            }
+            None => self.look(self.id(caller, key), key, hash),
+        }
     }
 
-    /// The same of a block with that hash.
+    /// The same, if it changes nothing of what is known: most do not. The block has that hash. [`passes`](Self::passes) says that it was so.
     #[inline(always)]
-    pub(crate) fn hear(&mut self, caller: Caller, key: BlockKey, hash: u64) -> &Access {
+    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<Access> {
+        let now = self.now + 1;
+        let known = self.id(caller, key) == self.last.id && hash >= self.last.bound && now < self.due;
+        known.then_some(Access { now, ..self.last.access })
+    }
+
+    /// An access was as [expected](Self::expects).
+    #[inline(always)]
+    pub(crate) fn passes(&mut self) {
         self.now += 1;
-        let id = match self.settings.by {
+    }
+
+    #[inline(always)]
+    fn id(&self, caller: Caller, key: BlockKey) -> u32 {
+        match self.settings.by {
             By::Context => caller.context.0,
             By::File => key.file().0,
             By::Handler => caller.handler.0,
-        };
-        if id != self.last.id || hash < self.last.bound || self.now >= self.due {
-            self.look(id, key, hash);
         }
-        self.last.access.now = self.now;
-        &self.last.access
     }
 
     /// Another context than the last one, a block that somebody wants to look at, or a review that is due.
     #[inline(never)]
-    fn look(&mut self, id: u32, key: BlockKey, hash: u64) {
+    fn look(&mut self, id: u32, key: BlockKey, hash: u64) -> Access {
+        self.now += 1;
         self.count();
         if id != self.last.id || self.contexts.is_empty() {
             self.turn_to(id);
@@ -178,6 +193,7 @@ impl Detector {
             }
             self.recall(at);
         }
+        Access { now: self.now, ..self.last.access }
     }
 
     /// Another context than the last one; it may be new.

@@ -1,7 +1,7 @@
 //! Whose block is whose, where program contexts have partitions (AMP §3.2). Where they have none, the replacement policy's all the same.
 
 use super::Engine;
-use crate::context::{Access, Caller, hash};
+use crate::context::{Access, Caller};
 use crate::frames::Slot;
 use crate::index::Index;
 use crate::partition::Use;
@@ -12,14 +12,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// A block of a device is accessed, resident or not: where it goes, if contexts have partitions.
     #[inline]
     pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller) -> Option<Access> {
-        let hash = hash(key.raw());
-        let access = *self.detector.as_mut()?.hear(caller, key, hash);
+        let access = self.detector.as_mut()?.access(caller, key);
         let partition = self.partition(DeviceId(device as u16));
-        let access = match self.segments.judges(partition, hash) {
-            true => self.segments.judge(&self.directory, partition, (key, hash), &access),
-            false => access,
-        };
-        self.segments.accessed(&mut self.directory, partition, &access);
+        self.segments.accessed(&mut self.directory, partition, key, &access);
         Some(access)
     }
 

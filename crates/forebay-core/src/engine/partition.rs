@@ -6,7 +6,7 @@ use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{Counted, OUTSIDE, Scheme, Settings};
+use crate::partition::{Counted, OUTSIDE, Scheme, Settings, Use};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId, FrameId};
 
@@ -45,33 +45,54 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(self.directory.frames.frame(slot))
     }
 
-    /// The short cut where partitions or contexts must hear of every reference. Almost always all that they want to know is a few comparisons.
+    /// The short cut where partitions or contexts must hear of every reference. Almost always all that they want to know is a few comparisons,
+    /// and whatever takes more is done elsewhere.
     #[inline(never)]
     pub(super) fn heard_hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
-        let slot = self.directory.find(key).filter(|_| self.heard_short_cut)?;
+        let slot = self.directory.find(key)?;
         if self.directory.frames.has(slot, flag::PREFETCHED | flag::EXPECTED | flag::ABSENT) {
             return None;
         }
+        // Where a file is striped its partition is that of the block.
+        let (partition, device) = match self.division {
+            None => (0, device.index()),
+            Some(_) => (self.segments.partition(&self.directory, slot), self.segments.partition(&self.directory, slot)),
+        };
         let hash = sample_hash(key.raw());
-        let (mut partition, mut device) = (0, device.index());
-        if let Some(division) = &mut self.division {
-            // That of the block, where a file is striped.
-            partition = self.segments.partition(&self.directory, slot);
-            device = partition;
-            division.hears_of(device, key, hash);
-        }
-        match &mut self.detector {
-            None => self.segments.hit(&mut self.directory, slot),
-            Some(detector) => {
-                let mut access = detector.hear(caller, key, hash);
-                let judged;
-                if self.segments.judges(partition, hash) {
-                    judged = self.segments.judge(&self.directory, partition, (key, hash), access);
-                    access = &judged;
-                }
-                self.segments.hit_by(&mut self.directory, partition, slot, access);
+        let expected = match &mut self.detector {
+            _ if hash < self.sampled => false,
+            None => {
+                self.segments.hit(&mut self.directory, slot);
+                true
             }
+            Some(detector) => {
+                let access = detector.expects(caller, key, hash);
+                let hit = |access| self.segments.hit_by(&mut self.directory, partition, slot, access);
+                let hit = access.as_ref().is_some_and(hit);
+                if hit {
+                    detector.passes();
+                }
+                hit
+            }
+        };
+        if !expected {
+            return self.weighed_hit(slot, device, key, caller);
         }
+        if let Some(device) = self.devices.get_mut(device) {
+            device.counters.hits += 1;
+        }
+        Some(self.directory.frames.frame(slot))
+    }
+
+    /// A hit of which somebody wants to know more.
+    #[inline(never)]
+    fn weighed_hit(&mut self, slot: Slot, device: usize, key: BlockKey, caller: Caller) -> Option<FrameId> {
+        if !self.heard_short_cut {
+            return None;
+        }
+        self.hears_of(device, key);
+        let access = self.accessed(device, key, caller);
+        self.referred(slot, device, access, Use::Hit);
         if let Some(device) = self.devices.get_mut(device) {
             device.counters.hits += 1;
         }

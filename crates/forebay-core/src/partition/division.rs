@@ -137,17 +137,14 @@ impl Division {
 
     /// Somebody refers to a block of a device, wherever it is.
     pub fn referenced(&mut self, device: usize, key: BlockKey) {
-        self.hears_of(device, key, hash(key.raw()));
-    }
-
-    /// The same of a block with that hash.
-    #[inline(always)]
-    pub(crate) fn hears_of(&mut self, device: usize, key: BlockKey, hash: u64) {
-        if hash < self.sampled
-            && let Some(distances) = &mut self.distances
-        {
+        if let Some(distances) = self.distances.as_mut().filter(|_| hash(key.raw()) < self.sampled) {
             distances.sampled(device, key);
         }
+    }
+
+    /// Blocks whose hash is below this are in a sample.
+    pub fn bound(&self) -> u64 {
+        self.sampled
     }
 
     /// Whether the next request is the last one of its epoch: the time to [`count`](Self::count).

@@ -16,17 +16,19 @@ use alloc::boxed::Box;
 
 use super::Segments;
 use super::segments::Use;
-use crate::context::{Access, Place, Rhythm, Settings};
+use crate::context::{Access, Rhythm, Settings};
 use crate::directory::Directory;
 use crate::frames::{FETCHING, FREE, flag};
 use crate::index::Hashed;
 use crate::replacement::Replacement;
 use crate::types::BlockKey;
 
-/// The frames of each of the small caches, about.
-const FRAMES: u32 = 512;
+/// The frames of each of the small caches, about. As few as tell the papers' traces apart: what is sampled costs several hits.
+const FRAMES: u32 = 256;
 /// Hashes are below this.
 const HASHES: u64 = 1 << 32;
+/// How large the segment is, is asked once in so many references of the sample.
+const ASKED: u32 = 64;
 /// When so many misses were counted, those of both count half.
 const MOST: u32 = 4096;
 
@@ -37,9 +39,10 @@ pub struct Duel<R> {
     without: Box<Small<R>>,
     /// One block of so many is in the sample: those whose hash is below a bound.
     rate: u32,
-    sampled: u64,
     /// Frames of the segment that the small caches were told of last.
     frames: u32,
+    /// References of the sample until that is asked again.
+    until_asked: u32,
     lost: bool,
 }
 
@@ -56,31 +59,36 @@ struct Small<R> {
 impl<R: Replacement> Duel<R> {
     /// For a segment of at most `frames`.
     pub(super) fn new(settings: &Settings, frames: u32) -> Duel<R> {
-        let rate = (frames / FRAMES).max(1);
+        let rate = one_in(frames);
         let settings = Settings { duel: false, ..*settings };
         let small = frames.div_ceil(rate).max(1);
         let [with, without] = [Some(&settings), None].map(|context| Box::new(Small::new(small, context)));
-        Duel { with, without, rate, sampled: HASHES / u64::from(rate), frames, lost: false }
+        Duel { with, without, rate, frames, until_asked: 0, lost: false }
     }
 
-    /// Hashes below this are of interest: those of the sample, or all, if contexts have no partitions for now.
-    #[inline(always)]
-    pub(super) fn bound(&self) -> u64 {
-        if self.lost { u64::MAX } else { self.sampled }
+    /// The blocks of the sample of such a segment: those whose hash is below this.
+    pub(super) fn bound(frames: u32) -> u64 {
+        HASHES / u64::from(one_in(frames))
     }
 
-    /// An access to the segment, which has `frames` at the moment: where the block goes.
-    pub(super) fn judge(&mut self, (key, hash): (BlockKey, u64), access: &Access, frames: u32) -> Access {
-        if hash < self.sampled {
-            if frames.abs_diff(self.frames) > self.frames / 8 {
-                self.frames = frames;
-                [&mut self.with, &mut self.without].into_iter().for_each(|small| small.resize(frames / self.rate));
-            }
-            self.without.refer_to(key, access);
-            self.with.refer_to(key, &self.scaled(access));
+    /// An access of the sample to a segment that has so many `frames` at the moment.
+    pub(super) fn hear(&mut self, key: BlockKey, access: &Access, frames: impl FnOnce() -> u32) {
+        if self.until_asked == 0 {
+            self.until_asked = ASKED;
+            self.resize(frames());
+        }
+        self.until_asked -= 1;
+        let hits = [self.without.refer_to(key, access), self.with.refer_to(key, &self.scaled(access))];
+        if hits != [true; 2] {
             self.decide();
         }
-        if self.lost { Access { place: Place::Default, rhythm: Rhythm::default(), ..*access } } else { *access }
+    }
+
+    fn resize(&mut self, frames: u32) {
+        if frames.abs_diff(self.frames) > self.frames / 8 {
+            self.frames = frames;
+            [&mut self.with, &mut self.without].into_iter().for_each(|small| small.resize(frames / self.rate));
+        }
     }
 
     /// What the caches have missed lately: with partitions, and without.
@@ -127,20 +135,23 @@ impl<R: Replacement> Small<R> {
         self.segments.resize([self.frames].into_iter());
     }
 
-    /// The whole life of a reference at once: class, frame, fetch, insertion.
-    fn refer_to(&mut self, key: BlockKey, access: &Access) {
+    /// The whole life of a reference at once: class, frame, fetch, insertion. Says whether it is a hit.
+    fn refer_to(&mut self, key: BlockKey, access: &Access) -> bool {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
+        let found = directory.find(key);
+        let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
         let program = segments.program(0).is_some();
-        segments.accessed(directory, 0, access);
-        let ghost = match directory.find(key) {
-            Some(slot) if !directory.frames.is_ghost(slot) => {
-                return match program {
-                    true => segments.referred_by(directory, 0, slot, access.place, Use::Hit),
-                    false => segments.referred(directory, slot, Use::Hit),
-                };
+        if let Some(slot) = resident {
+            if !program {
+                segments.hit(directory, slot);
+            } else if !segments.hit_by(directory, 0, slot, access) {
+                segments.accessed(directory, 0, key, access);
+                segments.referred_by(directory, 0, slot, access.place, Use::Hit);
             }
-            ghost => ghost,
-        };
+            return true;
+        }
+        segments.accessed(directory, 0, key, access);
+        let ghost = found;
         self.misses += 1;
         let class = match program {
             true => segments.missed_by(directory, 0, ghost, access.place, false),
@@ -160,9 +171,15 @@ impl<R: Replacement> Small<R> {
             directory.frames.clear(slot, flag::ABSENT);
             segments.insert(directory, 0, slot, class);
         }
+        false
     }
 
     fn footprint(&self) -> usize {
         self.directory.footprint() + self.segments.footprint()
     }
+}
+
+/// One block of so many is in the sample of a segment of at most `frames`.
+fn one_in(frames: u32) -> u32 {
+    (frames / FRAMES).max(1)
 }

@@ -98,7 +98,12 @@ pub struct Program {
     /// How many ghosts it keeps for a default policy that has none.
     most_ghosts: u32,
     frames: u32,
+    /// The number of the first loop's list while partitions are open; else one that no list has.
+    loop_lists: u16,
 }
+
+/// No list is that far back.
+const CLOSED: u16 = u16::MAX / 2;
 
 /// The partition of a looping context.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +142,7 @@ impl Program {
             random: Random::new(settings.seed),
             most_ghosts: 0,
             frames: 0,
+            loop_lists: u16::from(first + LISTS),
         };
         program.resize(frames);
         program
@@ -146,6 +152,19 @@ impl Program {
     pub fn resize(&mut self, frames: u32) {
         self.frames = frames;
         self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
+    }
+
+    /// Whether contexts have partitions: if not, all blocks are the default policy's. What loops have left is moved there when it is used, or swept.
+    pub fn set_open(&mut self, open: bool) {
+        if open == self.is_open() {
+            return;
+        }
+        self.loop_lists = if open { u16::from(self.first + LISTS) } else { CLOSED };
+        self.loops.iter_mut().for_each(|own| own.coupons = 0);
+    }
+
+    fn is_open(&self) -> bool {
+        self.loop_lists != CLOSED
     }
 
     /// How many frames each part has: the default policy's, one-shot blocks, the loops.
@@ -159,9 +178,7 @@ impl Program {
         if let Place::Loop(number) = access.place
             && let Some(own) = self.loops.get_mut(usize::from(number))
         {
-            // On each access to partition i: c_i++
-            own.coupons = own.coupons.saturating_add(ONE);
-            own.rhythm = access.rhythm;
+            own.accessed(access);
         }
         if access.now >= self.due {
             self.sweep_due(directory, access.now);
@@ -201,7 +218,8 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// A block is accessed that is resident: [`accessed`](Self::accessed) and [`referred`](Self::referred). Most are where they belong.
+    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, if it is where it belongs and nothing is due. If not,
+    /// nothing is done, and it says so.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
         &mut self,
@@ -209,18 +227,22 @@ impl Program {
         directory: &mut Directory<I>,
         slot: Slot,
         access: &Access,
-    ) {
-        self.accessed(directory, access);
-        let frames = &mut directory.frames;
-        let list = frames.list(slot);
+    ) -> bool {
+        let list = directory.frames.list(slot);
+        if access.now >= self.due {
+            return false;
+        }
         match access.place {
             Place::Default if list.0 < self.first => policy.hit(directory, slot),
-            Place::Loop(number) if list.0 == self.first + LISTS + number => {
-                frames.set_count(slot, self.loops[usize::from(number)].epoch);
-                frames.move_to_front(slot, list);
+            Place::Loop(number) if u16::from(list.0) == self.loop_lists + u16::from(number) => {
+                let Some(own) = self.loops.get_mut(usize::from(number)) else { return false };
+                own.accessed(access);
+                directory.frames.set_count(slot, own.epoch);
+                directory.frames.move_to_front(slot, list);
             }
-            place => self.referred(policy, directory, slot, place, Use::Hit),
+            _ => return false,
         }
+        true
     }
 
     /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply moved among the partitions."
@@ -490,6 +512,7 @@ impl Program {
 
     fn part(&self, place: Place) -> usize {
         match place {
+            _ if !self.is_open() => DEFAULT,
             Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
             Place::Dropped => ONE_SHOT,
             _ => DEFAULT,
@@ -537,6 +560,13 @@ impl Program {
 const LISTS: u8 = 3;
 
 impl Loop {
+    /// On each access to partition i: c_i++
+    #[inline(always)]
+    fn accessed(&mut self, access: &Access) {
+        self.coupons = self.coupons.saturating_add(ONE);
+        self.rhythm = access.rhythm;
+    }
+
     /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it might be as long as the cache.
     fn interval(&self, frames: u32) -> u64 {
         match self.rhythm.time {

@@ -41,6 +41,8 @@ pub struct Segments<R> {
     programs: Vec<Program>,
     /// One for each segment, or none.
     duels: Vec<Duel<R>>,
+    /// Blocks whose hash is below this are the duels' sample.
+    sampled: u64,
     /// How many lists each of those has.
     each: usize,
 }
@@ -69,11 +71,13 @@ impl<R: Replacement> Segments<R> {
         let program =
             |(number, &size): (usize, &u32)| Some(Program::new::<R>(context?, first(number), own(number), size.max(1)));
         let all = sizes.iter().sum();
-        let duel = |_: &u32| Some(Duel::new(context.filter(|context| context.duel)?, all));
+        let fought_out = context.filter(|context| context.duel);
+        let duel = |_: &u32| Some(Duel::new(fought_out?, all));
         Segments {
             segments: segments.collect(),
             programs: sizes.iter().enumerate().filter_map(program).collect(),
             duels: sizes.iter().filter_map(duel).collect(),
+            sampled: fought_out.map_or(0, |_| Duel::<R>::bound(all)),
             each: program_lists(context).into(),
         }
     }
@@ -123,48 +127,50 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// Whether [`judge`](Self::judge) has anything to say of an access to a block with that hash.
-    #[inline(always)]
-    pub fn judges(&self, partition: usize, hash: u64) -> bool {
-        self.duels.get(partition).is_some_and(|duel| hash < duel.bound())
-    }
-
-    /// Where a block of `partition` goes by whether partitions for contexts pay there; said before anything else of an access.
-    #[inline(never)]
-    pub fn judge<I>(
-        &mut self,
-        directory: &Directory<I>,
-        partition: usize,
-        block: (BlockKey, u64),
-        access: &Access,
-    ) -> Access {
-        let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get(partition)) else {
-            return *access;
-        };
-        let frames = &directory.frames;
-        duel.judge(block, access, program.sizes(frames).sum::<u32>() + frames.len(FREE))
-    }
-
-    /// The same of any access.
-    pub fn judged<I>(&mut self, directory: &Directory<I>, partition: usize, key: BlockKey, access: Access) -> Access {
-        let hash = hash(key.raw());
-        if self.judges(partition, hash) { self.judge(directory, partition, (key, hash), &access) } else { access }
-    }
-
     /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions.
-    #[inline]
-    pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, access: &Access) {
+    pub fn accessed<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        partition: usize,
+        key: BlockKey,
+        access: &Access,
+    ) {
+        if self.sampled > 0 && hash(key.raw()) < self.sampled {
+            self.contest(directory, partition, key, access);
+        }
         if let Some(program) = self.programs.get_mut(partition) {
             program.accessed(directory, access);
         }
     }
 
-    /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`].
+    /// An access of the duels' sample, which may decide that of `partition`.
+    #[inline(never)]
+    fn contest<I>(&mut self, directory: &Directory<I>, partition: usize, key: BlockKey, access: &Access) {
+        let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get_mut(partition)) else { return };
+        let frames = &directory.frames;
+        duel.hear(key, access, || program.sizes(frames).sum::<u32>() + frames.len(FREE));
+        program.set_open(!duel.is_lost());
+    }
+
+    /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a block that is in no sample, if
+    /// [`Program::hit`] does it.
     #[inline(always)]
-    pub fn hit_by<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, access: &Access) {
-        if let (Some(segment), Some(program)) = (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
-            program.hit(segment, directory, slot, access);
+    pub fn hit_by<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        partition: usize,
+        slot: Slot,
+        access: &Access,
+    ) -> bool {
+        match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
+            (Some(segment), Some(program)) => program.hit(segment, directory, slot, access),
+            _ => false,
         }
+    }
+
+    /// Blocks whose hash is below this are in a sample.
+    pub fn bound(&self) -> u64 {
+        self.sampled
     }
 
     /// A resident frame of `partition` is referenced by a context whose blocks go to `place`.

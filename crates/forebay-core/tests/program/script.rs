@@ -41,9 +41,8 @@ impl<R: Replacement> Script<R> {
     /// A context reads a block. Says whether it was there.
     pub(crate) fn read(&mut self, block: u32, access: Access) -> bool {
         self.now = access.now;
-        let access = self.segments.judged(&self.directory, 0, key(block), access);
         let (directory, segments) = (&mut self.directory, &mut self.segments);
-        segments.accessed(directory, 0, &access);
+        segments.accessed(directory, 0, key(block), &access);
         let ghost = match directory.find(key(block)) {
             Some(slot) if !directory.frames.is_ghost(slot) => {
                 let unread = directory.frames.has(slot, flag::PREFETCHED);

@@ -61,8 +61,7 @@ impl<R: replacement::Replacement> Contexts<R> {
     pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.detector.access(caller, name);
-        let access = segments.judged(directory, 0, name, access);
-        segments.accessed(directory, 0, &access);
+        segments.accessed(directory, 0, name, &access);
         let key = BlockKey::new(FileId(0), key);
         let ghost = match directory.find(key) {
             Some(slot) if !directory.frames.is_ghost(slot) => {
