@@ -2,8 +2,9 @@
 
 mod known;
 
-use forebay_core::{Actions, ContextId};
-use forebay_core::{DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId};
+use forebay_core::{
+    Action, Actions, ContextId, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId,
+};
 use known::Bench;
 
 /// Pages of a region: what the device transfers in the time of a switch, as the bench has it.
@@ -85,6 +86,51 @@ fn what_is_loaded_takes_free_frames_only() {
     assert!(free < 2000, "{free} frames are free");
     let again: Vec<_> = (0..300).flat_map(|page| one(&mut bench, 50, 300, page)).collect();
     assert!(again.is_empty(), "{again:?}");
+}
+
+/// A flash drive that serves three at once, 20 pages in the time of a switch. With 63 under way each has a twentieth of its rate.
+#[test]
+fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
+    let missed = |under_way: u32| {
+        let mut bench = Bench::on("auto", DeviceCost::flat(90_000, 900_000_000, 3));
+        (0..40).for_each(|file| drop(bench.read(file, 9000, 4000, 4001)));
+        (0..20).for_each(|read| drop(one(&mut bench, 50, 1000, read * 617 % 1000 / 40 * 40)));
+        let mut out = Actions::new();
+        let mut handle = |at: u64, kind| {
+            out.clear();
+            bench.core.handle(&[Event { at: Instant(1 << 40 | at), kind }], &mut out);
+            let lens = out.iter().filter_map(|action| match action {
+                Action::Fetch { extent, .. } => Some(extent.len),
+                _ => None,
+            });
+            lens.sum::<u32>()
+        };
+        handle(0, EventKind::Open { file: FileId(60), device: DeviceId(0), bytes: 1 << 30 });
+        let context = ContextId(0);
+        for nth in 0..under_way {
+            let (read, handler, file, offset) = (ReadId(nth + 1), HandlerId(nth + 2), FileId(60), u64::from(nth) << 22);
+            handle(nth.into(), EventKind::Read { read, handler, context, file, offset, len: 4096 });
+        }
+        let (read, handler, file, offset) = (ReadId(0), HandlerId(1), FileId(50), 995 * 4096);
+        handle(99, EventKind::Read { read, handler, context, file, offset, len: 4096 })
+    };
+    assert!(missed(0) > 1, "who has the device to himself is given the neighbourhood");
+    assert_eq!(missed(63), 1);
+}
+
+/// Two pages that are near each other are no stream where nobody reads on.
+#[test]
+fn who_skips_where_hardly_anybody_goes_on_has_come_so_far_by_chance() {
+    let mut bench = random("auto");
+    bench.tell(EventKind::Open { file: FileId(60), device: DeviceId(0), bytes: 9000 * 4096 });
+    let mut fetched = |page: u64| {
+        let before = bench.core.counters().prefetched;
+        let (read, handler, context, file) = (ReadId(0), HandlerId(1), ContextId(0), FileId(60));
+        bench.tell(EventKind::Read { read, handler, context, file, offset: page * 4096, len: 4096 });
+        bench.core.counters().prefetched - before
+    };
+    assert_eq!([4000, 4007, 4010].map(&mut fetched), [0; 3]);
+    assert!(fetched(4019) > 0, "this is no chance any more");
 }
 
 /// One handler reads a page of seven. A context that reads so is a stream, although nothing is fetched for its first page.

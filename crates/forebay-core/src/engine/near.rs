@@ -60,8 +60,22 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let start = missed - missed % size;
             Extent::between(read.file, start, start.saturating_add(size).min(file.blocks))
         };
+        let device = &self.devices[file.device_of(missed).index()];
+        let (channels, under_way) = (device.cost.channels.max(1), device.under_way);
         let window = (WINDOW / self.setup.block_bytes).max(1);
-        let depth = self.competitive_depth(file, missed).max(window);
+        let depth = self.competitive_depth(file, missed);
+        // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer time but the rate of all channels
+        // together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S_p · c / (n − c).
+        let (window, depth) = match under_way.checked_sub(channels) {
+            Some(more) if channels > 1 && more > channels => {
+                let depth = (u64::from(depth) * u64::from(channels) / u64::from(more)) as u32;
+                (window.min(depth), depth)
+            }
+            _ => (window, depth.max(window)),
+        };
+        if window < 2 {
+            return None;
+        }
         if absent <= file.frames {
             return Some((around((MAX_PIECE_BYTES / self.setup.block_bytes).max(depth)), depth));
         }

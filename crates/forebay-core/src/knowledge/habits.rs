@@ -60,6 +60,12 @@ impl Habits {
         self.is_known() && share * 8 < u64::from(of)
     }
 
+    /// Whether less than one stream of eight goes beyond its first read.
+    pub(crate) fn rarely_goes_on(&self) -> bool {
+        let (goes_on, of) = self.goes_on.parts();
+        self.is_known() && u64::from(goes_on) * 8 < u64::from(of)
+    }
+
     pub(super) fn mean_length(&self) -> Option<u32> {
         (self.streams >= FEW).then(|| u32::try_from(self.length / 16).ok())?
     }

@@ -11,6 +11,9 @@
 use super::{Plan, Reason, Sight, Size, competitive};
 use crate::knowledge::Habits;
 
+/// Where hardly any stream goes on, one that skips blocks has come so far by chance until it has gone on as often.
+const CHANCE: u32 = 3;
+
 /// `None` if too little is known, or the file speaks for itself.
 pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Plan> {
     let (stream, lengths) = (sight.stream, known.lengths());
@@ -25,6 +28,9 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
             Some(end) => Some(competitive::up_to(sight, first + end, depth)),
             None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
         };
+    }
+    if stream.read < read && stream.steps < CHANCE && lengths.reach(read, read).is_none() && known.rarely_goes_on() {
+        return Some(Plan::NOTHING.because(Reason::Nowhere, Reason::Nothing));
     }
     if sight.missed.is_some() {
         let (beyond, all) = lengths.reach(read, read)?;

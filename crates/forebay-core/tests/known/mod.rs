@@ -18,13 +18,17 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(policy: &str) -> Bench {
+        // 131 pages in the time of a switch.
+        Bench::on(policy, DeviceCost::flat(10_530_000, 51_300_000, 1))
+    }
+
+    pub(crate) fn on(policy: &str, device: DeviceCost) -> Bench {
         let policy: Policy = policy.parse().unwrap();
         let setup = Setup {
             frames: 2_000,
             block_bytes: 4096,
             streams: 1000,
-            // 131 pages in the time of a switch.
-            devices: vec![DeviceCost::flat(10_530_000, 51_300_000, 1)],
+            devices: vec![device],
             prefetch: policy.prefetch,
             reclaim: policy.reclaim,
             partition: policy.partition,

@@ -110,13 +110,15 @@ impl Callers {
     }
 
     fn plain_context(&self, thread: u32, file: &FileName) -> ContextId {
-        let executable = self.plain.executable(thread, || self.programs.executable(thread));
-        let Some(executable) = executable else { return ContextId(0) };
-        let of_file = self.number(executable.with(file), || Means::Plain(Arc::clone(&executable), Some(file.name())));
+        let Some(running) = self.plain.running(thread, || self.programs.executable(thread)) else {
+            return ContextId(0);
+        };
+        let executable = &running.executable;
+        let of_file = self.number(running.with(file), || Means::Plain(Arc::clone(executable), Some(file.name())));
         if of_file != ContextId(0) {
             return of_file;
         }
-        self.number(executable.id(), || Means::Plain(Arc::clone(&executable), None))
+        self.number(running.id, || Means::Plain(Arc::clone(executable), None))
     }
 
     /// The dense number of a context. The first time, what is known of it goes to the core before whatever it is numbered for.

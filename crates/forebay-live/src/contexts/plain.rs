@@ -24,13 +24,8 @@ pub struct Executable {
 
 impl Executable {
     /// The number of the context of everything that it reads.
-    pub(super) fn id(&self) -> u64 {
+    fn id(&self) -> u64 {
         hash(hash(0, self.path.as_bytes()), self.build.as_bytes()).max(1)
-    }
-
-    /// The number of the context of its reads of a file.
-    pub(super) fn with(&self, file: &FileName) -> u64 {
-        hash(self.id(), &file.id.to_le_bytes()).max(1)
     }
 
     pub(super) fn origin(&self, file: Option<&str>) -> Origin {
@@ -40,6 +35,24 @@ impl Executable {
             frames: Vec::new(),
             file: Some(file.unwrap_or("*").to_owned()),
         }
+    }
+}
+
+/// An executable that a thread runs.
+pub(super) struct Running {
+    pub(super) executable: Arc<Executable>,
+    /// [`Executable::id`]
+    pub(super) id: u64,
+}
+
+impl Running {
+    fn new(executable: Executable) -> Running {
+        Running { id: executable.id(), executable: Arc::new(executable) }
+    }
+
+    /// The number of the context of its reads of a file.
+    pub(super) fn with(&self, file: &FileName) -> u64 {
+        hash(self.id, &file.id.to_le_bytes()).max(1)
     }
 }
 
@@ -78,7 +91,7 @@ pub(super) struct Plain {
 struct Slot {
     thread: u32,
     looked: Instant,
-    executable: Option<Arc<Executable>>,
+    running: Option<Arc<Running>>,
 }
 
 impl Plain {
@@ -87,17 +100,17 @@ impl Plain {
     }
 
     /// What a thread runs, as `look` says or said.
-    pub(super) fn executable(&self, thread: u32, look: impl FnOnce() -> Option<Executable>) -> Option<Arc<Executable>> {
+    pub(super) fn running(&self, thread: u32, look: impl FnOnce() -> Option<Executable>) -> Option<Arc<Running>> {
         let mut slot = self.slots[thread as usize % THREADS].lock();
         let now = Instant::now();
         if let Some(seen) = &*slot
             && seen.thread == thread
             && now.duration_since(seen.looked) < FRESH
         {
-            return seen.executable.clone();
+            return seen.running.clone();
         }
-        let executable = look().map(Arc::new);
-        *slot = Some(Slot { thread, looked: now, executable: executable.clone() });
-        executable
+        let running = look().map(Running::new).map(Arc::new);
+        *slot = Some(Slot { thread, looked: now, running: running.clone() });
+        running
     }
 }

@@ -23,6 +23,8 @@ struct Parameters {
     handlers: Vec<u32>,
     memory_mib: u64,
     block_kib: u32,
+    /// Runs of each case, by different seeds.
+    runs: u64,
     loads: Vec<Load>,
 }
 
@@ -46,15 +48,28 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The times of its work under these policies.
+    /// The seconds that each policy takes, for several runs by different seeds one after the other: of one alone chance has a few per cent, since
+    /// a store's slowest answers decide when it ends.
     fn times(
         &self,
         parameters: &Parameters,
         policies: &[(&str, Policy)],
         context: &Context<'_>,
     ) -> Result<Vec<f64>, Error> {
-        let scenario = Scenario {
-            seed: context.seed,
+        let mut times = vec![0.0; policies.len()];
+        for nth in 0..parameters.runs {
+            let scenario = self.scenario(parameters, context.seed + nth);
+            let workload = scenario.workload()?;
+            for (time, &(_, policy)) in times.iter_mut().zip(policies) {
+                *time += scenario.figure(&run(&scenario.setup(policy, &workload)?, &workload, context.watch)?);
+            }
+        }
+        Ok(times)
+    }
+
+    fn scenario(&self, parameters: &Parameters, seed: u64) -> Scenario {
+        Scenario {
+            seed,
             devices: vec![self.device.to_owned()],
             even: true,
             memory_bytes: parameters.memory_mib << 20,
@@ -63,12 +78,7 @@ impl Case<'_> {
             kind: if self.load.alone { Kind::Programs } else { Kind::Server { handlers: self.handlers } },
             parts: vec![self.load.part.clone()],
             reads: self.load.reads,
-        };
-        let workload = scenario.workload()?;
-        let time = |&(_, policy): &(&str, Policy)| {
-            Ok(scenario.figure(&run(&scenario.setup(policy, &workload)?, &workload, context.watch)?))
-        };
-        policies.iter().map(time).collect()
+        }
     }
 
     fn name(&self) -> String {
@@ -81,6 +91,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     if context.quick {
         parameters.loads.iter_mut().for_each(|load| load.reads /= 16);
         parameters.handlers.truncate(1);
+        parameters.runs = 1;
     }
     let names: Vec<String> = [&parameters.policy].into_iter().chain(&parameters.over).cloned().collect();
     let policies = all_named(&names, experiment)?;
