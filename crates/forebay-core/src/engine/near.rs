@@ -13,6 +13,7 @@
 use super::prefetch::Turn;
 use super::{Access, Engine, MAX_PIECE_BYTES};
 use crate::event::Actions;
+use crate::files::File;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::prefetch::Plan;
@@ -60,22 +61,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let start = missed - missed % size;
             Extent::between(read.file, start, start.saturating_add(size).min(file.blocks))
         };
-        let device = &self.devices[file.device_of(missed).index()];
-        let (channels, under_way) = (device.cost.channels.max(1), device.under_way);
-        let window = (WINDOW / self.setup.block_bytes).max(1);
-        let depth = self.competitive_depth(file, missed);
-        // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer time but the rate of all channels
-        // together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S_p · c / (n − c).
-        let (window, depth) = match under_way.checked_sub(channels) {
-            Some(more) if channels > 1 && more > channels => {
-                let depth = (u64::from(depth) * u64::from(channels) / u64::from(more)) as u32;
-                (window.min(depth), depth)
-            }
-            _ => (window, depth.max(window)),
-        };
-        if window < 2 {
-            return None;
-        }
+        let (window, depth) = self.wagers(file, missed)?;
         if absent <= file.frames {
             return Some((around((MAX_PIECE_BYTES / self.setup.block_bytes).max(depth)), depth));
         }
@@ -84,6 +70,22 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             true => Some((region, depth)),
             false => file.is_random().then(|| (around(window), depth)),
         }
+    }
+
+    /// What a first miss may load, and a second one, in blocks; `None` if nothing.
+    fn wagers(&self, file: &File, missed: u32) -> Option<(u32, u32)> {
+        let window = (WINDOW / self.setup.block_bytes).max(1);
+        let depth = self.competitive_depth(file, missed);
+        let device = &self.devices[file.device_of(missed).index()];
+        let channels = device.cost.channels.max(1);
+        // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer time but the rate of all channels
+        // together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S_p · c / (n − c).
+        let more = device.under_way.saturating_sub(channels);
+        if channels == 1 || more <= channels {
+            return Some((window, depth.max(window)));
+        }
+        let most = u32::try_from(u64::from(depth) * u64::from(channels) / u64::from(more)).unwrap_or(depth);
+        (most > 1).then(|| (window.min(most), most))
     }
 
     /// Whether a block of a region was fetched before this read.
