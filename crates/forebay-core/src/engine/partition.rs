@@ -114,12 +114,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not.
+    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not. Where what is not used
+    /// is lent, not as long as another has borrowed more: what nobody uses all others have alike.
     pub(super) fn has_its_size(&self, partition: usize) -> bool {
-        self.division.as_ref().is_some_and(|division| {
-            division.settings().scheme != Scheme::Lazy
-                && self.devices[partition].frames >= division.shares()[partition].size
-        })
+        let Some(division) = &self.division else { return false };
+        let Settings { scheme, lends, .. } = *division.settings();
+        let over = |number: usize| i64::from(self.devices[number].frames) - i64::from(division.shares()[number].size);
+        let its = over(partition);
+        scheme != Scheme::Lazy && its >= 0 && !(lends && (0..self.devices.len()).any(|other| over(other) > its))
     }
 
     /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
