@@ -37,6 +37,11 @@ impl Counters {
     pub fn references(&self) -> u64 {
         self.hits + self.misses + self.joined + self.late
     }
+
+    /// First references to blocks that were not kept from before, fetched ahead or not.
+    pub fn unkept(&self) -> u64 {
+        self.misses + self.late + self.used
+    }
 }
 
 impl AddAssign for Counters {

@@ -48,7 +48,7 @@ use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::knowledge::{Knowledge, Usual};
 use crate::level::Label;
-use crate::partition::{Division, Partition, Segments};
+use crate::partition::{Division, Partition, Scheme, Segments};
 use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim};
 use crate::replacement::Replacement;
@@ -269,8 +269,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         let divided = setup.partition.settings();
         let most = Segments::<R>::most(setup.context.as_ref());
-        // Whose sizes bind under pressure only has nothing to divide among one.
-        let least = |settings: &crate::partition::Settings| if settings.lends { 2 } else { 1 };
+        // Where frames go under pressure only there is nothing to divide among one.
+        let least = |settings: &crate::partition::Settings| {
+            if settings.lends || settings.scheme == Scheme::Worth { 2 } else { 1 }
+        };
         let divided = divided.filter(|settings| (least(settings)..=most).contains(&setup.devices.len()));
         let loops = setup.context.is_some();
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));

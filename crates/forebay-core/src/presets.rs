@@ -20,7 +20,7 @@ use crate::context;
 use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
-use crate::partition::{self, Benefit, Increment, Partition, Program, Scheme, Segments, Threshold};
+use crate::partition::{Partition, Program, Scheme, Segments};
 use crate::prefetch::{Degree, Joined, Prefetch, THRESHOLD, Total};
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
@@ -175,14 +175,7 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
 });
 
 /// The partitions of `auto`.
-const DEVICES: Partition = Partition::ByDevice(partition::Settings {
-    threshold: Threshold::Variance,
-    increment: Increment::Adaptive,
-    benefit: Benefit::Waits,
-    reuse: true,
-    lends: true,
-    ..partition::Settings::paper(Scheme::Eager)
-});
+const DEVICES: Partition = Partition::paper(Scheme::Worth);
 
 prefetchers! {
     "auto"        JOINED, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
@@ -215,6 +208,7 @@ partitions! {
     "static"     Scheme::Static, None, "a partition a device, its size fixed by how long a request takes there";
     "eager"      Scheme::Eager, None, "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
     "lazy"       Scheme::Lazy, None, "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
+    "worth"      Scheme::Worth, None, "no sizes: whenever a frame is wanted, the partition gives one whose frames save least waiting (past the paper)";
     "eager-lru"  Scheme::Eager, Some(Replacement::Lru), "eager+lru";
     "lazy-lru"   Scheme::Lazy, Some(Replacement::Lru), "lazy+lru";
     "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "lazy+clock: a hand a partition (SAC §3.2)";

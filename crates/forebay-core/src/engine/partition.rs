@@ -121,7 +121,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Settings { scheme, lends, .. } = *division.settings();
         let over = |number: usize| i64::from(self.devices[number].frames) - i64::from(division.shares()[number].size);
         let its = over(partition);
-        scheme != Scheme::Lazy && its >= 0 && !(lends && (0..self.devices.len()).any(|other| over(other) > its))
+        !matches!(scheme, Scheme::Lazy | Scheme::Worth)
+            && its >= 0
+            && !(lends && (0..self.devices.len()).any(|other| over(other) > its))
     }
 
     /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
@@ -130,6 +132,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let victim = match division.settings().scheme {
             Scheme::Lazy => self.drawn(partition, class),
             Scheme::Static | Scheme::Eager => self.over_size(),
+            Scheme::Worth => self.least_worth(partition, class),
         };
         // None is over its size that has anything to give: what there is is held, or under way.
         let devices = self.devices.len();
@@ -151,6 +154,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 None => division.lottery.sits_out(drawn),
             }
         }
+    }
+
+    /// A frame of the partition whose frames are worth least.
+    fn least_worth(&mut self, partition: usize, class: Class) -> Option<Slot> {
+        let division = self.division.as_mut()?;
+        if division.looks() {
+            division.look(self.devices.iter().map(|device| (device.frames, device.counters.unkept())));
+            self.segments.resize(division.shares().iter().map(|share| share.size));
+        }
+        let division = self.division.as_mut()?;
+        let gives = division.least(partition, |number| self.devices[number].frames)?;
+        self.segments.victim(&mut self.directory, gives, of(gives, partition, class))
     }
 
     /// A frame of the partition that is furthest over its size and has one to give.

@@ -29,9 +29,9 @@ const MOST_SAMPLES: u32 = 2048;
 /// So many of them are compared at once.
 const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
-const PARTS: u32 = 128;
+pub(super) const PARTS: u32 = 128;
 /// A reference, as it is counted: halves count too.
-const ONE: u32 = 256;
+pub(super) const ONE: u32 = 256;
 /// After so many references all counts are halved, so that what was long ago counts little.
 const MEMORY: u32 = 1024 * ONE;
 /// With fewer references nothing is known.
@@ -170,6 +170,16 @@ impl Distances {
             let within = parts.get(whole).map_or(0, |&part| part * rest / frames);
             (before + within) / u64::from(ONE)
         }
+    }
+
+    /// The same of every size, in steps of a part of the cache and in parts of [`ONE`].
+    pub(super) fn hits(&self, device: usize) -> [u64; PARTS as usize + 1] {
+        let mut hits = [0; PARTS as usize + 1];
+        let parts = self.curves.get(device).map_or([0; PARTS as usize], Curve::estimated);
+        for (at, part) in parts.into_iter().enumerate() {
+            hits[at + 1] = hits[at] + part;
+        }
+        hits
     }
 
     /// How many references of a device are remembered, in the sample; but for those that any partition would serve.

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 
 use super::distances::Distances;
 use super::share::{Counted, Share, State};
+use super::worth::Worths;
 use super::{Benefit, Cost, Lottery, Scheme, Settings, Threshold, noise};
 use crate::context::hash;
 use crate::device::{DeviceCost, Price};
@@ -40,12 +41,8 @@ const MEAN: u32 = 1000;
 /// throughput are lost where nothing is to be gained.
 const GHOST_WINDOWS: u32 = 4;
 
-/// Where waits are the currency W is for so many devices.
-const WAITS_DEVICES: u32 = 4;
-
-/// Of how many epochs waits and misses are remembered that tell what a page gains; and where pages go at the pace of epochs.
+/// Of how many epochs waits and misses are remembered that tell what a page gains.
 const MEMORY: u64 = 8;
-const SHORT_MEMORY: u64 = 2;
 
 /// What is left to a partition that has no reuse, or to which pages are worth nothing: one part in so many of an equal share. That is
 /// next to nothing, and enough for what is read from it at the moment.
@@ -67,6 +64,8 @@ pub struct Division {
     distances: Option<Distances>,
     /// … and which blocks show it: those whose hash is below this.
     sampled: u64,
+    /// What frames are worth, where that alone decides.
+    worths: Option<Worths>,
     /// Whether loops have partitions of their own.
     hull: bool,
     pub(crate) lottery: Lottery,
@@ -83,7 +82,9 @@ impl Division {
         lottery.issue(sizes.iter().copied(), frames);
         let share = |size| Share { size, before: size, relative: MEAN, variance: noise::FIRST, ..Share::default() };
         let shares: Vec<Share> = sizes.into_iter().map(share).collect();
-        let matters = settings.scheme != Scheme::Static && (settings.reuse || settings.benefit != Benefit::Linear);
+        let worths = (settings.scheme == Scheme::Worth).then(|| Worths::new(shares.len(), frames));
+        let matters = worths.is_some()
+            || settings.scheme != Scheme::Static && (settings.reuse || settings.benefit != Benefit::Linear);
         let distances = matters.then(|| Distances::new(shares.len(), frames, left(frames, shares.len())));
         let sampled = distances.as_ref().map_or(0, Distances::bound);
         Division {
@@ -96,6 +97,7 @@ impl Division {
             lasted: 0,
             distances,
             sampled,
+            worths,
             hull: false,
             lottery,
         }
@@ -128,6 +130,7 @@ impl Division {
         self.shares.capacity() * size_of::<Share>()
             + self.lottery.footprint()
             + self.distances.as_ref().map_or(0, Distances::footprint)
+            + self.worths.as_ref().map_or(0, Worths::footprint)
     }
 
     /// Whether [`referenced`](Self::referenced) wants to hear of every reference.
@@ -139,6 +142,9 @@ impl Division {
     pub fn referenced(&mut self, device: usize, key: BlockKey) {
         if let Some(distances) = self.distances.as_mut().filter(|_| hash(key.raw()) < self.sampled) {
             distances.sampled(device, key);
+            if let Some(worths) = &mut self.worths {
+                worths.asked(device);
+            }
         }
     }
 
@@ -152,21 +158,14 @@ impl Division {
         self.requests.saturating_add(1) >= self.window()
     }
 
-    /// Requests of an epoch. What a page gains is told from fewer references than what a device waits, so that takes longer. Where waits are the
-    /// currency what counts is how many requests there are of a device: with a fixed number for all of them sixteen disks' sizes follow chance,
-    /// and two disks' come too late.
+    /// Requests of an epoch. What a page gains is told from fewer references than what a device waits, so that takes longer.
     fn window(&self) -> u32 {
         let window = self.settings.window;
         let requests = match self.settings.benefit {
             Benefit::Linear => window,
             Benefit::Ghosts => window.saturating_mul(GHOST_WINDOWS),
-            Benefit::Waits => (window / WAITS_DEVICES).saturating_mul(self.shares.len() as u32),
         };
         requests.max(1)
-    }
-
-    fn memory(&self) -> u64 {
-        if self.settings.benefit == Benefit::Waits { SHORT_MEMORY } else { MEMORY }
     }
 
     /// What was counted of a device since the beginning.
@@ -182,6 +181,9 @@ impl Division {
             && let Some(share) = self.shares.get_mut(device)
         {
             share.billing = share.billing.saturating_add(price.of(bytes));
+            if let Some(worths) = &mut self.worths {
+                worths.costs(device, price.of(bytes));
+            }
         }
     }
 
@@ -191,6 +193,11 @@ impl Division {
         if let Some(share) = self.shares.get_mut(device) {
             share.waiting = share.waiting.saturating_add(nanoseconds);
         }
+        if self.settings.cost == Cost::Wait
+            && let Some(worths) = &mut self.worths
+        {
+            worths.costs(device, nanoseconds);
+        }
         self.requests += 1;
         if self.requests < self.window() {
             return false;
@@ -199,9 +206,9 @@ impl Division {
         self.epochs += 1;
         self.observe();
         let changed = match (self.settings.scheme, self.settings.benefit) {
-            (Scheme::Static, _) => false,
+            (Scheme::Static | Scheme::Worth, _) => false,
             (_, Benefit::Linear) => self.repartition(),
-            (_, Benefit::Ghosts | Benefit::Waits) => self.trade(),
+            (_, Benefit::Ghosts) => self.trade(),
         };
         self.note_changes();
         // Also without a change: whoever sat out because readers held all of its frames is asked again. What streams gives up whatever
@@ -221,8 +228,7 @@ impl Division {
     /// have reuse again.
     fn observe(&mut self) -> bool {
         let priced = self.settings.cost == Cost::Price;
-        let memory = self.memory();
-        let costs: Vec<u64> = self.shares.iter_mut().map(|share| share.close(priced, memory)).collect();
+        let costs: Vec<u64> = self.shares.iter_mut().map(|share| share.close(priced, MEMORY)).collect();
         let streamed = self.look_for_reuse();
         // What streams has no part in the mean: it would have the others wait little.
         let taking_part = || self.shares.iter().zip(&costs).filter(|(share, _)| !share.streaming);
@@ -328,7 +334,35 @@ impl Division {
     }
 }
 
+impl Division {
+    /// A frame is to be given up. Says whether it is time to [`look`](Self::look) at partitions first.
+    pub(crate) fn looks(&mut self) -> bool {
+        self.worths.as_mut().is_some_and(Worths::is_due)
+    }
+
+    /// What frames are worth, by what each device holds and how many blocks had not been kept for its readers since the beginning. Sizes are what
+    /// is held, in proportion.
+    pub(crate) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)> + Clone) {
+        if let (Some(worths), Some(distances)) = (&mut self.worths, &self.distances) {
+            worths.look(distances, self.hull, devices.clone());
+        }
+        let all = devices.clone().map(|(held, _)| u64::from(held)).sum::<u64>();
+        let (mut before, mut given) = (0, 0);
+        for (share, (held, _)) in self.shares.iter_mut().zip(devices).filter(|_| all > 0) {
+            before += u64::from(held);
+            let up_to = before * u64::from(self.frames) / all;
+            share.size = (up_to - given) as u32;
+            given = up_to;
+        }
+    }
+
+    /// Whose frame goes for a block of `taker`: one of those that are worth least.
+    pub(crate) fn least(&mut self, taker: usize, held: impl Fn(usize) -> u32) -> Option<usize> {
+        self.worths.as_mut()?.least(taker, held)
+    }
+}
+
 /// The frames that are left to a partition in any case, where more than one frame is.
-fn left(frames: u32, partitions: usize) -> u32 {
+pub(super) fn left(frames: u32, partitions: usize) -> u32 {
     (frames / LEFT / u32::try_from(partitions).unwrap_or(u32::MAX).max(1)).max(1)
 }

@@ -25,8 +25,7 @@
 //!
 //! Waits are to be few, and "the cumulative delay for each device […] equal" (SAC §2.2): gained and lost is the sum of their squares,
 //! which is less if there is less of them, and least if they are equal. With a price there is nothing to balance, so it is the sum of
-//! prices. And `auto` has the sum of waits, since these are a currency only if a second is a second whoever waits: a device that is asked too
-//! much is waited for in its queue, and each of its misses costs as much more.
+//! prices.
 
 use super::distances::Distances;
 use super::share::Share;
@@ -66,8 +65,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Of a device that has `size` of `frames`. With `loops` its concave hull, by the monotone chain: a corner goes that is below the line
-    /// from the one before it to the next one.
+    /// Of a device that has `size` of `frames`. With `loops` its concave hull.
     pub(super) fn of(
         distances: &Distances,
         (device, share): (usize, &Share),
@@ -89,33 +87,9 @@ impl Curve {
             measured: size,
         };
         if loops {
-            curve.straighten();
+            straighten(&mut curve.at);
         }
         curve
-    }
-
-    fn straighten(&mut self) {
-        let mut corners = [0; PART as usize + 1];
-        let mut count = 0;
-        for next in 0..self.at.len() {
-            while count >= 2 && self.is_below(corners[count - 1], corners[count - 2], next) {
-                count -= 1;
-            }
-            corners[count] = next;
-            count += 1;
-        }
-        for pair in corners[..count].windows(2) {
-            let (from, to) = (pair[0], pair[1]);
-            for step in from + 1..to {
-                self.at[step] =
-                    self.at[from] + (self.at[to] - self.at[from]) * (step - from) as u64 / (to - from) as u64;
-            }
-        }
-    }
-
-    fn is_below(&self, corner: usize, before: usize, next: usize) -> bool {
-        let rise = |from: usize, to: usize| self.at[to] - self.at[from];
-        rise(before, corner) * (next - before) as u64 <= rise(before, next) * (corner - before) as u64
     }
 
     /// The hits of a partition of `size`.
@@ -159,6 +133,28 @@ impl Curve {
         Worth {
             gain: steps.map(gain).max().unwrap_or(0),
             loss: spent(of(lost + lost.isqrt())) / u128::from((size - fewer).max(1)),
+        }
+    }
+}
+
+/// The concave hull of a curve, by the monotone chain: a corner goes that is below the line from the one before it to the next one.
+pub(super) fn straighten<const POINTS: usize>(hits: &mut [u64; POINTS]) {
+    let (mut corners, mut count) = ([0; POINTS], 0);
+    let is_below = |hits: &[u64; POINTS], corner: usize, before: usize, next: usize| {
+        let rise = |from: usize, to: usize| hits[to] - hits[from];
+        rise(before, corner) * (next - before) as u64 <= rise(before, next) * (corner - before) as u64
+    };
+    for next in 0..POINTS {
+        while count >= 2 && is_below(hits, corners[count - 1], corners[count - 2], next) {
+            count -= 1;
+        }
+        corners[count] = next;
+        count += 1;
+    }
+    for pair in corners[..count].windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        for step in from + 1..to {
+            hits[step] = hits[from] + (hits[to] - hits[from]) * (step - from) as u64 / (to - from) as u64;
         }
     }
 }

@@ -25,6 +25,7 @@ mod random;
 mod segments;
 mod share;
 mod weights;
+mod worth;
 
 pub use distances::Distances;
 pub use division::{Cause, Change, Division, Prospect};
@@ -80,6 +81,8 @@ pub enum Scheme {
     Eager,
     /// "Only removes pages from partitions when they are truly needed by another partition", which an inverse lottery chooses.
     Lazy,
+    /// There are none: the partition gives a frame whose frames are worth least (past the paper).
+    Worth,
 }
 
 /// From which relative wait on a partition is a page consumer (SAC §3.1, T).
@@ -116,8 +119,6 @@ pub enum Benefit {
     Linear,
     /// What misses on blocks that went a short while ago show, so that waits become few and equal (past the paper).
     Ghosts,
-    /// The same, so that waits become few, whoever waits: the one currency of `auto`, expected wait saved a page.
-    Waits,
 }
 
 /// What a request to a device costs.
@@ -172,7 +173,7 @@ impl Settings {
             cost: Cost::Wait,
             weights: match scheme {
                 Scheme::Static => Weights::Service(256 << 10),
-                Scheme::Eager | Scheme::Lazy => Weights::EQUAL,
+                Scheme::Eager | Scheme::Lazy | Scheme::Worth => Weights::EQUAL,
             },
             seed: 1,
         }

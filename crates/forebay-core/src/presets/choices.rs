@@ -342,8 +342,8 @@ pub const CHOICES: &[Choice] = &[
         axis: "partition",
         values: "REQUESTS",
         line: "W: how often sizes are looked at (SAC §3.1)",
-        get: |policy| Some(division(policy)?.window.to_string()),
-        set: |policy, value| put(&mut division_mut(policy)?.window, value.parse().ok().filter(|&window| window > 0)),
+        get: |policy| Some(sized(policy)?.window.to_string()),
+        set: |policy, value| put(&mut sized_mut(policy)?.window, value.parse().ok().filter(|&window| window > 0)),
     },
     Choice {
         name: "threshold",
@@ -351,7 +351,7 @@ pub const CHOICES: &[Choice] = &[
         values: "PERCENT|variance",
         line: "T: how much longer than the mean readers wait for a device that gets more (SAC §3.1); variance: by that of waits",
         get: |policy| {
-            Some(match division(policy)?.threshold {
+            Some(match sized(policy)?.threshold {
                 Threshold::Percent(percent) => percent.to_string(),
                 Threshold::Variance => VARIANCE.to_string(),
             })
@@ -359,7 +359,7 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| {
             let threshold =
                 if value == VARIANCE { Some(Threshold::Variance) } else { value.parse().ok().map(Threshold::Percent) };
-            put(&mut division_mut(policy)?.threshold, threshold)
+            put(&mut sized_mut(policy)?.threshold, threshold)
         },
     },
     Choice {
@@ -368,7 +368,7 @@ pub const CHOICES: &[Choice] = &[
         values: "PERMILLE|adaptive",
         line: "I: what of the cache a device gets at first that waits too long (SAC §3.1); adaptive: as much as it waits too long",
         get: |policy| {
-            Some(match division(policy)?.increment {
+            Some(match sized(policy)?.increment {
                 Increment::PerMille(parts) => parts.to_string(),
                 Increment::Adaptive => ADAPTIVE.to_string(),
             })
@@ -376,7 +376,7 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| {
             let parts = || value.parse().ok().filter(|parts| (1..=1000).contains(parts)).map(Increment::PerMille);
             let increment = if value == ADAPTIVE { Some(Increment::Adaptive) } else { parts() };
-            put(&mut division_mut(policy)?.increment, increment)
+            put(&mut sized_mut(policy)?.increment, increment)
         },
     },
     Choice {
@@ -384,24 +384,24 @@ pub const CHOICES: &[Choice] = &[
         axis: "partition",
         values: "on|off",
         line: "no cache for a device whose accesses stream through without reuse (past the paper)",
-        get: |policy| Some(on_off(division(policy)?.reuse)),
-        set: |policy, value| put(&mut division_mut(policy)?.reuse, switch(value)),
+        get: |policy| Some(on_off(sized(policy)?.reuse)),
+        set: |policy, value| put(&mut sized_mut(policy)?.reuse, switch(value)),
     },
     Choice {
         name: "lends",
         axis: "partition",
         values: "on|off",
         line: "what a partition does not use the others may have until it wants it (past the paper)",
-        get: |policy| Some(on_off(division(policy)?.lends)),
-        set: |policy, value| put(&mut division_mut(policy)?.lends, switch(value)),
+        get: |policy| Some(on_off(sized(policy)?.lends)),
+        set: |policy, value| put(&mut sized_mut(policy)?.lends, switch(value)),
     },
     Choice {
         name: "benefit",
         axis: "partition",
-        values: "linear|ghosts|waits",
-        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show, to few and equal waits, or to few (past the paper)",
-        get: |policy| Some(name_of(&BENEFITS, division(policy)?.benefit)),
-        set: |policy, value| put(&mut division_mut(policy)?.benefit, named(&BENEFITS, value)),
+        values: "linear|ghosts",
+        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show, to few and equal waits (past the paper)",
+        get: |policy| Some(name_of(&BENEFITS, sized(policy)?.benefit)),
+        set: |policy, value| put(&mut sized_mut(policy)?.benefit, named(&BENEFITS, value)),
     },
     Choice {
         name: "cost",
@@ -417,7 +417,7 @@ pub const CHOICES: &[Choice] = &[
         values: "equal|N/N/…|BYTES",
         line: "the proportion of sizes at first, by device, the last one for all others; or by the service time of so many bytes",
         get: |policy| {
-            let weights = division(policy)?.weights;
+            let weights = sized(policy)?.weights;
             let given = weights.as_given().map(|given| {
                 let words: Vec<String> = given.iter().map(u16::to_string).collect();
                 words.join("/")
@@ -436,7 +436,7 @@ pub const CHOICES: &[Choice] = &[
                 _ if value.contains('/') => list().and_then(|list| Weights::given(&list)),
                 _ => value.parse().ok().map(Weights::Service),
             };
-            put(&mut division_mut(policy)?.weights, weights)
+            put(&mut sized_mut(policy)?.weights, weights)
         },
     },
     Choice {
@@ -444,8 +444,8 @@ pub const CHOICES: &[Choice] = &[
         axis: "partition",
         values: "NUMBER",
         line: "fixes the draws of the lottery (SAC §2.3)",
-        get: |policy| Some(division(policy)?.seed.to_string()),
-        set: |policy, value| put(&mut division_mut(policy)?.seed, value.parse().ok()),
+        get: |policy| Some(sized(policy)?.seed.to_string()),
+        set: |policy, value| put(&mut sized_mut(policy)?.seed, value.parse().ok()),
     },
     Choice {
         name: "threshold",

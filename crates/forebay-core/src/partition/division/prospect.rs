@@ -47,7 +47,7 @@ impl Division {
     /// The epoch that is under way began, and will have taken until now when its last request is over.
     pub(crate) fn lasted(&mut self, now: Instant) {
         let took = now.since(core::mem::replace(&mut self.epoch_began, now));
-        self.lasted = super::super::share::aged(self.lasted, self.memory()).saturating_add(took);
+        self.lasted = super::super::share::aged(self.lasted, super::MEMORY).saturating_add(took);
     }
 
     /// What a block is worth to the partition of a device that holds `frames` now; `None` if nobody measures that, or nothing is known yet.
@@ -66,7 +66,8 @@ impl Division {
 
     /// Notes what has become of sizes at the end of an epoch.
     pub(super) fn note_changes(&mut self) {
-        let cause = if self.settings.benefit == Benefit::Linear { Cause::Wait } else { Cause::Worth };
+        let by_worth = self.settings.scheme == Scheme::Worth || self.settings.benefit != Benefit::Linear;
+        let cause = if by_worth { Cause::Worth } else { Cause::Wait };
         for share in &mut self.shares {
             let blocks = i64::from(share.size) - i64::from(core::mem::replace(&mut share.before, share.size));
             let cause = if share.streaming && blocks < 0 { Cause::Streams } else { cause };

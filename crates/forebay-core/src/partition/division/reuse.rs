@@ -13,9 +13,8 @@ const STREAMING: (u32, u32) = (31, 62);
 impl Division {
     /// Which devices have none. Says whether one has begun to stream, or to have reuse again.
     pub(super) fn look_for_reuse(&mut self) -> bool {
-        let memory = self.memory();
         let Some(distances) = &mut self.distances else { return false };
-        distances.epoch(memory);
+        distances.epoch(super::MEMORY);
         if !self.settings.reuse {
             return false;
         }

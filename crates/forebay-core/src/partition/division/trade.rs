@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::{Division, MEAN, left};
 use crate::partition::marginal::{self, Aim, Curve, Worth};
-use crate::partition::{Benefit, Cost, Increment, Scheme, Share, Threshold, noise};
+use crate::partition::{Cost, Increment, Scheme, Share, Threshold, noise};
 
 /// What goes at a time is one part in so many of what a loss is measured over.
 const PIECES: u32 = 4;
@@ -38,8 +38,7 @@ impl Division {
     fn bargain(&mut self) -> Vec<Role> {
         let mut roles = alloc::vec![Role::Neither; self.shares.len()];
         let Some(distances) = &self.distances else { return roles };
-        let least = self.settings.cost == Cost::Price || self.settings.benefit == Benefit::Waits;
-        let aim = if least { Aim::Least } else { Aim::Even };
+        let aim = if self.settings.cost == Cost::Price { Aim::Least } else { Aim::Even };
         let lazy = self.settings.scheme == Scheme::Lazy;
         // A lazy partition's size is what it tends to, at whatever pace.
         let held = |share: &Share| if lazy { share.counted.frames } else { share.size };

@@ -1,0 +1,251 @@
+//! No sizes: whenever a frame is wanted, the partition whose frames are worth least gives one (past the paper, whose epochs take thousands of
+//! requests to know a device; who makes fewer has memory divided by chance).
+//!
+//! What frames are worth is the wait that they save: of how many of a device's references, times how often it is asked, times how long
+//! readers wait for a block that is not kept. SAC would have "the cumulative delay for each device" equal (§2.2); here their sum is least, since
+//! where frames are worth as much in every partition none is better elsewhere.
+//!
+//! ```text
+//!   hits │            ____         worth = slope × how often asked × wait for a block
+//!        │      _____╱
+//!        │    ╱│     │             the slope is that over the half of the frames that goes first
+//!        │  ╱  │     │
+//!        └─────┴─────┴────────▶ frames
+//!            half   held
+//! ```
+//!
+//! Hits are those of the device's curve ([`Distances`]), its concave hull where loops have partitions of their own ([`straighten`]). A wait is
+//! known of the frames that there were while it was measured. Those that came since have made the queue shorter, and by more than the misses that
+//! no longer stand in it: without that a queue that stands now here, now there draws frames after it, too late each time.
+
+use alloc::vec::Vec;
+
+use super::distances::{Distances, ONE, PARTS};
+use super::division::left;
+use super::marginal::straighten;
+
+/// Curves are looked at again after one part in so many of the cache was given up.
+const LOOKS: u32 = PARTS;
+
+/// So many references of the sample are taken for hits that nobody has seen: of whom little is known frames are not worth nothing.
+const UNSEEN: u64 = 16;
+
+/// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are halved.
+const ASKED: u64 = 256;
+
+/// When so many blocks of a device had not been kept, what is known of their cost is halved.
+const COSTS: u64 = 64;
+
+/// So many blocks of each device are taken to have cost what they do on all devices in the mean: waits of a few requests are chance.
+const ALIKE: u64 = 16;
+
+/// A wait grows with this power of the misses: by the queue, and by how much of the time there is one.
+const QUEUE: u32 = 2;
+
+/// What the frames of all partitions are worth.
+#[derive(Clone, Debug)]
+pub(super) struct Worths {
+    frames: u32,
+    of: Vec<Worth>,
+    /// What all were asked.
+    asked: u64,
+    /// What a block costs that was not kept, in the mean of all devices.
+    mean: u64,
+    /// Frames to give up until curves are looked at again.
+    due: u32,
+    /// Who gave the last one.
+    last: usize,
+}
+
+/// What is known of a device.
+#[derive(Clone, Copy, Debug)]
+struct Worth {
+    /// Hits by frames, in steps of a part of the cache, among `references`; both in parts of [`ONE`].
+    hits: [u64; PARTS as usize + 1],
+    references: u64,
+    /// References lately, in blocks of the sample.
+    asked: u64,
+    /// Blocks that had not been kept lately, and what they cost: nanoseconds of waiting, or a price.
+    unkept: u64,
+    cost: u64,
+    /// The frames that it held at each of them, added up.
+    held: u64,
+    /// Blocks that had not been kept since the beginning.
+    counted: u64,
+    /// What a frame is worth, for comparison only.
+    worth: u128,
+}
+
+impl Worths {
+    /// Of `devices` partitions of a cache of `frames`.
+    pub(super) fn new(devices: usize, frames: u32) -> Worths {
+        let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
+        let worth = Worth { hits, references, asked: 0, unkept: 0, cost: 0, held: 0, counted: 0, worth: 0 };
+        Worths { frames: frames.max(1), of: alloc::vec![worth; devices], asked: 0, mean: 0, due: 0, last: 0 }
+    }
+
+    /// A block of the sample is referenced.
+    pub(super) fn asked(&mut self, device: usize) {
+        let Some(worth) = self.of.get_mut(device) else { return };
+        worth.asked += 1;
+        self.asked += 1;
+        if self.asked > ASKED * self.of.len() as u64 {
+            self.of.iter_mut().for_each(|worth| worth.asked /= 2);
+            self.asked = self.of.iter().map(|worth| worth.asked).sum();
+        }
+    }
+
+    /// A request to a device has cost so much.
+    pub(super) fn costs(&mut self, device: usize, cost: u64) {
+        if let Some(worth) = self.of.get_mut(device) {
+            worth.cost = worth.cost.saturating_add(cost);
+        }
+    }
+
+    /// A frame is to be given up. Says whether it is time to [`look`](Self::look) first.
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.due == 0;
+        self.due = if is_due { self.frames / LOOKS } else { self.due - 1 };
+        is_due
+    }
+
+    /// Curves and what blocks cost are looked at again. Of each device: the frames that it holds, and how many blocks had not been kept for its
+    /// readers since the beginning, whether they were fetched ahead or missed.
+    pub(super) fn look(
+        &mut self,
+        distances: &Distances,
+        loops: bool,
+        devices: impl Iterator<Item = (u32, u64)> + Clone,
+    ) {
+        for (device, (worth, (held, unkept))) in self.of.iter_mut().zip(devices.clone()).enumerate() {
+            worth.learn(u64::from(held), unkept);
+            worth.hits = distances.hits(device);
+            worth.references = (distances.references(device) + 1) * u64::from(ONE);
+            if loops {
+                straighten(&mut worth.hits);
+            }
+        }
+        let sum = |of: fn(&Worth) -> u64| self.of.iter().map(of).fold(0, u64::saturating_add);
+        self.mean = sum(|worth| worth.cost) / sum(|worth| worth.unkept).max(1);
+        for (device, (held, _)) in devices.enumerate() {
+            self.weigh(device, held);
+        }
+    }
+
+    /// The partition whose frames are worth least, of those that have any to give, for a block of `taker`.
+    pub(super) fn least(&mut self, taker: usize, held: impl Fn(usize) -> u32) -> Option<usize> {
+        // The others hold what they held.
+        for device in [taker, self.last] {
+            self.weigh(device, held(device));
+        }
+        let left = |device: usize| if self.of[device].asked > 0 { left(self.frames, self.of.len()) } else { 0 };
+        let gives = |&device: &usize| held(device) > left(device);
+        self.last = (0..self.of.len()).filter(gives).min_by_key(|&device| self.of[device].worth)?;
+        Some(self.last)
+    }
+
+    fn weigh(&mut self, device: usize, held: u32) {
+        if let Some(worth) = self.of.get_mut(device) {
+            worth.worth = worth.of(held, self.frames, self.mean);
+        }
+    }
+
+    /// The bytes that it takes.
+    pub(super) fn footprint(&self) -> usize {
+        self.of.capacity() * size_of::<Worth>()
+    }
+}
+
+impl Worth {
+    /// So many blocks had not been kept since the beginning, the last of them while so many frames were held.
+    fn learn(&mut self, held: u64, unkept: u64) {
+        let new = unkept.saturating_sub(core::mem::replace(&mut self.counted, unkept));
+        self.unkept += new;
+        self.held = self.held.saturating_add(new.saturating_mul(held));
+        while self.unkept > COSTS {
+            (self.cost, self.unkept, self.held) = (self.cost / 2, self.unkept / 2, self.held / 2);
+        }
+    }
+
+    /// What each of so many frames is worth, where a block costs `mean` on all devices.
+    fn of(&self, held: u32, frames: u32, mean: u64) -> u128 {
+        let half = held / 2;
+        let saves = self.hits(held, frames) - self.hits(half, frames) + UNSEEN * u64::from(ONE);
+        let cost = self.cost.saturating_add(ALIKE * mean) / (self.unkept + ALIKE);
+        // What a block will cost as soon as queues are as long as these frames make them.
+        let misses = |held: u32| u128::from(self.references - self.hits(held, frames).min(self.references - 1));
+        let then = self.held.checked_div(self.unkept).map_or(held, |held| held as u32);
+        let cost = (0..QUEUE).fold(u128::from(cost.max(1)), |cost, _| cost * misses(held) / misses(then));
+        let saved = u128::from(saves) * u128::from(self.asked + 1) * cost;
+        (saved << 8) / (u128::from(self.references) * u128::from((held - half).max(1)))
+    }
+
+    /// Hits of so many frames.
+    fn hits(&self, held: u32, frames: u32) -> u64 {
+        let place = u64::from(held.min(frames)) * u64::from(PARTS);
+        let (whole, rest) = ((place / u64::from(frames)) as usize, place % u64::from(frames));
+        let (below, above) = (self.hits[whole], self.hits[(whole + 1).min(PARTS as usize)]);
+        below + (above - below) * rest / u64::from(frames)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{BlockKey, FileId};
+
+    /// Two devices, a cache of 128. Of each, rounds over `sets` blocks at random; who holds `held` of them, and what a block costs there.
+    fn worths(sets: [u32; 2], held: [u32; 2], costs: [u64; 2]) -> Worths {
+        let mut worths = Worths::new(2, 128);
+        let mut distances = Distances::new(2, 128, 1);
+        let mut state = 1u64;
+        for nth in 0..4000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let device = nth % 2;
+            distances.referenced(device, BlockKey::new(FileId(device as u32), (state >> 33) as u32 % sets[device]));
+            worths.asked(device);
+        }
+        for unkept in (10..=1000).step_by(10) {
+            (0..2).for_each(|device| worths.costs(device, costs[device] * 10));
+            worths.look(&distances, false, held.into_iter().map(|held| (held, unkept)));
+        }
+        worths
+    }
+
+    fn gives(worths: &mut Worths, held: [u32; 2]) -> Option<usize> {
+        worths.least(0, |device| held[device])
+    }
+
+    #[test]
+    fn who_waits_less_for_the_same_gives() {
+        assert_eq!(gives(&mut worths([100, 100], [64, 64], [1000, 4000]), [64, 64]), Some(0));
+        assert_eq!(gives(&mut worths([100, 100], [64, 64], [4000, 1000]), [64, 64]), Some(1));
+    }
+
+    /// A slow device, whose blocks do not come again, has nothing to lose; but for what is left to it, as long as anybody asks.
+    #[test]
+    fn who_has_no_reuse_gives_whatever_it_costs() {
+        let mut worths = worths([1_000_000, 200], [64, 64], [2000, 1000]);
+        assert_eq!(gives(&mut worths, [64, 64]), Some(0));
+        assert_eq!(gives(&mut worths, [4, 124]), Some(1), "a sixteenth of an equal share is left");
+        assert_eq!(gives(&mut worths, [4, 4]), None);
+        worths.of[0].asked = 0;
+        assert_eq!(gives(&mut worths, [4, 124]), Some(0));
+    }
+
+    /// A block cost four times as much when the device held 32 frames. With 96 it is missed half as often, and costs a quarter as much soon, if it
+    /// does not yet.
+    #[test]
+    fn what_was_given_counts_before_it_is_felt() {
+        let worths = worths([110, 110], [32, 96], [4000, 1000]);
+        let of = |held| worths.of[0].of(held, 128, worths.mean);
+        assert!(of(32) > 3 * of(96), "{} {}", of(32), of(96));
+    }
+
+    /// Nobody was asked, nobody has any.
+    #[test]
+    fn nothing_is_known_at_first() {
+        let mut worths = Worths::new(2, 128);
+        assert_eq!([gives(&mut worths, [0, 0]), gives(&mut worths, [0, 8])], [None, Some(1)]);
+    }
+}
