@@ -108,7 +108,7 @@ fn names(entries: &'static [Entry]) -> impl Strategy<Value = &'static str> {
     proptest::sample::select(entries.iter().map(|entry| entry.name).collect::<Vec<_>>())
 }
 
-const SCHEMES: [&str; 10] = [
+const SCHEMES: [&str; 12] = [
     "static",
     "eager:window=3",
     "lazy:window=3",
@@ -119,6 +119,8 @@ const SCHEMES: [&str; 10] = [
     "lazy:window=3,reuse=off,benefit=ghosts",
     "eager:window=3,benefit=ghosts,threshold=variance",
     "eager:window=2,reuse=on,benefit=ghosts,cost=price",
+    "worth",
+    "worth:cost=price",
 ];
 
 proptest! {

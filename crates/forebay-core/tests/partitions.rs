@@ -325,3 +325,40 @@ fn a_device_that_slows_down_gets_more() {
         assert!(frames.iter().enumerate().all(|(device, &has)| device == 2 || has < frames[2]), "{policy}: {frames:?}");
     }
 }
+
+/// Of two thousand blocks the first are read most. No sizes: who is read alone has everything; of devices that are alike each has about as much; one that turns slow gets more at once, back as
+/// quick as before it gives that up; and one whose blocks do not come again has less than half of an equal share, however often it is read.
+#[test]
+fn frames_go_where_they_save_most() {
+    for replacement in REPLACEMENTS {
+        let policy = format!("worth+{}", replacement.name);
+        let mut server = Server::new(&policy, 2000, &[2_000_000; 4]);
+        let mut dice = Dice(5);
+        (0..2000).for_each(|block| _ = server.read(0, block));
+        assert_eq!(server.frames(), [2000, 0, 0, 0], "{policy}");
+        let mut server = Server::new(&policy, 2000, &[2_000_000; 4]);
+        let mut read = |server: &mut Server, reads: u32| {
+            (0..reads).for_each(|_| {
+                let (device, block) = (dice.throw(4), (0..4).map(|_| dice.throw(2000)).min());
+                server.read(device, block.unwrap_or(0));
+            });
+            assert_eq!(server.frames().iter().sum::<u32>(), 2000, "{policy}");
+            conserved(&*server.core);
+            server.frames()
+        };
+        let alike = read(&mut server, 12_000);
+        assert!(alike.iter().all(|&frames| frames.abs_diff(500) < 250), "{policy}: alike, {alike:?}");
+        server.service[2] = 8_000_000;
+        let slow = read(&mut server, 4000);
+
+        assert!(slow[2] > 650 && slow.iter().all(|&frames| frames > 200), "{policy}: one is slow, {slow:?}");
+        server.service[2] = 2_000_000;
+        let again = read(&mut server, 8000);
+        assert!(again.iter().all(|&frames| frames.abs_diff(500) < 250), "{policy}: as before, {again:?}");
+        for fresh in 0..12_000 {
+            server.read(0, 2000 + fresh);
+            server.read(1 + fresh % 3, dice.throw(1500));
+        }
+        assert!(server.frames()[0] < 250, "{policy}: nothing comes back, {:?}", server.frames());
+    }
+}
