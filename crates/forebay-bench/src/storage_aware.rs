@@ -29,11 +29,12 @@ const EQUAL: Devices = ["ibm-9lzx"; STORES];
 
 /// The paper's settings are those of sixteen devices: W = 1000 is 62 requests a device, I = 0.2 % of the cache is 3 % of a device's
 /// part. For three devices the same a device are W = 200 and I = 1 %.
-const AWARE: [&str; 4] = [
+const AWARE: [&str; 5] = [
     "lazy-lru:window=200,increment=10",
     "eager-lru:window=200,increment=10",
     "lazy-clock:window=200,increment=10",
     "landlord",
+    "worth",
 ];
 const PLAIN: &str = "lru";
 

@@ -14,6 +14,7 @@
 //! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy,
 //! as long as that pays ([`Duel`]).
 
+mod costs;
 mod distances;
 mod division;
 mod duel;

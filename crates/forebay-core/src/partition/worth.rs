@@ -20,6 +20,7 @@
 
 use alloc::vec::Vec;
 
+use super::costs::Costs;
 use super::distances::{Distances, ONE, PARTS};
 use super::division::left;
 use super::marginal::straighten;
@@ -33,12 +34,6 @@ const UNSEEN: u64 = 16;
 /// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are halved.
 const ASKED: u64 = 256;
 
-/// When so many blocks of a device had not been kept, what is known of their cost is halved.
-const COSTS: u64 = 64;
-
-/// So many blocks of each device are taken to have cost what they do on all devices in the mean: waits of a few requests are chance.
-const ALIKE: u64 = 16;
-
 /// A wait grows with this power of the misses: by the queue, and by how much of the time there is one.
 const QUEUE: u32 = 2;
 
@@ -47,10 +42,10 @@ const QUEUE: u32 = 2;
 pub(super) struct Worths {
     frames: u32,
     of: Vec<Worth>,
+    /// What a block costs that was not kept.
+    costs: Costs,
     /// What all were asked.
     asked: u64,
-    /// What a block costs that was not kept, in the mean of all devices.
-    mean: u64,
     /// Frames to give up until curves are looked at again.
     due: u32,
     /// Who gave the last one.
@@ -65,13 +60,6 @@ struct Worth {
     references: u64,
     /// References lately, in blocks of the sample.
     asked: u64,
-    /// Blocks that had not been kept lately, and what they cost: nanoseconds of waiting, or a price.
-    unkept: u64,
-    cost: u64,
-    /// The frames that it held at each of them, added up.
-    held: u64,
-    /// Blocks that had not been kept since the beginning.
-    counted: u64,
     /// What a frame is worth, for comparison only.
     worth: u128,
 }
@@ -80,8 +68,9 @@ impl Worths {
     /// Of `devices` partitions of a cache of `frames`.
     pub(super) fn new(devices: usize, frames: u32) -> Worths {
         let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
-        let worth = Worth { hits, references, asked: 0, unkept: 0, cost: 0, held: 0, counted: 0, worth: 0 };
-        Worths { frames: frames.max(1), of: alloc::vec![worth; devices], asked: 0, mean: 0, due: 0, last: 0 }
+        let worth = Worth { hits, references, asked: 0, worth: 0 };
+        let of = alloc::vec![worth; devices];
+        Worths { frames: frames.max(1), of, costs: Costs::new(devices), asked: 0, due: 0, last: 0 }
     }
 
     /// A block of the sample is referenced.
@@ -97,9 +86,7 @@ impl Worths {
 
     /// A request to a device has cost so much.
     pub(super) fn costs(&mut self, device: usize, cost: u64) {
-        if let Some(worth) = self.of.get_mut(device) {
-            worth.cost = worth.cost.saturating_add(cost);
-        }
+        self.costs.request(device, cost);
     }
 
     /// A frame is to be given up. Says whether it is time to [`look`](Self::look) first.
@@ -117,16 +104,14 @@ impl Worths {
         loops: bool,
         devices: impl Iterator<Item = (u32, u64)> + Clone,
     ) {
-        for (device, (worth, (held, unkept))) in self.of.iter_mut().zip(devices.clone()).enumerate() {
-            worth.learn(u64::from(held), unkept);
+        self.costs.look(devices.clone());
+        for (device, worth) in self.of.iter_mut().enumerate() {
             worth.hits = distances.hits(device);
             worth.references = (distances.references(device) + 1) * u64::from(ONE);
             if loops {
                 straighten(&mut worth.hits);
             }
         }
-        let sum = |of: fn(&Worth) -> u64| self.of.iter().map(of).fold(0, u64::saturating_add);
-        self.mean = sum(|worth| worth.cost) / sum(|worth| worth.unkept).max(1);
         for (device, (held, _)) in devices.enumerate() {
             self.weigh(device, held);
         }
@@ -146,35 +131,24 @@ impl Worths {
 
     fn weigh(&mut self, device: usize, held: u32) {
         if let Some(worth) = self.of.get_mut(device) {
-            worth.worth = worth.of(held, self.frames, self.mean);
+            worth.worth = worth.of(held, self.frames, self.costs.of(device));
         }
     }
 
     /// The bytes that it takes.
     pub(super) fn footprint(&self) -> usize {
-        self.of.capacity() * size_of::<Worth>()
+        self.of.capacity() * size_of::<Worth>() + self.costs.footprint()
     }
 }
 
 impl Worth {
-    /// So many blocks had not been kept since the beginning, the last of them while so many frames were held.
-    fn learn(&mut self, held: u64, unkept: u64) {
-        let new = unkept.saturating_sub(core::mem::replace(&mut self.counted, unkept));
-        self.unkept += new;
-        self.held = self.held.saturating_add(new.saturating_mul(held));
-        while self.unkept > COSTS {
-            (self.cost, self.unkept, self.held) = (self.cost / 2, self.unkept / 2, self.held / 2);
-        }
-    }
-
-    /// What each of so many frames is worth, where a block costs `mean` on all devices.
-    fn of(&self, held: u32, frames: u32, mean: u64) -> u128 {
+    /// What each of so many frames is worth, where a block costs so much if so many are held.
+    fn of(&self, held: u32, frames: u32, (cost, then): (u64, Option<u32>)) -> u128 {
         let half = held / 2;
         let saves = self.hits(held, frames) - self.hits(half, frames) + UNSEEN * u64::from(ONE);
-        let cost = self.cost.saturating_add(ALIKE * mean) / (self.unkept + ALIKE);
         // What a block will cost as soon as queues are as long as these frames make them.
         let misses = |held: u32| u128::from(self.references - self.hits(held, frames).min(self.references - 1));
-        let then = self.held.checked_div(self.unkept).map_or(held, |held| held as u32);
+        let then = then.unwrap_or(held);
         let cost = (0..QUEUE).fold(u128::from(cost.max(1)), |cost, _| cost * misses(held) / misses(then));
         let saved = u128::from(saves) * u128::from(self.asked + 1) * cost;
         (saved << 8) / (u128::from(self.references) * u128::from((held - half).max(1)))
@@ -238,7 +212,7 @@ mod tests {
     #[test]
     fn what_was_given_counts_before_it_is_felt() {
         let worths = worths([110, 110], [32, 96], [4000, 1000]);
-        let of = |held| worths.of[0].of(held, 128, worths.mean);
+        let of = |held| worths.of[0].of(held, 128, worths.costs.of(0));
         assert!(of(32) > 3 * of(96), "{} {}", of(32), of(96));
     }
 

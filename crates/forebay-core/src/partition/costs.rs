@@ -1,0 +1,191 @@
+//! What a block costs that was not kept, by device.
+//!
+//! Requests vary: one that goes on where the last one ended takes a hundredth of what another takes that does not. By the last few of them some of
+//! sixteen equal disks always seem twice as slow as others, and frames that follow that are lost. So devices that cannot be told apart have one cost,
+//! and only those that can have their own: where means are further from each other than twice the standard error of their difference.
+//!
+//! ```text
+//!   a  ├────x────┤            a and b have one cost,
+//!   b     ├────x────┤         c has its own
+//!   c                           ├──x──┤
+//!   ─────────────────────────────────────▶ a block's cost
+//! ```
+//!
+//! All devices forget together. Else one that was slow is for long taken to be slow still: it has most of the frames by then, so few of its
+//! blocks are fetched that could tell.
+
+use alloc::vec::Vec;
+
+/// So many blocks are remembered of each device, in the mean of all. With 64 sixteen equal disks lose 4 % more; with 1024 it takes more than to
+/// read the cache twice until a disk is forgotten to have been slow.
+const BLOCKS: u64 = 512;
+
+/// What is known by no more blocks than these is not forgotten, however much more is heard of others.
+const FEW: u64 = 64;
+
+/// How far means may be from each other: in standard errors of their difference, squared.
+const ERRORS: u128 = 4;
+
+/// The costs of all devices.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    of: Vec<Cost>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Cost {
+    lately: Sample,
+    /// Blocks that had not been kept since the beginning.
+    counted: u64,
+    /// What a block costs on the devices that are alike.
+    mean: u64,
+}
+
+/// Blocks that had not been kept.
+#[derive(Clone, Copy, Default, Debug)]
+struct Sample {
+    blocks: u64,
+    /// What requests for them cost: nanoseconds of waiting, or a price.
+    cost: u64,
+    squares: u128,
+    /// The frames that the device held at each of the blocks, added up.
+    held: u64,
+}
+
+impl Costs {
+    pub(super) fn new(devices: usize) -> Costs {
+        Costs { of: alloc::vec![Cost::default(); devices] }
+    }
+
+    /// A request to a device has cost so much.
+    pub(super) fn request(&mut self, device: usize, cost: u64) {
+        let Some(Cost { lately, .. }) = self.of.get_mut(device) else { return };
+        lately.cost = lately.cost.saturating_add(cost);
+        lately.squares = lately.squares.saturating_add(u128::from(cost).pow(2));
+    }
+
+    /// Of each device: the frames that it holds, and how many blocks had not been kept for its readers since the beginning.
+    pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)>) {
+        for (cost, (held, unkept)) in self.of.iter_mut().zip(devices) {
+            cost.learn(u64::from(held), unkept);
+        }
+        self.forget();
+        for device in 0..self.of.len() {
+            let own = self.of[device].lately;
+            let alike = self.of.iter().map(|cost| cost.lately).filter(|other| own.is_like(other));
+            let (blocks, cost) =
+                alike.fold((0, 0u64), |(blocks, cost), other| (blocks + other.blocks, cost.saturating_add(other.cost)));
+            self.of[device].mean = cost.checked_div(blocks).unwrap_or(0);
+        }
+    }
+
+    /// What a block of a device costs, and how many frames the device held, in the mean, when that was measured; `None` as long as it was not.
+    pub(super) fn of(&self, device: usize) -> (u64, Option<u32>) {
+        let Some(Cost { lately, mean, .. }) = self.of.get(device) else { return (0, None) };
+        (*mean, lately.held.checked_div(lately.blocks).map(|held| held as u32))
+    }
+
+    /// The bytes that it takes.
+    pub(super) fn footprint(&self) -> usize {
+        self.of.capacity() * size_of::<Cost>()
+    }
+
+    fn forget(&mut self) {
+        let blocks = |of: &[Cost]| of.iter().map(|cost| cost.lately.blocks).fold(0, u64::saturating_add);
+        while blocks(&self.of) > BLOCKS * self.of.len() as u64 {
+            // More than so many in the mean: at least one device has more than few.
+            let known = self.of.iter_mut().map(|cost| &mut cost.lately).filter(|lately| lately.blocks > FEW);
+            known.for_each(Sample::halve);
+        }
+    }
+}
+
+impl Cost {
+    fn learn(&mut self, held: u64, unkept: u64) {
+        let new = unkept.saturating_sub(core::mem::replace(&mut self.counted, unkept));
+        self.lately.blocks = self.lately.blocks.saturating_add(new);
+        self.lately.held = self.lately.held.saturating_add(new.saturating_mul(held));
+    }
+}
+
+impl Sample {
+    fn halve(&mut self) {
+        let Sample { blocks, cost, squares, held } = *self;
+        *self = Sample { blocks: blocks / 2, cost: cost / 2, squares: squares / 2, held: held / 2 };
+    }
+
+    /// Whether a block costs the same here and there, as far as is known. How many requests there are is chance, too: what they cost together has
+    /// the sum of their squares for its variance (a compound Poisson distribution).
+    fn is_like(&self, other: &Sample) -> bool {
+        // Both means times the blocks of both.
+        let (own, others) = (u128::from(self.blocks), u128::from(other.blocks));
+        let apart = (u128::from(self.cost) * others).abs_diff(u128::from(other.cost) * own);
+        let variance = |squares: u128, blocks: u128| squares.saturating_mul(blocks).saturating_mul(blocks);
+        let variance = variance(self.squares, others).saturating_add(variance(other.squares, own));
+        apart.saturating_mul(apart) <= variance.saturating_mul(ERRORS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of each device so many requests for a block each, which cost in turn half of what is said and one and a half times that.
+    fn costs(devices: &[(u64, u64)]) -> Costs {
+        let mut costs = Costs::new(devices.len());
+        for (device, &(requests, cost)) in devices.iter().enumerate() {
+            (0..requests).for_each(|nth| costs.request(device, cost / 2 + nth % 2 * cost));
+        }
+        costs.look(devices.iter().map(|&(requests, _)| (32, requests)));
+        costs
+    }
+
+    fn means(costs: &Costs) -> Vec<u64> {
+        (0..costs.of.len()).map(|device| costs.of(device).0).collect()
+    }
+
+    /// By 40 requests each 1000 and 1200 are 200 apart, with a standard error of √(1.25 · (1000² + 1200²) / 40) = 276; 3000 is 1800 from the nearest,
+    /// with one of 571.
+    #[test]
+    fn what_cannot_be_told_apart_is_one() {
+        assert_eq!(means(&costs(&[(40, 1000), (40, 1200), (40, 3000)])), [1100, 1100, 3000]);
+    }
+
+    /// The same with ten times as many.
+    #[test]
+    fn what_is_known_well_is_its_own() {
+        assert_eq!(means(&costs(&[(400, 1000), (400, 1200), (400, 3000)])), [1000, 1200, 3000]);
+    }
+
+    /// Of the third nothing is known, so that it costs what all do.
+    #[test]
+    fn who_was_not_asked_is_like_all() {
+        let costs = costs(&[(100, 1000), (300, 5000), (0, 0)]);
+        assert_eq!(means(&costs), [1000, 5000, 4000]);
+        assert_eq!([costs.of(1).1, costs.of(2).1, costs.of(3).1], [Some(32), None, None]);
+    }
+
+    /// A disk that was slow has all frames, and a hundredth of the misses: what it cost is forgotten as fast as if it had half.
+    #[test]
+    fn all_forget_together() {
+        let mut costs = costs(&[(500, 1000), (500, 10_000)]);
+        for round in 1..=30 {
+            (0..99).for_each(|_| costs.request(0, 1000));
+            costs.request(1, 1000);
+            costs.look([(0, 500 + 99 * round), (64, 500 + round)].into_iter());
+        }
+        assert!(costs.of[1].lately.blocks < 2 * FEW, "{:?}", costs.of[1]);
+        assert!(costs.of[1].lately.blocks > FEW / 2, "what little is known is kept: {:?}", costs.of[1]);
+    }
+
+    /// Years of the dearest requests: sums stay where they end.
+    #[test]
+    fn nothing_overflows() {
+        let mut costs = Costs::new(2);
+        for round in 1..=8u64 {
+            (0..2).for_each(|device| costs.request(device, u64::MAX));
+            costs.look([(u32::MAX, u64::MAX / 8 * round), (u32::MAX, round)].into_iter());
+        }
+        assert!(costs.of(0).1.is_some());
+    }
+}
