@@ -53,6 +53,8 @@ pub struct Ahead {
     pub by_ceiling: bool,
     /// How many of them are beyond that ceiling, since nobody would miss twice as many frames.
     pub spare: u32,
+    /// How many of them are beyond that ceiling, since with these there are fewest switches and misses.
+    pub ordered: u32,
     /// Among so many streams, or files that are open.
     pub streams: u32,
     /// One stream's part of it.

@@ -170,6 +170,7 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
     streams: StreamCount::Active,
     misses: Misses::Wait,
     rent: true,
+    order: true,
     turnover: true,
     ..Settings::PAPER
 });

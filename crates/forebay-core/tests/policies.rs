@@ -16,7 +16,7 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "threshold" if choice.axis == "context" => &["1", "20", "100", "4294967295"],
         "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
         "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
-        "channels" | "whole" | "lengths" | "shares" | "reuse" | "lends" | "rent" | "turnover" | "duel" => {
+        "channels" | "whole" | "lengths" | "shares" | "reuse" | "lends" | "rent" | "order" | "turnover" | "duel" => {
             &["on", "off"]
         }
         "degree" => &["1", "32", "48", "256", "4294967295"],
@@ -56,7 +56,7 @@ fn which_presets_have_which_options() {
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
     let supply = ["degree", "distance", "demand", "slot"];
     let sarc = ["threshold", "degree", "distance"];
-    let cache = ["start", "epoch", "unit", "streams", "misses", "rent", "turnover", "opportunity", "seed"];
+    let cache = ["start", "epoch", "unit", "streams", "misses", "rent", "order", "turnover", "opportunity", "seed"];
     assert_eq!(of("competitive-em"), [&["channels", "whole", "lengths", "shares"][..], &cache].concat());
     let joined = ["whole", "lengths", "demand", "habits", "company", "near", "cache", "devices", "contexts"];
     assert_eq!(of("auto"), [&joined[..], &cache].concat());

@@ -50,7 +50,7 @@ impl Bench {
     /// All that has to go, in order.
     fn reclaim(&mut self) -> Vec<u32> {
         let mut gone = Vec::new();
-        while let Some(slot) = self.cache.reclaim(&mut self.frames, 0, millis(self.at)) {
+        while let Some(slot) = self.cache.reclaim(&mut self.frames, (1, 0), millis(self.at)) {
             self.frames.move_to_back(slot, FREE);
             gone.push(self.frames.frame(slot).0);
         }

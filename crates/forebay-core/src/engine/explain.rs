@@ -18,14 +18,18 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let (share, longest_piece) = self.memory_for_a_stream();
         let cache = self.prefetch_cache.as_ref();
         let by_ceiling = cache.filter(|_| !self.hands_on());
+        let room = self.room_ahead();
+        let beyond = by_ceiling.map_or(0, |cache| room.saturating_sub(cache.ceiling.blocks()));
+        let ordered = by_ceiling.is_some_and(|cache| cache.room(self.sharers()) == room);
         Explanation {
             block_bytes: self.setup.block_bytes,
             frames: self.setup.frames,
             free: self.free_frames(),
             ahead: Ahead {
-                room: self.room_ahead(),
+                room,
                 by_ceiling: by_ceiling.is_some(),
-                spare: by_ceiling.map_or(0, |cache| self.room_ahead().saturating_sub(cache.ceiling.blocks())),
+                spare: if ordered { 0 } else { beyond },
+                ordered: if ordered { beyond } else { 0 },
                 streams: self.sharers(),
                 share,
                 longest_piece,

@@ -270,14 +270,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if device.seeks() && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
     }
 
-    /// How many blocks all streams may have ahead: the ceiling, or, if that is more, half of what nobody else would miss. The other half is for
+    /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss. The other half is for
     /// the pieces that are being read.
     pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
             Some(cache) if !self.hands_on() => {
                 let frames = &self.directory.frames;
                 let nobodys = self.segments.spare(frames).map_or(0, |spare| cache.len(frames) + spare);
-                cache.ceiling.blocks().max(nobodys / 2)
+                cache.room(self.sharers()).max(nobodys / 2)
             }
             _ => self.setup.referenced.room(self.setup.frames),
         }

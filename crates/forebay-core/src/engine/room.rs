@@ -11,12 +11,23 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn shrink_prefetch_cache(&mut self) {
         let Some(cache) = &mut self.prefetch_cache else { return };
         cache.ceiling.look(self.now);
-        cache.fills(&self.directory.frames, self.now);
-        let spare = self.segments.spare(&self.directory.frames).unwrap_or(0);
+        if cache.fills(&self.directory.frames, self.now) {
+            self.order_by_depth();
+        }
+        let limits = (self.sharers(), self.segments.spare(&self.directory.frames).unwrap_or(0));
         while let Some(slot) =
-            self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, spare, self.now))
+            self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, limits, self.now))
         {
             self.give_up(slot);
+        }
+    }
+
+    /// What a switch is worth on the device where it is worth most.
+    fn order_by_depth(&mut self) {
+        let depths = self.devices.iter().map(|device| device.cost.competitive_depth(device.seek_distance, 0));
+        let deepest = depths.max().unwrap_or(0).min(super::MAX_PIECE_BYTES.into()) / u64::from(self.setup.block_bytes);
+        if let Some(cache) = &mut self.prefetch_cache {
+            cache.orders_at_most((deepest as u32).max(1));
         }
     }
 

@@ -228,6 +228,14 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut settings_mut(policy)?.rent, switch(value)),
     },
     Choice {
+        name: "order",
+        axis: "prefetch",
+        values: "on|off",
+        line: "there may be as much ahead as makes switches and misses fewest, where that is more than the ceiling (past the paper)",
+        get: |policy| Some(on_off(settings(policy)?.order)),
+        set: |policy, value| put(&mut settings_mut(policy)?.order, switch(value)),
+    },
+    Choice {
         name: "turnover",
         axis: "prefetch",
         values: "on|off",

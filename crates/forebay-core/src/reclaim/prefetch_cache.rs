@@ -52,6 +52,9 @@ pub struct Settings {
     /// Whether the odds of what is fetched ahead count the memory that it takes, too (past the paper).
     #[cfg_attr(feature = "serde", serde(default))]
     pub rent: bool,
+    /// Whether there may be as many as the rent orders for the streams that there are, if that is more than the ceiling (past the paper).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub order: bool,
     /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill all of memory anew, and no longer (past the
     /// paper, whose ceiling falls slowly: what nobody came for would keep its room for minutes).
     #[cfg_attr(feature = "serde", serde(default))]
@@ -72,6 +75,7 @@ impl Settings {
         streams: StreamCount::OpenFiles,
         misses: Misses::Count,
         rent: false,
+        order: false,
         turnover: false,
         opportunity_ms: 100,
         seed: 1,
@@ -97,6 +101,8 @@ pub struct PrefetchCache {
     under_way: u32,
     /// What a page of it costs the others.
     rent: Rent,
+    /// More than so many blocks ahead no stream is ordered.
+    deepest: u32,
     /// How many pages memory has, how many were filled since it was filled anew last, and when that was, and the time before.
     memory: u32,
     filled: u32,
@@ -113,6 +119,7 @@ impl PrefetchCache {
             ceiling: Ceiling::new(frames, settings),
             under_way: 0,
             rent: Rent::new(EvictionHistory::reach(frames), frames),
+            deepest: 0,
             memory: frames,
             filled: 0,
             anew: [Instant(0); 2],
@@ -129,13 +136,25 @@ impl PrefetchCache {
         self.under_way
     }
 
-    /// A page of memory is wanted for another block.
-    pub fn fills(&mut self, frames: &Frames, now: Instant) {
-        self.rent.fills(self.len(frames));
+    /// How many pages it may have for so many `streams`: the ceiling, or what the rent orders, if that is more.
+    pub fn room(&self, streams: u32) -> u32 {
+        let most = streams.saturating_mul(self.deepest);
+        let order = if self.settings.order { self.rent.order(streams).min(most) } else { 0 };
+        self.ceiling.blocks().max(order)
+    }
+
+    /// A page of memory is wanted for another block. Returns whether [`PrefetchCache::orders_at_most`] is to be said anew.
+    pub fn fills(&mut self, frames: &Frames, now: Instant) -> bool {
         self.filled += 1;
         if self.filled >= self.memory {
             (self.filled, self.anew) = (0, [self.anew[1], now]);
         }
+        self.rent.fills(self.len(frames)) && self.settings.order
+    }
+
+    /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that is read, and one that comes meanwhile.
+    pub fn orders_at_most(&mut self, depth: u32) {
+        self.deepest = depth.saturating_mul(2);
     }
 
     /// A page is prefetched: a frame is being filled with it.
@@ -178,11 +197,12 @@ impl PrefetchCache {
     /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
     /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
     ///
-    /// Below the ceiling, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever, and
+    /// Below the room for so many `streams`, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever, and
     /// stale ones, if the settings have it so.
-    pub fn reclaim(&mut self, frames: &mut Frames, spare: u32, now: Instant) -> Option<Slot> {
+    pub fn reclaim(&mut self, frames: &mut Frames, (streams, spare): (u32, u32), now: Instant) -> Option<Slot> {
+        let room = self.room(streams).saturating_add(spare);
         while let Some(slot) = frames.back(UNREAD) {
-            let over = self.len(frames) > self.ceiling.blocks().saturating_add(spare);
+            let over = self.len(frames) > room;
             match self.marks.judge(frames.frame(slot).index(), now) {
                 Fate::Abandoned => {
                     self.leave(frames, slot);

@@ -9,6 +9,16 @@
 //! ```
 //!
 //! Each of them is a switch. So where a switch is worth the transfer of D blocks, a block in vain costs its own and that of D times this.
+//!
+//! What a page costs says, too, how many all streams should have: the economic order quantity (Harris 1913), whose setup is a switch and whose
+//! holding cost is the rent. Of n streams each gets x / n blocks by a switch, and holds as much again that is being read:
+//!
+//! ```text
+//!     switches  =  fetched ahead · n / x        misses  =  2x · misses of the history / h        fewest at  x  =  √(n · fetched ahead · h / 2 misses)
+//! ```
+//!
+//! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer misses of what went unread, but none of its two miss rates says
+//! that pieces are too short.
 
 use super::ceiling::ONE_MISS;
 
@@ -32,6 +42,8 @@ pub(super) struct Rent {
     /// Until the rent is set again.
     left: u64,
     loss: u64,
+    /// x² of one stream; zero before anything is known.
+    order: u64,
 }
 
 impl Rent {
@@ -50,23 +62,32 @@ impl Rent {
         self.fetched += 1;
     }
 
-    /// A page is filled, whoever wants it, while so many are `waiting`.
-    pub(super) fn fills(&mut self, waiting: u32) {
+    /// A page is filled, whoever wants it, while so many are `waiting`. Returns whether the rent was set.
+    pub(super) fn fills(&mut self, waiting: u32) -> bool {
         self.filled += 1;
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
+        let due = self.left == 0;
+        if due {
             let stay = (u64::from(waiting) * self.filled / self.fetched.max(1)).min(self.memory);
             let missed = u128::from(self.missed) * u128::from(ONE_LOSS / ONE_MISS);
             let loss = missed * u128::from(stay) / (u128::from(self.filled) * u128::from(self.history));
             self.loss = u64::try_from(loss).unwrap_or(u64::MAX);
+            let kept = u128::from(self.fetched) * u128::from(self.history) * u128::from(ONE_MISS);
+            self.order = u64::try_from(kept / (2 * u128::from(self.missed.max(1)))).unwrap_or(u64::MAX);
             (self.missed, self.fetched, self.filled) = (self.missed / 2, self.fetched / 2, self.filled / 2);
             self.left = self.memory / OFTEN;
         }
+        due
     }
 
     /// How many misses a block fetched in vain makes, in parts of [`ONE_LOSS`].
     pub(super) fn loss(&self) -> u64 {
         self.loss
+    }
+
+    /// How many blocks `streams` should have ahead, so that switches and misses are fewest; at most half of memory, since as many are being read.
+    pub(super) fn order(&self, streams: u32) -> u32 {
+        self.order.saturating_mul(streams.into()).isqrt().min(self.memory / 2) as u32
     }
 }
 
@@ -79,7 +100,7 @@ mod tests {
         let mut rent = Rent::new(100, 1600);
         (0..missed).for_each(|_| rent.missed(ONE_MISS));
         (0..ahead).for_each(|_| rent.fetches());
-        (0..100).for_each(|_| rent.fills(waiting));
+        (0..100).for_each(|_| _ = rent.fills(waiting));
         rent.loss() as f64 / ONE_LOSS as f64
     }
 
@@ -97,13 +118,38 @@ mod tests {
         );
     }
 
+    /// 400 blocks are fetched ahead while of each hundred that went ten are missed. Whoever has x ahead switches 400 · n / x times, and the 2x
+    /// pages that it takes make 2x · 10 / 100 misses: no other x has fewer of both.
+    #[test]
+    fn the_order_has_the_fewest_switches_and_misses() {
+        let mut rent = Rent::new(100, 6400);
+        (0..10).for_each(|_| rent.missed(ONE_MISS));
+        (0..400).for_each(|_| rent.fetches());
+        assert_eq!(rent.order(4), 0, "nothing is known yet");
+        (0..400).for_each(|_| _ = rent.fills(40));
+        for streams in [1, 4, 16] {
+            let cost = |x: u32| 400.0 * f64::from(streams) / f64::from(x) + f64::from(2 * x) * 10.0 / 100.0;
+            let best = (1..3200).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).expect("some");
+            assert!(rent.order(streams).abs_diff(best) <= 1, "{} is not {best}", rent.order(streams));
+        }
+        assert_eq!(rent.order(u32::MAX), 3200, "half of memory is the most");
+    }
+
+    #[test]
+    fn what_nobody_misses_is_for_what_is_ahead() {
+        let mut rent = Rent::new(100, 1600);
+        rent.fetches();
+        (0..100).for_each(|_| _ = rent.fills(1));
+        assert_eq!(rent.order(100), 800);
+    }
+
     #[test]
     fn no_number_is_too_large() {
         let mut rent = Rent::new(1, u32::MAX);
         rent.left = 1;
         (0..3).for_each(|_| rent.missed(u64::MAX / 2));
-        rent.fills(u32::MAX);
-        assert!(rent.loss() > ONE_LOSS);
+        assert!(rent.fills(u32::MAX));
+        assert!(rent.loss() > ONE_LOSS && rent.order(u32::MAX) <= u32::MAX / 2);
     }
 
     #[test]
@@ -112,7 +158,7 @@ mod tests {
         (0..1000).for_each(|_| rent.missed(ONE_MISS));
         for _ in 0..30 {
             (0..50).for_each(|_| rent.fetches());
-            (0..100).for_each(|_| rent.fills(40));
+            (0..100).for_each(|_| _ = rent.fills(40));
         }
         assert_eq!(rent.loss(), 0);
     }

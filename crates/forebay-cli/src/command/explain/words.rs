@@ -88,12 +88,13 @@ pub(super) fn of_default(duel: Option<Duel>) -> String {
 
 /// What one stream may have ahead.
 pub(super) fn of_memory(ahead: &Ahead) -> String {
-    let Ahead { room, by_ceiling, spare, streams, .. } = *ahead;
+    let Ahead { room, by_ceiling, spare, ordered, streams, .. } = *ahead;
     let room = count(room.into());
-    let what = match (by_ceiling, spare) {
-        (false, _) => "what may be ahead",
-        (true, 0) => "the prefetch cache's ceiling",
-        (true, _) => "half of what nobody else would miss, which is more than the prefetch cache's ceiling",
+    let what = match (by_ceiling, spare, ordered) {
+        (false, _, _) => "what may be ahead",
+        (true, 0, 0) => "the prefetch cache's ceiling",
+        (true, 0, _) => "with which switches and misses are fewest, more than the prefetch cache's ceiling",
+        (true, _, _) => "half of what nobody else would miss, which is more than the prefetch cache's ceiling",
     };
     format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
 }
