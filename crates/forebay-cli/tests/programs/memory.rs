@@ -177,21 +177,27 @@ fn nothing_is_held_twice() {
     let [kept, handed_on] = ["off", "on"].map(|kernel_cache| {
         let how = ["--memory", "256MiB", "--kernel-cache", kernel_cache];
         let mount = Mount::start(&[&[crate::text(source.path())], &how[..]].concat());
-        let idle = resident(mount.running.id()).expect("it runs");
         let large = mount.path().join("large");
-        for _ in 0..2 {
-            assert!(std::fs::read(&large).expect("readable") == forebay_testkit::trees::content(1, 96 << 20));
-        }
-        // Once, and kept by somebody. A block whose second half the kernel asks for first is gone when it asks for the first half.
+        let read = || assert!(std::fs::read(&large).expect("readable") == forebay_testkit::trees::content(1, 96 << 20));
+        read();
         let fetched = mount.counter("fetched_bytes");
-        let twice = if kernel_cache == "on" { MIB } else { 0 };
-        assert!((96 * MIB..=96 * MIB + twice).contains(&fetched), "kernel cache {kernel_cache}: {fetched} bytes");
-        let held = resident(mount.running.id()).expect("it runs") - idle;
-        println!("kernel cache {kernel_cache}: {} KiB more than idle", held >> 10);
-        held
+        read();
+        let asked = 4096 * ["hits", "misses", "joined", "late"].map(|how| mount.counter(how)).iter().sum::<u64>();
+        // Once, and kept by somebody. A kernel under load asks for some pages before those in front of them, and loses a few that it
+        // had: what is fetched around those is not counted, since nobody can know that it has the rest.
+        let once = |times: u64| 96 * MIB..=96 * MIB * times + MIB;
+        assert!(once(1).contains(&fetched), "kernel cache {kernel_cache}: {fetched} bytes fetched");
+        let asks = if kernel_cache == "on" { once(1) } else { once(2) };
+        assert!(asks.contains(&asked), "kernel cache {kernel_cache}: asked for {asked} bytes");
+        assert!(
+            kernel_cache == "on" || mount.counter("fetched_bytes") == 96 * MIB,
+            "what the mount keeps is fetched once"
+        );
+        // What is resident says less: frames that a burst needed stay resident, and under load there are some.
+        (mount.counter("frames") - mount.counter("frames_free")) * 4096
     });
-    assert!(kept > 96 * MIB, "{kept}");
-    assert!(handed_on < 24 * MIB, "{handed_on}");
+    assert!(kept == 96 * MIB, "{kept}");
+    assert!(handed_on < 16 * MIB, "{handed_on}");
 }
 
 #[test]
