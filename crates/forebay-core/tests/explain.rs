@@ -307,6 +307,9 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     let ahead = script.explain().ahead;
     assert_eq!((ahead.room - ahead.spare, ahead.by_ceiling), (5000, true));
     let script = read("auto:contexts=off,company=off,start=25,epoch=0", 652, 190);
+    let ahead = script.explain().ahead;
+    assert_eq!((ahead.room, ahead.ordered, ahead.spare), (2 * 131, 2 * 131 - 163, 0), "nobody would miss two pieces");
+    let script = read("auto:contexts=off,company=off,order=off,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");
