@@ -214,13 +214,16 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// C_switch · R_tr where a block of a file lies, in blocks, at least one.
     pub(super) fn competitive_depth(&self, file: &File, block: u32) -> u32 {
-        let block_bytes = self.setup.block_bytes;
         let device = &self.devices[file.device_of(block).index()];
-        let place = file.place(block, block_bytes).unwrap_or(0);
+        let place = file.place(block, self.setup.block_bytes).unwrap_or(0);
         // A piece of a striped file is a part of it for each of its devices.
-        let parts = u64::from(file.stripe.map_or(1, |stripe| stripe.devices));
-        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts);
-        ((depth.min(u64::from(super::MAX_PIECE_BYTES)) / u64::from(block_bytes)) as u32).max(1)
+        self.worth_a_switch(device, place, file.stripe.map_or(1, |stripe| stripe.devices))
+    }
+
+    /// The same at a place of a device, of a file that lies on so many.
+    pub(super) fn worth_a_switch(&self, device: &Device, place: u64, parts: u16) -> u32 {
+        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts.into());
+        ((depth.min(u64::from(super::MAX_PIECE_BYTES)) / u64::from(self.setup.block_bytes)) as u32).max(1)
     }
 
     /// A stream and what surrounds it, at a read of one block that brings it further.
@@ -270,8 +273,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if device.seeks() && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
     }
 
-    /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss. The other half is for
-    /// the pieces that are being read.
+    /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss.
+    /// The other half is for the pieces that are being read.
     pub(super) fn room_ahead(&self) -> u32 {
         match &self.prefetch_cache {
             Some(cache) if !self.hands_on() => {

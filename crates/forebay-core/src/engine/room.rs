@@ -24,10 +24,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// What a switch is worth on the device where it is worth most.
     fn order_by_depth(&mut self) {
-        let depths = self.devices.iter().map(|device| device.cost.competitive_depth(device.seek_distance, 0));
-        let deepest = depths.max().unwrap_or(0).min(super::MAX_PIECE_BYTES.into()) / u64::from(self.setup.block_bytes);
-        if let Some(cache) = &mut self.prefetch_cache {
-            cache.orders_at_most((deepest as u32).max(1));
+        let deepest = self.devices.iter().map(|device| self.worth_a_switch(device, 0, 1)).max();
+        if let (Some(cache), Some(deepest)) = (&mut self.prefetch_cache, deepest) {
+            cache.orders_at_most(deepest);
         }
     }
 

@@ -108,6 +108,20 @@ macro_rules! part_of_auto {
     };
 }
 
+/// A part of a prefetch cache that is on or off.
+macro_rules! of_prefetch_cache {
+    ($name:ident, $line:literal) => {
+        Choice {
+            name: stringify!($name),
+            axis: "prefetch",
+            values: "on|off",
+            line: $line,
+            get: |policy| Some(on_off(settings(policy)?.$name)),
+            set: |policy, value| put(&mut settings_mut(policy)?.$name, switch(value)),
+        }
+    };
+}
+
 /// A number of blocks of SARC's, at least so many.
 macro_rules! of_sarc {
     ($name:literal, $field:ident, $least:literal, $line:literal) => {
@@ -219,30 +233,18 @@ pub const CHOICES: &[Choice] = &[
         get: |policy| Some(name_of(&MISSES, settings(policy)?.misses)),
         set: |policy, value| put(&mut settings_mut(policy)?.misses, named(&MISSES, value)),
     },
-    Choice {
-        name: "rent",
-        axis: "prefetch",
-        values: "on|off",
-        line: "the odds of what is fetched ahead count the memory that it takes, too, by what is missed for want of it (past the paper)",
-        get: |policy| Some(on_off(settings(policy)?.rent)),
-        set: |policy, value| put(&mut settings_mut(policy)?.rent, switch(value)),
-    },
-    Choice {
-        name: "order",
-        axis: "prefetch",
-        values: "on|off",
-        line: "there may be as much ahead as makes switches and misses fewest, where that is more than the ceiling (past the paper)",
-        get: |policy| Some(on_off(settings(policy)?.order)),
-        set: |policy, value| put(&mut settings_mut(policy)?.order, switch(value)),
-    },
-    Choice {
-        name: "turnover",
-        axis: "prefetch",
-        values: "on|off",
-        line: "what was passed over stays below the ceiling only until all of memory was filled anew (past the paper)",
-        get: |policy| Some(on_off(settings(policy)?.turnover)),
-        set: |policy, value| put(&mut settings_mut(policy)?.turnover, switch(value)),
-    },
+    of_prefetch_cache!(
+        rent,
+        "the odds of what is fetched ahead count the memory that it takes, too, by what is missed for want of it (past the paper)"
+    ),
+    of_prefetch_cache!(
+        order,
+        "there may be as much ahead as makes switches and misses fewest, where that is more than the ceiling (past the paper)"
+    ),
+    of_prefetch_cache!(
+        turnover,
+        "what was passed over stays below the ceiling only until all of memory was filled anew (past the paper)"
+    ),
     Choice {
         name: "opportunity",
         axis: "prefetch",

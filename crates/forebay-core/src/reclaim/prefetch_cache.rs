@@ -197,8 +197,8 @@ impl PrefetchCache {
     /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
     /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
     ///
-    /// Below the room for so many `streams`, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that none stays for ever, and
-    /// stale ones, if the settings have it so.
+    /// Below the room for so many `streams`, and as many `spare` frames as nobody else would miss, only abandoned pages go, so that
+    /// none stays for ever, and stale ones, if the settings have it so.
     pub fn reclaim(&mut self, frames: &mut Frames, (streams, spare): (u32, u32), now: Instant) -> Option<Slot> {
         let room = self.room(streams).saturating_add(spare);
         while let Some(slot) = frames.back(UNREAD) {
