@@ -22,6 +22,7 @@ mod company;
 mod contexts;
 mod explain;
 mod fetch;
+mod gaps;
 mod near;
 mod pace;
 mod partition;

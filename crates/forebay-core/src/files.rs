@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::stream::Gaps;
 use crate::types::{DeviceId, Extent, FileId};
 
 /// The initial window of a stream, in pages (CP §2, CPEM §2.2: "i.e., 16 pages").
@@ -73,6 +74,8 @@ pub struct File {
     pub forgotten: bool,
     /// How many have it open.
     handles: u32,
+    /// What became of what lies between the steps of its streams.
+    pub gaps: Gaps,
     window: u32,
     runs: Vec<(u32, u32, u64)>,
 }
@@ -144,6 +147,7 @@ impl Files {
             fetches: 0,
             forgotten: false,
             handles: 0,
+            gaps: Gaps::default(),
             window: INITIAL_WINDOW,
             runs: Vec::new(),
         });

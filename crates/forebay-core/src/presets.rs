@@ -161,8 +161,15 @@ const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distan
 
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
 
-const JOINED: Prefetch =
-    Prefetch::Joined(Joined { whole: true, lengths: true, demand: true, habits: true, company: true, near: true });
+const JOINED: Prefetch = Prefetch::Joined(Joined {
+    whole: true,
+    lengths: true,
+    demand: true,
+    habits: true,
+    company: true,
+    near: true,
+    gaits: true,
+});
 
 /// The prefetch cache of `auto`.
 const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {

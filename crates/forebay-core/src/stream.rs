@@ -22,6 +22,7 @@
 
 mod activity;
 mod by_file;
+mod gait;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -33,6 +34,8 @@ use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
 use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+
+pub use gait::{Gait, Gaps};
 
 /// A stream that has gone on once and was silent for no longer than one of these is active, nanoseconds: the first that is [`PAUSES`] times
 /// the mean pause between its reads, else the last; longer where reads wait long. Readers do other things, too, and have to share a
@@ -117,6 +120,8 @@ pub struct Stream {
     pub stride: u32,
     /// How often it went on since it began.
     pub steps: u32,
+    /// Whether it goes on in equal steps.
+    pub gait: Gait,
     /// How many streams had begun in its file when it was last read, going round.
     begun: u32,
     /// When it began.
@@ -174,6 +179,7 @@ impl Stream {
             told: extent.start,
             stride: 0,
             steps: 0,
+            gait: Gait::begun(extent.len),
             begun: 0,
             began: at,
             last: at,
@@ -428,6 +434,8 @@ impl Streams {
             return false;
         }
         stream.takes(at, extent.end() - stream.next);
+        let skipped = extent.start.saturating_sub(stream.next);
+        stream.gait.goes_on(skipped, extent.end() - stream.next - skipped);
         let pause = at.since(core::mem::replace(&mut stream.last, at));
         self.pause = self.pause - self.pause / 64 + pause / 64;
         let stream = &mut self.table[id.index()];

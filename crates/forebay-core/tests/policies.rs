@@ -58,7 +58,7 @@ fn which_presets_have_which_options() {
     let sarc = ["threshold", "degree", "distance"];
     let cache = ["start", "epoch", "unit", "streams", "misses", "rent", "order", "turnover", "opportunity", "seed"];
     assert_eq!(of("competitive-em"), [&["channels", "whole", "lengths", "shares"][..], &cache].concat());
-    let joined = ["whole", "lengths", "demand", "habits", "company", "near", "cache", "devices", "contexts"];
+    let joined = ["whole", "lengths", "demand", "habits", "company", "near", "gaits", "cache", "devices", "contexts"];
     assert_eq!(of("auto"), [&joined[..], &cache].concat());
     assert_eq!(of("sarc"), sarc);
     assert_eq!(of("gill"), ["degree"]);

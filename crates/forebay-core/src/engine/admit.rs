@@ -130,6 +130,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let unread = frames.list(slot) == UNREAD;
             self.devices[device].counters.used += 1;
             self.feed_back(stream, |feedback| feedback.used += 1);
+            self.learn_of_gap(self.directory.frames.key(slot), self.directory.frames.owner(slot), true);
             if unread {
                 self.admit_to_segment(slot, access);
             } else {

@@ -199,6 +199,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let block_cost = self.now.since(fetch.issued) / u64::from(fetch.extent.len.max(1));
         for key in extent.keys() {
             let Some(slot) = self.resident(key) else { continue };
+            if self.passes_over(slot) {
+                continue;
+            }
             let frames = &mut self.directory.frames;
             let prefetched = frames.has(slot, flag::PREFETCHED);
             frames.set_owner(slot, if prefetched { fetch.stream } else { StreamId::NONE });

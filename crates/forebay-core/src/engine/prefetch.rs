@@ -90,11 +90,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_behind(who.0, file);
             return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
         };
-        let ahead = self.streams.get(id).map_or(0, |stream| stream.ahead);
+        let (next, ahead) = self.streams.get(id).map_or((start, 0), |stream| (stream.next, stream.ahead));
         if !self.streams.advance(id, at, read.extent, &label, who) {
             let again = self.streams.restart(id, at, read.extent, &label, who);
             return (id, if again { Turn::Begins } else { Turn::Lags });
         }
+        self.leaves_out(id, Extent::between(file, next.min(start), start));
         self.went_on(id, read.extent);
         (id, Turn::GoesOn { lost: met.missed.is_some_and(|missed| missed < ahead) })
     }
@@ -249,8 +250,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             initial_window: 0,
             competitive_depth,
             interrupted: self.interrupted(device),
-            share,
-            longest_piece,
+            share: self.spans(stream, share),
+            longest_piece: self.spans(stream, longest_piece),
             wanted_end: stream.wanted_end,
             mean_length,
             habits: known.and_then(|knowledge| knowledge.habits(whose(stream))),
@@ -321,6 +322,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             // The first piece goes on with the demand; a later one is a fetch of its own.
             let mut apart = piece > 0;
             while at < piece_end {
+                if let Some(end) = self.gap_at(id, at) {
+                    let gap = Extent::between(file, at, end.min(blocks));
+                    // Behind the last block that is wanted of a piece nothing is.
+                    let through = gap.end() < piece_end && self.is_read_through(gap);
+                    if through && !self.fetch_gap(gap, &mut apart, (access, &mut *out)) {
+                        return at;
+                    }
+                    apart |= !through;
+                    at = gap.end();
+                    continue;
+                }
                 let key = BlockKey::new(file, at);
                 if let Some(slot) = self.resident(key) {
                     let frames = &mut self.directory.frames;
@@ -338,15 +350,20 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         cache.awaits();
                     }
                     self.devices[home.device_of(at).index()].counters.prefetched += 1;
-                    if mem::take(&mut apart) {
-                        self.runs.push(Extent { file, start: at, len: 0 });
-                    }
-                    Self::append(&mut self.runs, key, home.begins_unit(at));
+                    self.append_to_piece(key, home.begins_unit(at), &mut apart);
                 }
                 at += 1;
             }
         }
         at.max(from)
+    }
+
+    /// Appends a block to the run that its piece has, or begins one, if it is to be apart from what lies before.
+    pub(super) fn append_to_piece(&mut self, key: BlockKey, begins_unit: bool, apart: &mut bool) {
+        if mem::take(apart) {
+            self.runs.push(Extent { file: key.file(), start: key.block(), len: 0 });
+        }
+        Self::append(&mut self.runs, key, begins_unit);
     }
 
     /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece

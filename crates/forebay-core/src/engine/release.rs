@@ -79,6 +79,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if gone.unused {
             self.devices[device.index()].counters.wasted += 1;
             self.history.evicted(gone.key, Was::Unread);
+            self.learn_of_gap(gone.key, gone.owner, false);
             if let Some(stream) = self.streams.get_mut(gone.owner).filter(|s| s.file == gone.key.file()) {
                 stream.feedback.wasted += 1;
                 self.streams.holds_no_more(gone.owner);

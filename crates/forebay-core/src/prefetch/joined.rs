@@ -40,6 +40,8 @@ pub struct Joined {
     pub company: bool,
     /// Whether of a file that has room in free frames what lies near misses is loaded.
     pub near: bool,
+    /// Whether of who goes on in equal steps only what he reaches is kept, and fetched, if what lies between takes long.
+    pub gaits: bool,
 }
 
 pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {

@@ -323,6 +323,11 @@ impl Prefetch {
         matches!(self, Prefetch::Joined(Joined { near: true, .. }))
     }
 
+    /// Whether it leaves out what lies between equal steps.
+    pub(crate) fn leaves_out_gaps(self) -> bool {
+        matches!(self, Prefetch::Joined(Joined { gaits: true, .. }))
+    }
+
     /// Whether it goes by where streams end.
     pub(crate) fn goes_by_ends(self) -> bool {
         matches!(self, Prefetch::Competitive { whole: true, .. } | Prefetch::Joined(Joined { whole: true, .. }))

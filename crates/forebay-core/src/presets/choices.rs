@@ -175,6 +175,7 @@ pub const CHOICES: &[Choice] = &[
     ),
     of_joined!(company, "smaller pieces for who has the device to himself and pays for no switch"),
     of_joined!(near, "of a file that has room in free memory what lies near misses is loaded"),
+    of_joined!(gaits, "of who goes on in equal steps only what he reaches is kept, and fetched, if gaps take long"),
     part_of_auto!("cache", reclaim, Reclaim::WithTheRest, super::CACHE, "a prefetch cache (CPEM §4)"),
     part_of_auto!("devices", partition, Partition::Whole, super::DEVICES, "a partition a device (SAC)"),
     part_of_auto!(

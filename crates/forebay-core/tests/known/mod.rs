@@ -12,7 +12,7 @@ pub(crate) struct Bench {
     /// From where reads come.
     pub(crate) context: u32,
     at: u64,
-    fetches: Vec<(u32, u32)>,
+    pub(crate) fetches: Vec<(u32, u32)>,
     opened: u32,
 }
 

@@ -74,6 +74,10 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let what = format!("{LRU}: what is lost with a disk of {realistic} years");
     measures.push(judged("realistic", fall(LRU, realistic), &what, "nearly 30 %")?);
     measures.push(worse(&figures, &trace.name, experiment)?);
+    measures.extend(others.iter().map(|policy| {
+        let what = format!("{policy}, past the paper: what is lost with the oldest disk");
+        Measure::shown(&what, "", format!("{:.0} %", fall(policy, oldest) * 100.0))
+    }));
     let shown = LRU_LIKE.into_iter().chain(CLOCK_LIKE).chain(others.iter().map(String::as_str));
     measures.extend(shown.map(|policy| {
         Measure::shown(&format!("{policy}, MB/s by age"), "", listed(&figures.line(&trace.name, policy)))

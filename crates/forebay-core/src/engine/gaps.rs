@@ -1,0 +1,108 @@
+//! What lies between the equal steps of a stream (`stream/gait.rs`): gone around, or read through and let go.
+//!
+//! ```text
+//!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted
+//!     ▓▓▓▓▓▓▓▓░░░░░░░░░░░░▓▓▓▓▓▓▓▓              ▓▓▓▓▓▓▓▓
+//!     └──────── one fetch ────────┘             └ another ┘
+//! ```
+//!
+//! To go around a gap costs the device a switch, to read through it a transfer: what a switch over that distance is worth (CP §2) says which is less.
+//! Its blocks need frames while they are under way. Then these are free again, unless memory was not full anyway, or a reader came for one: a frame
+//! that is being filled, that nobody holds, and that was not fetched ahead for anybody, is one of a gap.
+
+use super::{Access, Engine};
+use crate::event::Actions;
+use crate::frames::{FETCHING, Slot, flag};
+use crate::index::Index;
+use crate::replacement::Replacement;
+use crate::stream::Stream;
+use crate::types::{BlockKey, Extent, StreamId};
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// If a stream goes on in equal steps, `block` lies between two of them and nobody reads what does: where the next one begins. Not in a file
+    /// for which there is room.
+    pub(super) fn gap_at(&self, id: StreamId, block: u32) -> Option<u32> {
+        let stream = self.streams.get(id).filter(|_| self.setup.prefetch.leaves_out_gaps())?;
+        let gap = stream.gait.gap_at(stream.next, block)?;
+        let entry = self.files.get(stream.file).filter(|entry| entry.gaps.are_left_out())?;
+        (entry.blocks.saturating_sub(entry.frames) > self.free_frames()).then_some(gap)
+    }
+
+    /// Of memory for so many blocks a stream that leaves blocks out spans more.
+    pub(super) fn spans(&self, stream: &Stream, blocks: u32) -> u32 {
+        let left_out = self.setup.prefetch.leaves_out_gaps()
+            && stream.gait.is_known()
+            && self.files.get(stream.file).is_some_and(|entry| entry.gaps.are_left_out());
+        if left_out { stream.gait.spans(blocks) } else { blocks }
+    }
+
+    /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is fetched, too.
+    pub(super) fn is_read_through(&self, gap: Extent) -> bool {
+        let follows = self.runs.last().is_some_and(|run| run.file == gap.file && run.end() == gap.start);
+        let entry = self.files.get(gap.file).filter(|_| follows);
+        entry.is_some_and(|entry| gap.len <= self.competitive_depth(entry, gap.start))
+    }
+
+    /// A stream that goes on in equal steps has left out `gap`: what was fetched of it ahead is nobody's from now on.
+    pub(super) fn leaves_out(&mut self, id: StreamId, gap: Extent) {
+        if !self.setup.prefetch.leaves_out_gaps() || !self.streams.get(id).is_some_and(|stream| stream.gait.is_known())
+        {
+            return;
+        }
+        for key in gap.keys() {
+            let Some(slot) = self.resident(key) else { continue };
+            let frames = &mut self.directory.frames;
+            if frames.list(slot) != FETCHING && frames.has(slot, flag::PREFETCHED) && frames.owner(slot) == id {
+                frames.set_owner(slot, StreamId::NONE);
+            }
+        }
+    }
+
+    /// A block that was fetched ahead of `owner` has been read by somebody, or goes unread. If it is nobody's, that tells about the gaps of its file.
+    pub(super) fn learn_of_gap(&mut self, key: BlockKey, owner: StreamId, used: bool) {
+        if owner == StreamId::NONE
+            && let Some(file) = self.files.get_mut(key.file())
+        {
+            file.gaps.saw(used);
+        }
+    }
+
+    /// Has the absent blocks of a gap fetched. `false` if there is no frame for one.
+    pub(super) fn fetch_gap(
+        &mut self,
+        gap: Extent,
+        apart: &mut bool,
+        (access, out): (Option<Access>, &mut Actions),
+    ) -> bool {
+        for key in gap.keys() {
+            if self.resident(key).is_some() {
+                continue;
+            }
+            let class = self.class_of_prefetched(key, access);
+            if self.assign(key, class, out).is_none() {
+                return false;
+            }
+            self.append_to_piece(key, self.begins_unit(key), apart);
+        }
+        true
+    }
+
+    /// What has been fetched because it lies in a gap nobody is going to read: it has its chance with the replacement policy, and no place among
+    /// what is. Whether a frame is such.
+    pub(super) fn passes_over(&mut self, slot: Slot) -> bool {
+        let frames = &mut self.directory.frames;
+        let in_gap = frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED);
+        if !in_gap || !self.setup.prefetch.leaves_out_gaps() {
+            return false;
+        }
+        frames.set_owner(slot, StreamId::NONE);
+        frames.clear(slot, flag::ABSENT);
+        frames.set(slot, flag::PREFETCHED);
+        let key = frames.key(slot);
+        if let Some(device) = self.files.get(key.file()).map(|file| file.device_of(key.block())) {
+            self.devices[device.index()].counters.prefetched += 1;
+        }
+        self.give_up(slot);
+        true
+    }
+}
