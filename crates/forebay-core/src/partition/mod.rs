@@ -14,6 +14,7 @@
 //! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy,
 //! as long as that pays ([`Duel`]).
 
+mod bimodal;
 mod costs;
 mod distances;
 mod division;
@@ -30,7 +31,7 @@ mod worth;
 
 pub use distances::Distances;
 pub use division::{Cause, Change, Division, Prospect};
-pub use duel::Duel;
+pub use duel::{Duel, View};
 pub use lottery::Lottery;
 pub use program::Program;
 pub use random::Random;
