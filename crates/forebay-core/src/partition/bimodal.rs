@@ -115,3 +115,163 @@ impl Bimodal {
             + self.missed.capacity() * size_of::<(BlockKey, Moment)>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use super::super::segments::{Segments, Use};
+    use super::super::{Random, View};
+    use super::*;
+    use crate::context::{Access, Place, Settings};
+    use crate::directory::Directory;
+    use crate::frames::{FETCHING, FREE, flag};
+    use crate::index::Hashed;
+    use crate::replacement::Lru;
+    use crate::types::FileId;
+
+    const FRAMES: u32 = 200;
+
+    fn key(block: u32) -> BlockKey {
+        BlockKey::new(FileId(1), block)
+    }
+
+    #[test]
+    fn what_was_missed_since_the_last_victim_was_used_stays() {
+        let mut bimodal = Bimodal::new(FRAMES);
+        // A draw of which the first numbers admit nothing.
+        let seed = (0..).find(|&seed| {
+            let mut random = Random::new(seed);
+            (0..4).all(|_| random.below(ONE_IN) > 0)
+        });
+        let mut random = Random::new(seed.expect("31 of 32 numbers"));
+        bimodal.set_time(1);
+        assert!(bimodal.admits(key(0), &mut random), "there is room");
+        bimodal.fill();
+        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9 and 22.
+        let mut missed = |bimodal: &mut Bimodal, block, at| {
+            bimodal.set_time(at);
+            bimodal.admits(key(block), &mut random)
+        };
+        assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
+        bimodal.set_time(10);
+        bimodal.used(7);
+        assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
+        bimodal.set_time(20);
+        bimodal.given_up(7);
+        assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
+        assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
+    }
+
+    #[test]
+    fn more_frames_are_empty_ones_and_fewer_are_not() {
+        let mut bimodal = Bimodal::new(FRAMES);
+        bimodal.fill();
+        bimodal.resize(FRAMES / 2);
+        assert!(bimodal.filled && bimodal.queue() == 2);
+        bimodal.resize(FRAMES * 2);
+        assert!(!bimodal.filled && bimodal.queue() == 8);
+    }
+
+    /// The whole view over LRU, as vectors from the oldest to the newest.
+    #[derive(Default)]
+    struct Twin {
+        now: u32,
+        kept: Vec<u32>,
+        queue: Vec<u32>,
+        ghosts: Vec<u32>,
+        used: BTreeMap<u32, u32>,
+        missed: BTreeMap<u64, (u32, u32)>,
+        victim: u32,
+        filled: bool,
+    }
+
+    fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
+        let at = blocks.iter().position(|&other| other == block);
+        at.map(|at| blocks.remove(at)).is_some()
+    }
+
+    impl Twin {
+        fn read(&mut self, block: u32, random: &mut Random) -> bool {
+            self.now += 1;
+            let hit = take(&mut self.kept, block) || take(&mut self.queue, block);
+            let stays = hit || self.misses(block, random);
+            self.used.insert(block, self.now);
+            if stays { &mut self.kept } else { &mut self.queue }.push(block);
+            hit
+        }
+
+        /// Whether it stays. There is a frame for it then.
+        fn misses(&mut self, block: u32, random: &mut Random) -> bool {
+            let remembered = take(&mut self.ghosts, block);
+            let at = hash(key(block).raw()) % u64::from(FRAMES.next_power_of_two());
+            let before = self.missed.insert(at, (block, self.now));
+            let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
+            let stays = !self.filled || soon || random.below(ONE_IN) == 0;
+            if self.kept.len() + self.queue.len() < FRAMES as usize {
+                return stays;
+            }
+            self.filled = true;
+            if self.queue.len() > (FRAMES / QUEUE) as usize {
+                self.queue.remove(0);
+                return stays;
+            }
+            // Another part is drawn, of which there is one.
+            if !stays || remembered && !self.queue.is_empty() {
+                random.below(1);
+            }
+            let victim = self.kept.remove(0);
+            self.victim = self.used[&victim];
+            self.ghosts.push(victim);
+            self.ghosts = self.ghosts.split_off(self.ghosts.len().saturating_sub(FRAMES as usize));
+            stays
+        }
+    }
+
+    /// Loops of several lengths, which overlap, and blocks at random.
+    fn references() -> impl Iterator<Item = u32> {
+        let mut random = Random::new(7);
+        (0..60_000u32).map(move |nth| match (nth / 5_000 % 3, random.below(4)) {
+            (_, 0) => random.below(1_000) as u32,
+            (0, _) => nth % 300,
+            (1, _) => 200 + nth % 90,
+            _ => nth % 450,
+        })
+    }
+
+    #[test]
+    fn it_is_its_twin() {
+        let settings = Settings { partitions: 0, bimodal: true, ..Settings::AMP };
+        let context = Some(&settings);
+        let (lists, ghosts) = (Segments::<Lru>::lists(1, context), Segments::<Lru>::ghosts(FRAMES, 1, context));
+        let mut directory: Directory<Hashed> = Directory::new(lists, FRAMES, ghosts);
+        let mut segments = Segments::<Lru>::new(&[FRAMES], context);
+        segments.set_view(View::Whole);
+        let (mut twin, mut random) = (Twin::default(), Random::new(settings.seed));
+        let mut hits = 0;
+        for (now, block) in (1..).zip(references()) {
+            let access = Access { now, ..Access::default() };
+            segments.accessed(&mut directory, 0, key(block), &access);
+            let found = directory.find(key(block));
+            let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
+            assert_eq!(resident.is_some(), twin.read(block, &mut random), "reference {now}, to {block}");
+            if let Some(slot) = resident {
+                segments.referred_by(&mut directory, 0, slot, Place::Default, Use::Hit);
+                hits += 1;
+                continue;
+            }
+            let class = segments.missed_by(&mut directory, 0, (key(block), found), Place::Default, false);
+            if let Some(ghost) = found {
+                segments.remove(&mut directory, ghost);
+                directory.release(ghost);
+            }
+            if directory.frames.len(FREE) == 0 {
+                segments.victim(&mut directory, 0, class);
+            }
+            let slot = directory.assign(key(block), FETCHING).expect("a free frame");
+            directory.frames.clear(slot, flag::ABSENT);
+            segments.insert(&mut directory, 0, slot, class);
+        }
+        assert!((20_000..50_000).contains(&hits), "{hits} hits");
+    }
+}
