@@ -12,7 +12,7 @@
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
 //! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1). Past the paper it may go by how
 //! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy,
-//! as long as that pays ([`Duel`]).
+//! as long as that pays ([`Duel`]); past AMP few new blocks may stay instead (`bimodal`).
 
 mod bimodal;
 mod costs;
