@@ -199,8 +199,14 @@ pub struct Duel {
     pub with: u32,
     /// Without.
     pub without: u32,
+    /// Without, when few of the blocks that are new stay, if that is looked at.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub few: Option<u32>,
     /// Whether they are off for now, since they did not pay.
     pub lost: bool,
+    /// Whether few of the blocks that are new stay.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub whole: bool,
 }
 
 /// A partition: of a device, or the whole cache.

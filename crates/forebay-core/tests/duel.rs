@@ -1,6 +1,7 @@
 //! Loops have partitions where these pay, and the default policy has all where they don't: never much worse than the better of the two.
 
 use forebay_core::context::{Access, Detector, Place, Settings};
+use forebay_core::partition::View;
 use forebay_core::replacement::Arc;
 use forebay_core::{Caller, ContextId, HandlerId};
 
@@ -38,7 +39,7 @@ fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
         }
     }
     caches.iter().for_each(|cache| cache.check());
-    (misses, caches[2].segments.duel(0).is_some_and(|duel| duel.is_lost()))
+    (misses, caches[2].segments.duel(0).is_some_and(|duel| duel.view() == View::Plain))
 }
 
 #[test]
@@ -63,4 +64,46 @@ fn it_is_never_decided_for_good() {
     assert!(duel * 10 < with.min(without) * 10 + with.abs_diff(without), "{duel} of {with}, {without}");
     assert!(!misses(wandering_loop(20).chain(large_loop(60))).1);
     assert!(misses(references()).1);
+}
+
+/// What is half as large again as memory is read again and again, each time by another context, as the plans of a database do.
+fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..rounds).flat_map(|round| (0..FRAMES * 3 / 2).map(move |block| (round, block)))
+}
+
+#[test]
+fn a_loop_that_contexts_share_is_nobodys_partition() {
+    let three = Settings { bimodal: true, ..Settings::JOINED };
+    let mut caches = [Settings::AMP, Settings::JOINED, three].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut misses = [0; 4];
+    let mut plain = Script::<Arc>::new(FRAMES, Settings::AMP);
+    for (context, block) in shared_loop(40) {
+        let caller = Caller { handler: HandlerId(0), context: ContextId(context) };
+        let access = detector.access(caller, key(block));
+        for (cache, misses) in caches.iter_mut().zip(&mut misses) {
+            *misses += u32::from(!cache.read(block, access));
+        }
+        misses[3] += u32::from(!plain.read(block, Access { place: Place::Default, ..access }));
+    }
+    caches.iter().for_each(|cache| cache.check());
+    let [amp, two, three, plain] = misses;
+    assert_eq!(caches[2].segments.duel(0).map(|duel| duel.view()), Some(View::Whole), "{misses:?}");
+    assert!(three * 2 < amp.min(two).min(plain), "{three} of {amp}, {two} and {plain}");
+}
+
+/// Before anything is known of contexts the third has the default policy's misses.
+#[test]
+fn who_begins_with_the_default_policy_loses_nothing_by_a_loop_that_wanders() {
+    let three = Settings { bimodal: true, ..Settings::JOINED };
+    let mut caches = [Settings::AMP, three].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut misses = [0; 2];
+    for (context, block) in wandering_loop(30) {
+        let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
+        let access = detector.access(caller, key(block));
+        misses[0] += u32::from(!caches[0].read(block, Access { place: Place::Default, ..access }));
+        misses[1] += u32::from(!caches[1].read(block, access));
+    }
+    assert!(misses[1] * 50 <= misses[0] * 51, "{misses:?}");
 }

@@ -16,9 +16,8 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "threshold" if choice.axis == "context" => &["1", "20", "100", "4294967295"],
         "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
         "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
-        "channels" | "whole" | "lengths" | "shares" | "reuse" | "lends" | "rent" | "order" | "turnover" | "duel" => {
-            &["on", "off"]
-        }
+        "channels" | "whole" | "lengths" | "shares" | "reuse" | "lends" | "rent" | "order" | "turnover" | "duel"
+        | "bimodal" => &["on", "off"],
         "degree" => &["1", "32", "48", "256", "4294967295"],
         "distance" => &["0", "24", "memory"],
         "demand" => &["window", "weighted"],
@@ -70,7 +69,7 @@ fn which_presets_have_which_options() {
         let options = if entry.name == "worth" { vec!["cost"] } else { all_of("partition") };
         assert_eq!(of(entry.name), options, "{}", entry.name);
     }
-    let common = ["by", "partitions", "review", "duel", "seed"];
+    let common = ["by", "partitions", "review", "duel", "bimodal", "seed"];
     for (preset, own) in [
         ("amp", &["threshold", "sampling", "mean"][..]),
         ("amp-lru", &["threshold", "sampling", "mean"]),

@@ -39,7 +39,7 @@ fn references(folder: &Path, name: &str) -> (Vec<u32>, u32) {
 
 /// Misses, and how many accesses were those of a loop.
 fn run(blocks: &[u32], frames: u32, context: Option<Settings>) -> (u64, usize) {
-    let mut cache = Script::<Arc>::new(frames, Settings::AMP);
+    let mut cache = Script::<Arc>::new(frames, context.unwrap_or(Settings::AMP));
     let mut detector = context.map(|settings| Detector::new(settings).over(frames));
     let (mut misses, mut looping) = (0, 0);
     for (now, &block) in (1..).zip(blocks) {
@@ -86,5 +86,34 @@ fn loops_are_found_and_nothing_is_lost_where_there_are_none() {
         }
         let (ratio, size) = worst;
         assert!(ratio <= 1.03, "{name}: {ratio:.3} times the misses of ARC at {size} % of the blocks");
+    }
+}
+
+/// Three views in a duel, none of which has contexts to go by: nothing is lost where loops are not all, and a good deal gained where they are.
+#[test]
+fn what_a_duel_of_three_chooses_is_no_worse_than_arc() {
+    let Some(folder) = folder() else {
+        let _ = writeln!(io::stderr(), "SKIPPED: three views against ARC: FOREBAY_TRACES names no folder of traces");
+        return;
+    };
+    let settings = Settings { bimodal: true, ..Settings::JOINED };
+    for (name, at_best) in [
+        ("cpp", 1.0),
+        ("cs", 0.6),
+        ("gli", 0.8),
+        ("loop", 0.6),
+        ("multi1", 1.0),
+        ("ps", 0.6),
+        ("sprite", 1.0),
+        ("zigzag", 1.0),
+    ] {
+        let (mut blocks, distinct) = references(&folder, name);
+        blocks.truncate(140_000);
+        let ratios = SIZES.map(|size| {
+            let frames = (distinct * size / 100).max(1);
+            run(&blocks, frames, Some(settings)).0 as f64 / run(&blocks, frames, None).0 as f64
+        });
+        let [worst, best] = [f64::max, f64::min].map(|of| ratios.into_iter().fold(ratios[0], of));
+        assert!(worst <= 1.02 && best <= at_best, "{name}: {ratios:.3?}");
     }
 }

@@ -110,6 +110,9 @@ pub struct Settings {
     /// Whether loops have partitions only where that pays (past the paper).
     #[cfg_attr(feature = "serde", serde(default))]
     pub duel: bool,
+    /// Whether the whole cache as one loop takes part in that (past the paper).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub bimodal: bool,
 }
 
 /// N_L.
@@ -131,6 +134,7 @@ impl Settings {
         review: 1000,
         seed: 1,
         duel: false,
+        bimodal: false,
     };
     /// Those of `auto`: AMP's, where they pay.
     pub const JOINED: Settings = Settings { duel: true, ..Settings::AMP };

@@ -9,7 +9,7 @@ use crate::context::{By, Pattern};
 use crate::explain::{Ahead, Cache, Device, Duel, Explanation, Partition, Share, Stream};
 use crate::index::Index;
 use crate::knowledge::Whose;
-use crate::partition::Division;
+use crate::partition::{Division, View};
 use crate::replacement::Replacement;
 use crate::types::{ContextId, DeviceId, Instant};
 
@@ -100,8 +100,10 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let mut parts = Vec::new();
         self.program(number, &mut parts);
         let duel = self.segments.duel(number).map(|duel| {
-            let (with, without) = duel.misses();
-            Duel { with, without, lost: duel.is_lost() }
+            let [with, without, few] = View::ALL.map(|view| duel.misses(view));
+            let (with, without) = (with.unwrap_or(0), without.unwrap_or(0));
+            let (lost, whole) = (duel.view() != View::Contexts, duel.view() == View::Whole);
+            Duel { with, without, few, lost, whole }
         });
         let Some(division) = &self.division else {
             let size = self.setup.frames;

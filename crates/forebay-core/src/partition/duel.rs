@@ -1,4 +1,4 @@
-//! Whether partitions for program contexts pay: a duel of two small caches (past AMP).
+//! Whether partitions for program contexts pay: a duel of small caches (past AMP).
 //!
 //! AMP's partitions are a bet on patterns. Where loops leave blocks out for some rounds, or overlap, the default policy alone misses less (AMP §4
 //! has no such case; `kernel` and `sqlite` of ours are). Which of them is better can be seen: both replay a sample of the references,
@@ -8,11 +8,15 @@
 //!
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
-//!   references, 1 of n ┤                                                   ├─▶ whose segment it is
-//!                      └─▶ default policy alone, 1/n ──────────▶ misses ───┘
+//!   references, 1 of n ┼─▶ default policy alone, 1/n ──────────▶ misses ───┼─▶ whose segment it is
+//!                      └─▶ the same, few new blocks stay, 1/n ─▶ misses ───┘
 //! ```
+//!
+//! The third is there if [`Settings::bimodal`] says so. Then the default policy begins, so that nothing is lost before anything is known, and what was
+//! missed counts for longer: a database goes from phases in which one of them is better to such in which another is, and as blocks are not moved
+//! when it is decided otherwise, each change costs up to a cache of misses. For whom the whole of such a round is better, that counts.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::Segments;
 use super::segments::Use;
@@ -23,27 +27,66 @@ use crate::index::Hashed;
 use crate::replacement::Replacement;
 use crate::types::BlockKey;
 
-/// The frames of each of the small caches, about. As few as tell the papers' traces apart: what is sampled costs several hits.
-const FRAMES: u32 = 256;
 /// Hashes are below this.
 const HASHES: u64 = 1 << 32;
 /// How large the segment is, is asked once in so many references of the sample.
 const ASKED: u32 = 64;
-/// When so many misses were counted, those of both count half.
-const MOST: u32 = 4096;
+
+/// How a segment's blocks are told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum View {
+    /// By program contexts, of which those that loop have partitions (AMP).
+    Contexts,
+    /// Not at all: all are the default policy's.
+    Plain,
+    /// Not at all, and few of those that are new stay.
+    Whole,
+}
+
+impl View {
+    /// All of them.
+    pub const ALL: [View; 3] = [View::Contexts, View::Plain, View::Whole];
+}
+
+/// How it is fought out.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// Who has the segment at first.
+    first: View,
+    /// The frames of each of the small caches, about. As few as tell the papers' traces apart: what is sampled costs several hits.
+    frames: u32,
+    /// When so many misses of all were counted, they count half.
+    most: u32,
+}
+
+const OF_TWO: Rules = Rules { first: View::Contexts, frames: 256, most: 4096 };
+const OF_THREE: Rules = Rules { first: View::Plain, frames: 320, most: 3 << 14 };
+
+impl Rules {
+    fn of(settings: &Settings) -> Rules {
+        if settings.bimodal { OF_THREE } else { OF_TWO }
+    }
+
+    /// One block of so many is in the sample of a segment of at most `frames`.
+    fn one_in(self, frames: u32) -> u32 {
+        (frames / self.frames).max(1)
+    }
+}
 
 /// A duel.
 #[derive(Clone, Debug)]
 pub struct Duel<R> {
-    with: Box<Small<R>>,
-    without: Box<Small<R>>,
+    /// One for each view, in their order, the last one if it takes part.
+    small: Vec<Small<R>>,
+    rules: Rules,
     /// One block of so many is in the sample: those whose hash is below a bound.
     rate: u32,
     /// Frames of the segment that the small caches were told of last.
     frames: u32,
     /// References of the sample until that is asked again.
     until_asked: u32,
-    lost: bool,
+    view: View,
 }
 
 /// One of the caches: blocks without content, which are there at once.
@@ -59,16 +102,23 @@ struct Small<R> {
 impl<R: Replacement> Duel<R> {
     /// For a segment of at most `frames`.
     pub(super) fn new(settings: &Settings, frames: u32) -> Duel<R> {
-        let rate = one_in(frames);
-        let settings = Settings { duel: false, ..*settings };
-        let small = frames.div_ceil(rate).max(1);
-        let [with, without] = [Some(&settings), None].map(|context| Box::new(Small::new(small, context)));
-        Duel { with, without, rate, frames, until_asked: 0, lost: false }
+        let rules = Rules::of(settings);
+        let rate = rules.one_in(frames);
+        let each = frames.div_ceil(rate).max(1);
+        let contexts = Settings { duel: false, bimodal: false, ..*settings };
+        let whole = Settings { duel: false, partitions: 0, ..*settings };
+        let of = |view| match view {
+            View::Contexts => Some(Small::new(each, Some(&contexts), view)),
+            View::Plain => Some(Small::new(each, None, view)),
+            View::Whole => settings.bimodal.then(|| Small::new(each, Some(&whole), view)),
+        };
+        let small = View::ALL.into_iter().filter_map(of).collect();
+        Duel { small, rules, rate, frames, until_asked: 0, view: rules.first }
     }
 
     /// The blocks of the sample of such a segment: those whose hash is below this.
-    pub(super) fn bound(frames: u32) -> u64 {
-        HASHES / u64::from(one_in(frames))
+    pub(super) fn bound(settings: &Settings, frames: u32) -> u64 {
+        HASHES / u64::from(Rules::of(settings).one_in(frames))
     }
 
     /// An access of the sample to a segment that has so many `frames` at the moment.
@@ -78,8 +128,10 @@ impl<R: Replacement> Duel<R> {
             self.resize(frames());
         }
         self.until_asked -= 1;
-        let hits = [self.without.refer_to(key, access), self.with.refer_to(key, &self.scaled(access))];
-        if hits != [true; 2] {
+        let scaled = self.scaled(access);
+        // All of them hear of it.
+        let misses = self.small.iter_mut().map(|small| u32::from(!small.refer_to(key, &scaled))).sum::<u32>();
+        if misses > 0 {
             self.decide();
         }
     }
@@ -87,27 +139,30 @@ impl<R: Replacement> Duel<R> {
     fn resize(&mut self, frames: u32) {
         if frames.abs_diff(self.frames) > self.frames / 8 {
             self.frames = frames;
-            [&mut self.with, &mut self.without].into_iter().for_each(|small| small.resize(frames / self.rate));
+            self.small.iter_mut().for_each(|small| small.resize(frames / self.rate));
         }
     }
 
-    /// What the caches have missed lately: with partitions, and without.
-    pub fn misses(&self) -> (u32, u32) {
-        (self.with.misses, self.without.misses)
+    /// What the cache of a view has missed lately, if it takes part.
+    pub fn misses(&self, view: View) -> Option<u32> {
+        self.small.get(view as usize).map(|small| small.misses)
     }
 
-    /// Whether contexts have no partitions for now.
-    pub fn is_lost(&self) -> bool {
-        self.lost
+    /// How blocks are told apart for now.
+    pub fn view(&self) -> View {
+        self.view
     }
 
     /// Two deviations of the difference of two counts, were they independent. They are not, so that it is less.
     fn decide(&mut self) {
-        let (with, without) = self.misses();
-        let chance = (with + without).isqrt() * 2;
-        self.lost = if self.lost { with + chance >= without } else { without + chance < with };
-        if with + without > MOST {
-            (self.with.misses, self.without.misses) = (with / 2, without / 2);
+        let misses = |view| self.misses(view).unwrap_or(u32::MAX);
+        let own = misses(self.view);
+        let best = View::ALL.into_iter().min_by_key(|&view| misses(view)).unwrap_or(View::Plain);
+        if misses(best) + (misses(best) + own).isqrt() * 2 < own {
+            self.view = best;
+        }
+        if self.small.iter().map(|small| small.misses).sum::<u32>() > self.rules.most {
+            self.small.iter_mut().for_each(|small| small.misses /= 2);
         }
     }
 
@@ -119,14 +174,15 @@ impl<R: Replacement> Duel<R> {
 
     /// The bytes that it takes.
     pub(super) fn footprint(&self) -> usize {
-        [&self.with, &self.without].map(|small| size_of::<Small<R>>() + small.footprint()).iter().sum()
+        self.small.iter().map(|small| size_of::<Small<R>>() + small.footprint()).sum()
     }
 }
 
 impl<R: Replacement> Small<R> {
-    fn new(frames: u32, context: Option<&Settings>) -> Small<R> {
+    fn new(frames: u32, context: Option<&Settings>, view: View) -> Small<R> {
         let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
-        let segments = Segments::new(&[frames], context);
+        let mut segments = Segments::new(&[frames], context);
+        segments.set_view(view);
         Small { directory: Directory::new(lists, frames, ghosts), segments, frames, misses: 0 }
     }
 
@@ -154,7 +210,7 @@ impl<R: Replacement> Small<R> {
         let ghost = found;
         self.misses += 1;
         let class = match program {
-            true => segments.missed_by(directory, 0, ghost, access.place, false),
+            true => segments.missed_by(directory, 0, (key, ghost), access.place, false),
             false => segments.miss(directory, 0, ghost),
         };
         if let Some(ghost) = ghost {
@@ -177,9 +233,4 @@ impl<R: Replacement> Small<R> {
     fn footprint(&self) -> usize {
         self.directory.footprint() + self.segments.footprint()
     }
-}
-
-/// One block of so many is in the sample of a segment of at most `frames`.
-fn one_in(frames: u32) -> u32 {
-    (frames / FRAMES).max(1)
 }

@@ -12,8 +12,9 @@
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the framework that SAC §7 wishes for.
 //! [`Division`] says how large each shall be, and looks at it again after every W requests (SAC §3.1). Past the paper it may go by how
 //! far back reuse lies ([`Distances`]), and by prices. [`Program`] divides a segment among the looping contexts and the policy,
-//! as long as that pays ([`Duel`]).
+//! as long as that pays ([`Duel`]); past AMP few new blocks may stay instead (`bimodal`).
 
+mod bimodal;
 mod costs;
 mod distances;
 mod division;
@@ -30,7 +31,7 @@ mod worth;
 
 pub use distances::Distances;
 pub use division::{Cause, Change, Division, Prospect};
-pub use duel::Duel;
+pub use duel::{Duel, View};
 pub use lottery::Lottery;
 pub use program::Program;
 pub use random::Random;

@@ -8,16 +8,19 @@
 //!                  ▼ ghosts, B              first victims     ▼ MRU: victims
 //! ```
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Random;
+use super::bimodal::Bimodal;
 use super::segments::{CLASS, OUTSIDE, REMEMBERED, Use};
+use super::{Random, View};
 use crate::context::{Access, MOST_PARTITIONS, Place, Rhythm, Settings};
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
 use crate::replacement::{Class, Replacement};
+use crate::types::BlockKey;
 
 /// The default policy's part.
 const DEFAULT: usize = 0;
@@ -100,6 +103,9 @@ pub struct Program {
     frames: u32,
     /// The number of the first loop's list while partitions are open; else one that no list has.
     loop_lists: u16,
+    view: View,
+    /// What is new under [`View::Whole`], if that may be.
+    bimodal: Option<Box<Bimodal>>,
 }
 
 /// No list is that far back.
@@ -143,6 +149,8 @@ impl Program {
             most_ghosts: 0,
             frames: 0,
             loop_lists: u16::from(first + LISTS),
+            view: View::Contexts,
+            bimodal: settings.bimodal.then(|| Box::new(Bimodal::new(frames))),
         };
         program.resize(frames);
         program
@@ -151,20 +159,20 @@ impl Program {
     /// The segment is meant to have so many frames from now on.
     pub fn resize(&mut self, frames: u32) {
         self.frames = frames;
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.resize(frames);
+        }
         self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
     }
 
-    /// Whether contexts have partitions: if not, all blocks are the default policy's. What loops have left is moved there when it is used, or swept.
-    pub fn set_open(&mut self, open: bool) {
-        if open == self.is_open() {
+    /// How blocks are told apart from now on. What loops have left is the default policy's when it is used, or swept.
+    pub(super) fn set_view(&mut self, view: View) {
+        if view == self.view {
             return;
         }
-        self.loop_lists = if open { u16::from(self.first + LISTS) } else { CLOSED };
+        self.view = view;
+        self.loop_lists = if view == View::Contexts { u16::from(self.first + LISTS) } else { CLOSED };
         self.loops.iter_mut().for_each(|own| own.coupons = 0);
-    }
-
-    fn is_open(&self) -> bool {
-        self.loop_lists != CLOSED
     }
 
     /// How many frames each part has: the default policy's, one-shot blocks, the loops.
@@ -175,6 +183,9 @@ impl Program {
     /// A block is accessed. The loop that is accessed gets a coupon, and whichever sweep is due is made.
     #[inline(always)]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.set_time(access.now);
+        }
         if let Place::Loop(number) = access.place
             && let Some(own) = self.loops.get_mut(usize::from(number))
         {
@@ -242,6 +253,10 @@ impl Program {
             }
             _ => return false,
         }
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.set_time(access.now);
+            bimodal.used(slot);
+        }
         true
     }
 
@@ -255,7 +270,10 @@ impl Program {
         place: Place,
         how: Use,
     ) {
-        let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
+        self.used(slot);
+        let from = self.part_at(&directory.frames, slot);
+        // What waits in the queue is taken over when it is hit, and not when it is read for the first time.
+        let to = if self.view == View::Whole && how != Use::Hit { from } else { self.part(place) };
         // Who reads everything once takes nothing from whoever will read it again. (What nobody has read yet was fetched for this reader.)
         let to = if to == ONE_SHOT && how != Use::First { from } else { to };
         if to >= LOOPS && place == Place::Dropped {
@@ -288,11 +306,11 @@ impl Program {
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        ghost: Option<Slot>,
+        (key, ghost): (BlockKey, Option<Slot>),
         place: Place,
         ahead: bool,
     ) -> Class {
-        let part = self.part(place);
+        let part = self.part_of_new(key, place);
         let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         if part != DEFAULT {
             // Whoever comes back to what the default policy gave up, that was a mistake it learns from.
@@ -308,13 +326,13 @@ impl Program {
 
     /// A block is fetched ahead into the prefetch cache for such a context: the same, but what is learnt from a ghost is learnt when it is read.
     pub fn recalls<R: Replacement, I: Index>(
-        &self,
+        &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        ghost: Option<Slot>,
+        (key, ghost): (BlockKey, Option<Slot>),
         place: Place,
     ) -> Class {
-        let part = self.part(place);
+        let part = self.part_of_new(key, place);
         if part != DEFAULT {
             return class(part);
         }
@@ -331,7 +349,7 @@ impl Program {
     /// The class of a frame that is under way for `class`, and that a context wants whose blocks go to `place`.
     pub fn class_for(&self, old: Class, place: Place) -> Class {
         let part = self.part(place);
-        if part_of(old) == part { old } else { class(part) }
+        if self.view == View::Whole || part_of(old) == part { old } else { class(part) }
     }
 
     /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers hold all.
@@ -341,13 +359,32 @@ impl Program {
         directory: &mut Directory<I>,
         class: Class,
     ) -> Option<Slot> {
-        // One-shot blocks are as good as free.
-        if let Some(slot) = directory.frames.unpinned_from_back(self.dropped()) {
-            directory.release(slot);
-            return Some(slot);
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.fill();
         }
+        // One-shot blocks are as good as free.
+        let first = if self.dropped_frames(&directory.frames) > 0 { self.done_with(directory) } else { None };
+        let slot = first.or_else(|| self.choose(policy, directory, class));
+        // There is nothing left but what waits in the queue, or was fetched ahead and nobody has read.
+        slot.or_else(|| self.done_with(directory)).or_else(|| self.unread(directory))
+    }
+
+    /// The oldest one-shot block.
+    fn done_with<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
+        let slot = directory.frames.unpinned_from_back(self.dropped())?;
+        directory.release(slot);
+        Some(slot)
+    }
+
+    /// Fig. 4 from where there is no free block.
+    fn choose<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        class: Class,
+    ) -> Option<Slot> {
         if class & OUTSIDE != 0 {
-            return self.another(policy, directory, usize::MAX).or_else(|| self.unread(directory));
+            return self.another(policy, directory, usize::MAX);
         }
         let part = part_of(class);
         if part == DEFAULT {
@@ -368,7 +405,7 @@ impl Program {
         }
         // if (i is non-empty) evict a block from this partition, else evict from another non-empty partition randomly
         let own = self.evict(policy, directory, part, class & CLASS);
-        own.or_else(|| self.another(policy, directory, part)).or_else(|| self.unread(directory))
+        own.or_else(|| self.another(policy, directory, part))
     }
 
     /// loop_size_i / (|B1| + |B2|), in parts of [`ONE`], if part i is a loop.
@@ -413,6 +450,9 @@ impl Program {
     ) -> Option<Slot> {
         if part == DEFAULT {
             let slot = policy.victim(directory, class)?;
+            if let Some(bimodal) = &mut self.bimodal {
+                bimodal.given_up(slot);
+            }
             self.remember(directory);
             return Some(slot);
         }
@@ -454,6 +494,7 @@ impl Program {
         slot: Slot,
         class: Class,
     ) {
+        self.used(slot);
         let (part, frames) = (part_of(class), &mut directory.frames);
         if part == DEFAULT {
             return policy.insert(directory, slot, class & CLASS);
@@ -512,10 +553,28 @@ impl Program {
 
     fn part(&self, place: Place) -> usize {
         match place {
-            _ if !self.is_open() => DEFAULT,
+            _ if self.view != View::Contexts => DEFAULT,
             Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
             Place::Dropped => ONE_SHOT,
             _ => DEFAULT,
+        }
+    }
+
+    /// The part of a block that comes in.
+    fn part_of_new(&mut self, key: BlockKey, place: Place) -> usize {
+        match &mut self.bimodal {
+            Some(bimodal) if self.view == View::Whole => match bimodal.admits(key, &mut self.random) {
+                true => DEFAULT,
+                false => ONE_SHOT,
+            },
+            _ => self.part(place),
+        }
+    }
+
+    /// The block of a slot is used.
+    fn used(&mut self, slot: Slot) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.used(slot);
         }
     }
 
@@ -528,9 +587,10 @@ impl Program {
         }
     }
 
-    /// How many frames one-shot contexts are done with.
+    /// How many frames one-shot contexts are done with, or are beyond the queue.
     pub fn dropped_frames(&self, frames: &Frames) -> u32 {
-        frames.len(self.dropped())
+        let queue = self.bimodal.as_ref().filter(|_| self.view == View::Whole).map_or(0, |bimodal| bimodal.queue());
+        frames.len(self.dropped()).saturating_sub(queue)
     }
 
     fn dropped(&self) -> ListId {
@@ -552,7 +612,8 @@ impl Program {
 
     /// The bytes beside the slab.
     pub fn footprint(&self) -> usize {
-        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>()
+        let bimodal = self.bimodal.as_ref().map_or(0, |bimodal| bimodal.footprint());
+        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>() + bimodal
     }
 }
 

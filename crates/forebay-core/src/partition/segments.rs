@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Duel, Program};
+use super::{Duel, Program, View};
 use crate::context::{Access, Place, Settings, hash};
 use crate::directory::Directory;
 use crate::frames::{FIRST_POLICY_LIST, FREE, Frames, Slot};
@@ -77,7 +77,7 @@ impl<R: Replacement> Segments<R> {
             segments: segments.collect(),
             programs: sizes.iter().enumerate().filter_map(program).collect(),
             duels: sizes.iter().filter_map(duel).collect(),
-            sampled: fought_out.map_or(0, |_| Duel::<R>::bound(all)),
+            sampled: fought_out.map_or(0, |context| Duel::<R>::bound(context, all)),
             each: program_lists(context).into(),
         }
     }
@@ -149,7 +149,7 @@ impl<R: Replacement> Segments<R> {
         let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get_mut(partition)) else { return };
         let frames = &directory.frames;
         duel.hear(key, access, || program.sizes(frames).sum::<u32>() + frames.len(FREE));
-        program.set_open(!duel.is_lost());
+        program.set_view(duel.view());
     }
 
     /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a block that is in no sample, if
@@ -205,11 +205,11 @@ impl<R: Replacement> Segments<R> {
         &mut self,
         directory: &mut Directory<I>,
         partition: usize,
-        ghost: Option<Slot>,
+        (key, ghost): (BlockKey, Option<Slot>),
         place: Option<Place>,
     ) -> Class {
-        match (self.segments.get_mut(partition), self.programs.get(partition), place) {
-            (Some(segment), Some(program), Some(place)) => program.recalls(segment, directory, ghost, place),
+        match (self.segments.get_mut(partition), self.programs.get_mut(partition), place) {
+            (Some(segment), Some(program), Some(place)) => program.recalls(segment, directory, (key, ghost), place),
             (Some(segment), _, _) => segment.recalls(directory, ghost),
             (None, _, _) => 0,
         }
@@ -223,18 +223,18 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// A block of `partition` is wanted that is not resident, by a context whose blocks go to `place`. Nothing is learnt from what is
+    /// A block of `partition` is wanted that is not resident, or a ghost, by a context whose blocks go to `place`. Nothing is learnt from what is
     /// fetched `ahead`.
     pub fn missed_by<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
         partition: usize,
-        ghost: Option<Slot>,
+        (key, ghost): (BlockKey, Option<Slot>),
         place: Place,
         ahead: bool,
     ) -> Class {
         match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
-            (Some(segment), Some(program)) => program.missed(segment, directory, ghost, place, ahead),
+            (Some(segment), Some(program)) => program.missed(segment, directory, (key, ghost), place, ahead),
             _ => 0,
         }
     }
@@ -305,7 +305,12 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// Whether partitions for contexts pay in a partition, if that is looked at.
+    /// How blocks are told apart in all partitions from now on.
+    pub(super) fn set_view(&mut self, view: View) {
+        self.programs.iter_mut().for_each(|program| program.set_view(view));
+    }
+
+    /// How it is found out how blocks are told apart in a partition, if that is looked at.
     pub fn duel(&self, partition: usize) -> Option<&Duel<R>> {
         self.duels.get(partition)
     }

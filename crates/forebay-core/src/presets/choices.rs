@@ -583,6 +583,14 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut policy.context.as_mut()?.duel, switch(value)),
     },
     Choice {
+        name: "bimodal",
+        axis: "context",
+        values: "on|off",
+        line: "with duel=on, few of the blocks that are new stay where that misses less than loops with partitions (past AMP)",
+        get: |policy| Some(on_off(policy.context?.bimodal)),
+        set: |policy, value| put(&mut policy.context.as_mut()?.bimodal, switch(value)),
+    },
+    Choice {
         name: "seed",
         axis: "context",
         values: "NUMBER",

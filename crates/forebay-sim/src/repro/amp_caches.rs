@@ -1,5 +1,5 @@
 //! Caches with and without program contexts over recorded workloads, each comparison judged: amp-loops, amp-scan, amp-kernel, amp-glimpse,
-//! amp-dbt3 (AMP §4.2, Figs. 6 to 12).
+//! amp-dbt3 (AMP §4.2, Figs. 6 to 12), and past-views.
 
 use serde::Deserialize;
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_judged_is_run() {
-        for id in ["amp-loops", "amp-scan", "amp-kernel", "amp-glimpse", "amp-dbt3"] {
+        for id in ["amp-loops", "amp-scan", "amp-kernel", "amp-glimpse", "amp-dbt3", "past-views"] {
             let experiment = experiment(id).unwrap();
             let Parameters { shares, policies, workloads, judged } = experiment.parameters().unwrap();
             assert!(shares.len() == 10 && shares.is_sorted(), "{id}");

@@ -136,6 +136,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
+    (include_str!("../../../../experiments/past-views.toml"), amp_caches::check),
     (include_str!("../../../../experiments/auto-cp.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-scm.toml"), auto_best::check),
     (include_str!("../../../../experiments/auto-sac.toml"), auto_best::check),

@@ -78,7 +78,13 @@ fn goal(stream: &Stream) -> String {
 /// What the default policy has, beside the parts of program contexts.
 pub(super) fn of_default(duel: Option<Duel>) -> String {
     match duel {
-        Some(Duel { with, without, lost: true }) => {
+        Some(Duel { with, without, few: Some(few), whole: true, .. }) => {
+            let [with, without, few] = [with, without, few].map(|misses| count(misses.into()));
+            format!(
+                "everything, but few new blocks stay: of a sample {with} were missed with parts for contexts, {without} without, and {few} are so"
+            )
+        }
+        Some(Duel { with, without, lost: true, .. }) => {
             let (with, without) = (count(with.into()), count(without.into()));
             format!("everything: of a sample {with} were missed with parts for contexts, and {without} are without")
         }

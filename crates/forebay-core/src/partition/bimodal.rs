@@ -1,0 +1,277 @@
+//! Everything as one loop: of the blocks that are new few stay (past AMP).
+//!
+//! Where several contexts go around in the same blocks, as queries of a database do in its tables, partitions pull these to and fro: each takes over
+//! what another one's round has left, or the default policy gets them and lets them go. None of the contexts has a rhythm of its own either, so
+//! that sweeps come too early. Taken together it is one loop that is too long, and of such a one as much is hit as stays:
+//!
+//! ```text
+//!              used since the last victim was, or one of 32
+//!   missed ──┬────────────────────────────────────────────────▶ default policy ──▶ victim
+//!            │                                        hit ▲
+//!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
+//! ```
+//!
+//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4) lets what is kept change with time.
+//! - That a block is admitted which was missed before, and since then than when the default policy's last victim was used last, is what LIRS goes by
+//!   (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it is the one that comes back sooner. Where what is kept is of no use any more its
+//!   victims are old, and whatever is missed twice replaces it. In a loop everything that stays was used since.
+//!
+//! When blocks were missed is kept by hash, an entry for each: one that is taken by another block is forgotten.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Random;
+use crate::context::hash;
+use crate::frames::Slot;
+use crate::types::BlockKey;
+
+/// One block that is new of so many stays.
+const ONE_IN: u64 = 32;
+/// The queue has one frame of so many.
+const QUEUE: u32 = 50;
+
+/// Virtual time, the end of it: what is compared is how long ago something was.
+type Moment = u32;
+
+/// Which new blocks stay.
+#[derive(Clone, Debug)]
+pub(super) struct Bimodal {
+    /// Whether every frame was used once: until then all of them stay.
+    filled: bool,
+    /// How long the queue is.
+    queue: u32,
+    now: Moment,
+    /// When the block of each slot was used last.
+    used: Vec<Moment>,
+    /// Blocks that were missed, and when.
+    missed: Vec<(BlockKey, Moment)>,
+    /// When the default policy's last victim was used last.
+    victim: Moment,
+}
+
+impl Bimodal {
+    /// Of so many frames.
+    pub(super) fn new(frames: u32) -> Bimodal {
+        let mut bimodal = Bimodal { filled: false, queue: 0, now: 0, used: Vec::new(), missed: Vec::new(), victim: 0 };
+        bimodal.resize(frames);
+        bimodal
+    }
+
+    /// There are so many frames from now on. If they are more, they are empty.
+    pub(super) fn resize(&mut self, frames: u32) {
+        self.filled &= frames / QUEUE <= self.queue;
+        self.queue = frames / QUEUE;
+        let entries = frames.next_power_of_two() as usize;
+        if self.missed.len() < entries {
+            self.missed = vec![(BlockKey::default(), 0); entries];
+        }
+    }
+
+    /// It is this time.
+    #[inline(always)]
+    pub(super) fn set_time(&mut self, now: u64) {
+        self.now = now as Moment;
+    }
+
+    /// The block of a slot is used.
+    #[inline(always)]
+    pub(super) fn used(&mut self, slot: Slot) {
+        let at = slot as usize;
+        if at >= self.used.len() {
+            self.used.resize(at + 1, self.now);
+        }
+        self.used[at] = self.now;
+    }
+
+    /// There was no free frame.
+    pub(super) fn fill(&mut self) {
+        self.filled = true;
+    }
+
+    /// The default policy has given up the block of a slot.
+    pub(super) fn given_up(&mut self, slot: Slot) {
+        self.victim = self.used.get(slot as usize).copied().unwrap_or(self.now);
+    }
+
+    /// Whether a block that is missed comes to the default policy.
+    pub(super) fn admits(&mut self, key: BlockKey, random: &mut Random) -> bool {
+        let at = hash(key.raw()) as usize & (self.missed.len() - 1);
+        let (was, when) = core::mem::replace(&mut self.missed[at], (key, self.now));
+        let ago = |moment: Moment| self.now.wrapping_sub(moment);
+        let soon = was == key && ago(when) < ago(self.victim);
+        !self.filled || soon || random.below(ONE_IN) == 0
+    }
+
+    /// So many frames of the queue are not free yet.
+    pub(super) fn queue(&self) -> u32 {
+        self.queue
+    }
+
+    /// The bytes that it takes.
+    pub(super) fn footprint(&self) -> usize {
+        size_of::<Bimodal>()
+            + self.used.capacity() * size_of::<Moment>()
+            + self.missed.capacity() * size_of::<(BlockKey, Moment)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use super::super::segments::{Segments, Use};
+    use super::super::{Random, View};
+    use super::*;
+    use crate::context::{Access, Place, Settings};
+    use crate::directory::Directory;
+    use crate::frames::{FETCHING, FREE, flag};
+    use crate::index::Hashed;
+    use crate::replacement::Lru;
+    use crate::types::FileId;
+
+    const FRAMES: u32 = 200;
+
+    fn key(block: u32) -> BlockKey {
+        BlockKey::new(FileId(1), block)
+    }
+
+    #[test]
+    fn what_was_missed_since_the_last_victim_was_used_stays() {
+        let mut bimodal = Bimodal::new(FRAMES);
+        // A draw of which the first numbers admit nothing.
+        let seed = (0..).find(|&seed| {
+            let mut random = Random::new(seed);
+            (0..4).all(|_| random.below(ONE_IN) > 0)
+        });
+        let mut random = Random::new(seed.expect("31 of 32 numbers"));
+        bimodal.set_time(1);
+        assert!(bimodal.admits(key(0), &mut random), "there is room");
+        bimodal.fill();
+        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9 and 22.
+        let mut missed = |bimodal: &mut Bimodal, block, at| {
+            bimodal.set_time(at);
+            bimodal.admits(key(block), &mut random)
+        };
+        assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
+        bimodal.set_time(10);
+        bimodal.used(7);
+        assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
+        bimodal.set_time(20);
+        bimodal.given_up(7);
+        assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
+        assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
+    }
+
+    #[test]
+    fn more_frames_are_empty_ones_and_fewer_are_not() {
+        let mut bimodal = Bimodal::new(FRAMES);
+        bimodal.fill();
+        bimodal.resize(FRAMES / 2);
+        assert!(bimodal.filled && bimodal.queue() == 2);
+        bimodal.resize(FRAMES * 2);
+        assert!(!bimodal.filled && bimodal.queue() == 8);
+    }
+
+    /// The whole view over LRU, as vectors from the oldest to the newest.
+    #[derive(Default)]
+    struct Twin {
+        now: u32,
+        kept: Vec<u32>,
+        queue: Vec<u32>,
+        ghosts: Vec<u32>,
+        used: BTreeMap<u32, u32>,
+        missed: BTreeMap<u64, (u32, u32)>,
+        victim: u32,
+        filled: bool,
+    }
+
+    fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
+        let at = blocks.iter().position(|&other| other == block);
+        at.map(|at| blocks.remove(at)).is_some()
+    }
+
+    impl Twin {
+        fn read(&mut self, block: u32, random: &mut Random) -> bool {
+            self.now += 1;
+            let hit = take(&mut self.kept, block) || take(&mut self.queue, block);
+            let stays = hit || self.misses(block, random);
+            self.used.insert(block, self.now);
+            if stays { &mut self.kept } else { &mut self.queue }.push(block);
+            hit
+        }
+
+        /// Whether it stays. There is a frame for it then.
+        fn misses(&mut self, block: u32, random: &mut Random) -> bool {
+            let remembered = take(&mut self.ghosts, block);
+            let at = hash(key(block).raw()) % u64::from(FRAMES.next_power_of_two());
+            let before = self.missed.insert(at, (block, self.now));
+            let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
+            let stays = !self.filled || soon || random.below(ONE_IN) == 0;
+            if self.kept.len() + self.queue.len() < FRAMES as usize {
+                return stays;
+            }
+            self.filled = true;
+            if self.queue.len() > (FRAMES / QUEUE) as usize {
+                self.queue.remove(0);
+                return stays;
+            }
+            // Another part is drawn, of which there is one.
+            if !stays || remembered && !self.queue.is_empty() {
+                random.below(1);
+            }
+            let victim = self.kept.remove(0);
+            self.victim = self.used[&victim];
+            self.ghosts.push(victim);
+            self.ghosts = self.ghosts.split_off(self.ghosts.len().saturating_sub(FRAMES as usize));
+            stays
+        }
+    }
+
+    /// Loops of several lengths, which overlap, and blocks at random.
+    fn references() -> impl Iterator<Item = u32> {
+        let mut random = Random::new(7);
+        (0..60_000u32).map(move |nth| match (nth / 5_000 % 3, random.below(4)) {
+            (_, 0) => random.below(1_000) as u32,
+            (0, _) => nth % 300,
+            (1, _) => 200 + nth % 90,
+            _ => nth % 450,
+        })
+    }
+
+    #[test]
+    fn it_is_its_twin() {
+        let settings = Settings { partitions: 0, bimodal: true, ..Settings::AMP };
+        let context = Some(&settings);
+        let (lists, ghosts) = (Segments::<Lru>::lists(1, context), Segments::<Lru>::ghosts(FRAMES, 1, context));
+        let mut directory: Directory<Hashed> = Directory::new(lists, FRAMES, ghosts);
+        let mut segments = Segments::<Lru>::new(&[FRAMES], context);
+        segments.set_view(View::Whole);
+        let (mut twin, mut random) = (Twin::default(), Random::new(settings.seed));
+        let mut hits = 0;
+        for (now, block) in (1..).zip(references()) {
+            let access = Access { now, ..Access::default() };
+            segments.accessed(&mut directory, 0, key(block), &access);
+            let found = directory.find(key(block));
+            let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
+            assert_eq!(resident.is_some(), twin.read(block, &mut random), "reference {now}, to {block}");
+            if let Some(slot) = resident {
+                segments.referred_by(&mut directory, 0, slot, Place::Default, Use::Hit);
+                hits += 1;
+                continue;
+            }
+            let class = segments.missed_by(&mut directory, 0, (key(block), found), Place::Default, false);
+            if let Some(ghost) = found {
+                segments.remove(&mut directory, ghost);
+                directory.release(ghost);
+            }
+            if directory.frames.len(FREE) == 0 {
+                segments.victim(&mut directory, 0, class);
+            }
+            let slot = directory.assign(key(block), FETCHING).expect("a free frame");
+            directory.frames.clear(slot, flag::ABSENT);
+            segments.insert(&mut directory, 0, slot, class);
+        }
+        assert!((20_000..50_000).contains(&hits), "{hits} hits");
+    }
+}
