@@ -199,6 +199,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let block_cost = self.now.since(fetch.issued) / u64::from(fetch.extent.len.max(1));
         for key in extent.keys() {
             let Some(slot) = self.resident(key) else { continue };
+            self.segments.costs(&mut self.directory, partition, slot, block_cost);
             if self.passes_over(slot) {
                 continue;
             }
@@ -209,7 +210,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.pinned += 1;
             }
             frames.clear(slot, flag::ABSENT);
-            self.segments.costs(&mut self.directory, partition, slot, block_cost);
             if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
                 let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
                 cache.awaits_no_longer();

@@ -1,14 +1,17 @@
-//! What lies between the equal steps of a stream (`stream/gait.rs`): gone around, or read through and let go.
+//! What lies between the equal steps of a stream (`stream/gait.rs`): left out once it is known that nobody reads it.
 //!
 //! ```text
-//!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted
+//!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted   gap
 //!     ▓▓▓▓▓▓▓▓░░░░░░░░░░░░▓▓▓▓▓▓▓▓              ▓▓▓▓▓▓▓▓
 //!     └──────── one fetch ────────┘             └ another ┘
 //! ```
 //!
-//! To go around a gap costs the device a switch, to read through it a transfer: what a switch over that distance is worth (CP §2) says which is less.
-//! Its blocks need frames while they are under way. Then these are free again, unless memory was not full anyway, or a reader came for one: a frame
-//! that is being filled, that nobody holds, and that was not fetched ahead for anybody, is one of a gap.
+//! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is less (CP §2). What is read through has its
+//! chance with the replacement policy as soon as it is there, and no place among what was fetched ahead: a frame that is being filled, that nobody
+//! holds, and that was not fetched ahead for anybody, is one of a gap.
+//!
+//! Others may want what this stream leaves out. So it is counted, file by file, what becomes of blocks that were fetched ahead and that their stream has
+//! passed by; as long as it is not known that hardly any is read, gaps are fetched as everything is.
 
 use super::{Access, Engine};
 use crate::event::Actions;
@@ -87,8 +90,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         true
     }
 
-    /// What has been fetched because it lies in a gap nobody is going to read: it has its chance with the replacement policy, and no place among
-    /// what is. Whether a frame is such.
+    /// What has been fetched because it lies between two blocks that are wanted goes to the replacement policy. Says whether a frame is such.
     pub(super) fn passes_over(&mut self, slot: Slot) -> bool {
         let frames = &mut self.directory.frames;
         let in_gap = frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED);
