@@ -169,10 +169,7 @@ pub const CHOICES: &[Choice] = &[
     of_joined!(whole, "fetch up to where files are usually read to, instead of slow start"),
     of_joined!(lengths, "pieces as large as the mean length of streams so far makes them best"),
     of_joined!(demand, "more ahead for those who read faster than a piece comes (SCM §4.1)"),
-    of_joined!(
-        habits,
-        "what is known of a program context counts: how long its streams are, and that it reads at random"
-    ),
+    of_joined!(habits, "what is known of a program context counts: how long its streams are, whether it is random"),
     of_joined!(company, "smaller pieces for who has the device to himself and pays for no switch"),
     of_joined!(near, "of a file that has room in free memory what lies near misses is loaded"),
     of_joined!(gaits, "of who goes on in equal steps only what he reaches is kept, and fetched, if gaps take long"),
