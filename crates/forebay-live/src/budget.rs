@@ -75,5 +75,5 @@ fn per_frame(policy: Policy) -> u64 {
     let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
     let knowledge = if policy.prefetch.wants_to_know() { 16 } else { 0 };
-    BLOCK as u64 + slots * (24 + 16 + beside) + 4 + 48 + 24 + 4 + marks + knowledge
+    BLOCK as u64 + slots * (24 + 16 + beside) + 4 + 52 + 24 + 4 + marks + knowledge
 }
