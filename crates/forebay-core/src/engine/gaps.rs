@@ -8,7 +8,7 @@
 //!
 //! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is less (CP §2). What is read through has its
 //! chance with the replacement policy as soon as it is there, and no place among what was fetched ahead: a frame that is being filled, that nobody
-//! holds, and that was not fetched ahead for anybody, is one of a gap.
+//! holds, and that was not fetched ahead for anybody, is one of a gap. (So is one whose reader has failed meanwhile; nobody waits for that either.)
 //!
 //! Others may want what this stream leaves out. So it is counted, file by file, what becomes of blocks that were fetched ahead and that their stream has
 //! passed by; as long as it is not known that hardly any is read, gaps are fetched as everything is.
