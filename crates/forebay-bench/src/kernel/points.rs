@@ -3,7 +3,7 @@
 use super::reader::Description;
 
 /// What Forebay is mounted with.
-pub(super) const POLICIES: [&str; 3] = ["competitive", "competitive-em", "competitive:whole=on,lengths=on"];
+pub(super) const POLICIES: [&str; 4] = ["competitive", "competitive-em", "competitive:whole=on,lengths=on", "auto"];
 
 /// The points in which memory is short.
 pub(super) const SWEEP: &str = "memory-short";
@@ -79,7 +79,7 @@ impl Plan {
             Description::new(kind, [&files[..], &[("tasks", "8000")], more].concat())
         };
         let search = Description::new("index-search", [&index[..], &[("tasks", "20000")]].concat());
-        let fits = Description::new("one-whole-0", [&fit[..], &[("tasks", "12000")]].concat());
+        let fits = Description::new("one-whole-0", [&fit[..], &[("tasks", "80000")]].concat());
         let mut points = Vec::new();
         let mut add = |name, folder, workload: &Description, handlers: &[u32], memory, wanted| {
             let point = |&handlers| Point { name, folder, workload: workload.clone(), handlers, memory, wanted };

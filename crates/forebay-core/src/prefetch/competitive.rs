@@ -15,6 +15,11 @@
 //! under way and one of twice its size behind it, together three times what was read before; with several channels
 //! no more than that is ahead, either.
 //!
+//! Where memory has room for no more than a request of each stream, Ŝp to the letter (CPEM §4.2) would save no switch: who has less ahead than he asks
+//! for at a time misses at every read. So there pieces are whole requests, the nearest number to what may be ahead, and begin with a miss:
+//! a piece that is fetched earlier would be what little the latest has left free. Kernels read page by page, whose request is a page, so
+//! that nothing differs for them.
+//!
 //! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known how far a stream's readers
 //! will go ([`knowledge`](crate::knowledge)), neither is needed: everything up to there is asked for at once, piece after piece, so
 //! that the arm stays with it, as the offline optimum's would.
@@ -38,6 +43,9 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
     if sight.fresh {
         return Plan::first(sight.first_window(depth));
     }
+    if shares && sight.is_short() {
+        return short(sight);
+    }
     // Slow start: double until the competitive depth is reached.
     let Size { blocks: piece, reason } = sight.slow_start(depth);
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
@@ -55,6 +63,16 @@ pub(super) fn plan(sight: &Sight<'_>, channels: bool, shares: bool) -> Plan {
         return plan(pieces.clamp(1, lanes));
     }
     Plan::NOTHING
+}
+
+/// Where memory has room for about one request of each stream ([`Sight::is_short`]).
+fn short(sight: &Sight<'_>) -> Plan {
+    if sight.missed.is_none() {
+        return Plan::NOTHING;
+    }
+    let Size { blocks: piece, reason } =
+        sight.slow_start(best_depth(sight).at_most(sight.short_piece(), Reason::Memory));
+    Plan { piece, pieces: 1, ..Plan::NOTHING }.because(reason, Reason::Memory)
 }
 
 /// When the next piece is due where a stream has so many under way.

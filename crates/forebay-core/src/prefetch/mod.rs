@@ -97,6 +97,19 @@ impl Sight<'_> {
         self.missed.unwrap_or(self.stream.ahead)
     }
 
+    /// Whether memory is so short that a piece holds no more than one request, or hardly more. Blocks ahead save no switch then unless all of
+    /// the next request is among them.
+    fn is_short(&self) -> bool {
+        self.longest_piece <= self.request.saturating_add(self.request / 4)
+    }
+
+    /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest to what may be ahead. There is no
+    /// other: who enters the latest piece would get what little it has left free, by a switch of its own.
+    fn short_piece(&self) -> u32 {
+        let more = self.share.saturating_add(self.request / 2) / self.request.max(1);
+        self.request.saturating_mul(more.saturating_add(1))
+    }
+
     /// The size of the next piece: `grown` gives it from that of the latest, where this access may change it.
     pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }

@@ -342,3 +342,20 @@ fn who_looks_on_may_end_it() {
     let reads = workload(sequential(1, 1, 100_000, 0).collect());
     assert!(matches!(run(&setup("none", flat(2.0, 1), 1), &reads, &Impatient), Err(Error::Stopped)));
 }
+
+/// Sixteen streams with memory for about one request ahead of each. A request alone is 8 + 1 ms, two by one switch are 8 + 2; half of one
+/// ahead, which is what the share of 12 blocks is to the letter, would save no switch.
+#[test]
+fn where_memory_is_short_what_is_ahead_is_a_whole_request() {
+    let workload = workload((0..16).flat_map(|file| sequential(u64::from(file), file, 64, 0)).collect());
+    let seconds = |policy| {
+        let mut setup = setup(policy, flat(8.0, 1), 16);
+        setup.levels[0].memory_bytes = 3 << 20;
+        outcome(&setup, &workload).seconds
+    };
+    let alone = seconds("none");
+    for policy in ["competitive", "competitive-em"] {
+        let ratio = seconds(policy) / alone;
+        assert!((0.5..0.62).contains(&ratio), "{policy}: {ratio} of the time of single requests");
+    }
+}
