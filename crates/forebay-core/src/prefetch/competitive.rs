@@ -110,8 +110,10 @@ fn best_depth(sight: &Sight<'_>) -> Size {
 pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
     let depth = depth.at_most(sight.enough(), Reason::Undisturbed);
+    let short = sight.missed.is_some() && sight.is_short();
+    let room = if short { sight.short_piece() } else { sight.share.saturating_sub(remaining) };
     let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
-        .at_most(sight.share.saturating_sub(remaining), Reason::Memory)
+        .at_most(room, Reason::Memory)
         .at_most(sight.enough().saturating_sub(remaining), Reason::Undisturbed);
     // Who has enough gets whole pieces, or the trigger moves as the last one shrinks.
     let rest = if reason == Reason::Undisturbed && rest > depth.blocks { rest - rest % depth.blocks } else { rest };

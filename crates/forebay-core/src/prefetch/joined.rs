@@ -13,6 +13,9 @@
 //! evenly, because rates are estimates, and some of them are low for want of memory: so nobody has less than half of what either division
 //! gives, and all together at most twice the switches of the better one.
 //!
+//! Where there is not even room for a request of each stream, pieces are whole requests, fetched with a miss, as
+//! [`competitive`](super::competitive) has it.
+//!
 //! S_p is for streams that may end at any moment. One that has been read for long is likely to be read for about as long again (whatever the
 //! scale of lengths is), so what was read stands for its length L, and pieces are p = √(S_p · L / 1.5), as
 //! [`competitive`](super::competitive) has it, once that is twice S_p. Switches and what is fetched in vain then take
@@ -49,9 +52,13 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
         return Plan::NOTHING.because(Reason::Sparse, Reason::Nothing);
     }
     let memory = Memory::of(&sight.supply, sight.longest_piece, sight.request);
-    let depth = depth(sight, memory.longest());
+    if sight.is_short() && sight.missed.is_none() {
+        return Plan::NOTHING.because(Reason::Memory, Reason::Memory);
+    }
+    let longest = if sight.is_short() { sight.short_piece() } else { memory.longest() };
+    let depth = depth(sight, longest);
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
-    let at_once = depth.at_least(sight.competitive_depth.min(memory.longest()), Reason::Competitive);
+    let at_once = depth.at_least(sight.competitive_depth.min(longest), Reason::Competitive);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
         return competitive::up_to(sight, end, at_once);
     }

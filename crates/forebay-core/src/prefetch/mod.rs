@@ -97,10 +97,10 @@ impl Sight<'_> {
         self.missed.unwrap_or(self.stream.ahead)
     }
 
-    /// Whether memory is so short that a piece holds no more than one request, or hardly more. Blocks ahead save no switch then unless all of
-    /// the next request is among them.
+    /// Whether memory is so short that a piece holds no more than one request, or hardly more, of a stream that has gone on a few times. Blocks
+    /// ahead save no switch then unless all of the next request is among them.
     fn is_short(&self) -> bool {
-        self.longest_piece <= self.request.saturating_add(self.request / 4)
+        self.stream.steps > 2 && self.longest_piece <= self.request.saturating_add(self.request / 4)
     }
 
     /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest to what may be ahead. There is no
