@@ -17,8 +17,8 @@
 //!
 //! Where memory has room for no more than a request of each stream, Ŝp to the letter (CPEM §4.2) would save no switch: who has less ahead than he asks
 //! for at a time misses at every read. So there pieces are whole requests, the nearest number to what may be ahead, and begin with a miss:
-//! a piece that is fetched earlier would be what little the latest has left free. Kernels read page by page, whose request is a page, so
-//! that nothing differs for them.
+//! a piece that is fetched earlier would be what little the latest has left free. A kernel reads page by page: its request is a page, and it
+//! comes to that only where a stream's part is no more than one.
 //!
 //! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known how far a stream's readers
 //! will go ([`knowledge`](crate::knowledge)), neither is needed: everything up to there is asked for at once, piece after piece, so
