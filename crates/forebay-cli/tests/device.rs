@@ -150,7 +150,7 @@ fn schedulers_are_listed_with_their_parameters() {
     let home = folder();
     let list = records(home.path(), &["schedulers"]);
     let names: Vec<&str> = list.iter().filter_map(|record| record["scheduler"].as_str()).collect();
-    assert_eq!(names, ["none", "elevator", "anticipatory", "deadline"]);
+    assert_eq!(names, ["none", "elevator", "anticipatory", "deadline", "cfq"]);
     assert_eq!(list[3]["parameters"], "fifo_batch=16,read_expire_ms=500.0,write_expire_ms=5000.0,writes_starved=2");
 }
 

@@ -147,7 +147,7 @@ proptest! {
         n in proptest::collection::vec(number(), 4),
         (members, stripe, endpoints) in (0usize..5, any::<u64>(), any::<u32>()),
         requests in proptest::collection::vec((any::<u64>(), any::<u64>(), 0u64..1_000_000), 1..10),
-        scheduler in prop_oneof![Just("none"), Just("elevator"), Just("anticipatory"), Just("deadline")],
+        scheduler in prop_oneof![Just("none"), Just("elevator"), Just("anticipatory"), Just("deadline"), Just("cfq")],
     ) {
         let names = ["ssd", "ibm-10k", "object-store", "ssd"][..members.min(4)].to_vec();
         let array = format!("[model.array]\nmembers = {names:?}\nstripe_kib = {}\n", stripe >> 1 >> (stripe % 64));

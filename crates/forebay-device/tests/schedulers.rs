@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_core::{DeviceCost, Instant};
 use forebay_device::random::Random;
 use forebay_device::scheduler::{
-    Anticipation, Anticipatory, Deadline, Elevator, Expiry, Noop, Scheduler, SchedulerKind, named,
+    Anticipation, Anticipatory, Cfq, Deadline, Elevator, Expiry, Noop, Scheduler, SchedulerKind, Turns, named,
 };
-use forebay_device::{DeviceQueue, Model, Queue, Request, device};
+use forebay_device::{DeviceQueue, Model, Ordered, Queue, Request, device};
 use proptest::prelude::*;
 
 /// A nanosecond a byte, and a millisecond to go anywhere but on from where it stands.
@@ -306,6 +306,93 @@ fn deadline_serves_who_is_due() {
     assert!((5..=12).contains(&place), "{place}: due after 5 ms, served within a batch of 4 ms");
 }
 
+/// Who reads on at once has the device for his slice of 100 ms: 600 reads of 166 µs.
+#[test]
+fn cfq_gives_slices_to_who_reads_on() {
+    let (order, Instant(end)) = readers(&mut arm(1, Cfq::default()), &[100_000; 4], 4800);
+    assert!(switches(&order) <= 8, "{}", switches(&order));
+    for reader in 0..4 {
+        let own = order.iter().filter(|&&id| id == reader).count();
+        assert!((1190..1220).contains(&own), "{own} of 4800 for {reader}");
+    }
+    assert!(end < 4800 * 166_000 + 50 * MS, "{end}");
+}
+
+/// Who thinks for longer than 8 ms is soon not waited for any more, and then all go to the device in the order of places.
+#[test]
+fn cfq_does_not_wait_for_who_thinks() {
+    let think = [15 * MS; 4];
+    let Instant(one) = readers(&mut arm(1, Elevator::default()), &think, 400).1;
+    let Instant(other) = readers(&mut arm(1, Cfq::default()), &think, 400).1;
+    assert!(other < one + 100 * MS, "only what was lost before it was known: {one} {other}");
+}
+
+/// A is waited for, for 8 ms; if it comes, it goes first, though B was there before.
+#[test]
+fn cfq_waits_for_a_while() {
+    for comes in [false, true] {
+        let mut queue = arm(1, Cfq::default());
+        queue.submit(Instant(0), 0, Request::read(0, 1000).by(1));
+        queue.submit(Instant(10), 1, Request::read(FAR, 1000).by(2));
+        assert_eq!(next(&mut queue), Some((1000, 0)));
+        if comes {
+            queue.submit(Instant(7 * MS), 2, Request::read(1000, 1000).by(1));
+            assert_eq!(next(&mut queue), Some((7 * MS + 1000, 2)));
+        } else {
+            assert_eq!(next(&mut queue), Some((1000 + 8 * MS + MS + 1000, 1)));
+        }
+    }
+}
+
+/// Who has exited is not waited for.
+#[test]
+fn cfq_does_not_wait_for_the_dead() {
+    let mut queue = arm(1, Cfq::default());
+    queue.submit(Instant(0), 0, Request::read(0, 1000).by(1));
+    queue.exited(Instant(500), 1);
+    queue.submit(Instant(510), 1, Request::read(FAR, 1000).by(2));
+    assert_eq!(next(&mut queue), Some((1000, 0)));
+    assert_eq!(next(&mut queue), Some((1000 + MS + 1000, 1)));
+}
+
+/// A device that takes ten milliseconds for whatever it is given, as much at once as one likes.
+struct Wide;
+
+impl Model for Wide {
+    fn serve(&mut self, at: Instant, _: Request) -> Instant {
+        at.plus(10 * MS)
+    }
+    fn channels(&self) -> u32 {
+        64
+    }
+    fn capacity(&self) -> u64 {
+        1 << 40
+    }
+    fn cost(&self) -> DeviceCost {
+        DeviceCost::flat(10 * MS, 1_000_000_000, 64)
+    }
+}
+
+/// Before an array that could serve everybody at once: processes that are waited for have it one after the other; those that are
+/// not, together.
+#[test]
+fn cfq_has_one_process_at_a_time_in_an_array() {
+    let ends = |text: &str| {
+        let below = DeviceQueue::new(Box::new(Wide), Box::<Noop>::default());
+        let mut queue = Ordered::new(Box::new(below), named(text).unwrap(), 64);
+        queue.submit(Instant(0), 0, Request::read(FAR, 4096).by(2));
+        for id in 1..7 {
+            queue.submit(Instant(id), id, Request::read(id * 4096, 4096).by(1));
+        }
+        let ends: BTreeMap<u64, u64> = std::iter::from_fn(|| next(&mut queue)).map(|(at, id)| (id, at / MS)).collect();
+        ends.into_values().collect::<Vec<_>>()
+    };
+    // The first one is waited for in vain, for 8 ms.
+    assert_eq!(ends("cfq"), [10, 28, 28, 28, 28, 28, 28]);
+    assert_eq!(ends("cfq:idle_ms=0"), [10; 7]);
+    assert_eq!(ends("none"), [10; 7]);
+}
+
 #[test]
 fn schedulers_are_known_by_name() {
     for (name, _) in SchedulerKind::KNOWN {
@@ -319,8 +406,11 @@ fn schedulers_are_known_by_name() {
     assert_eq!((kind, kind.to_string().as_str()), (SchedulerKind::Anticipatory(expected), text));
     let kind: SchedulerKind = "deadline:writes_starved=3".parse().unwrap();
     assert_eq!(kind, SchedulerKind::Deadline(Expiry { writes_starved: 3, ..Expiry::default() }));
+    let kind: SchedulerKind = "cfq:idle_ms=0.0".parse().unwrap();
+    assert_eq!(kind, SchedulerKind::Cfq(Turns { idle_ms: 0.0, ..Turns::default() }));
     for (text, part) in [
-        ("cfq", "known are none, elevator, anticipatory, deadline"),
+        ("bfq", "known are none, elevator, anticipatory, deadline, cfq"),
+        ("cfq:quantum=0", "positive"),
         ("elevator:up=true", "no parameters"),
         ("deadline:fifo_batch=0", "positive"),
         ("anticipatory:wait_ms=-1.0", "times"),
@@ -341,6 +431,7 @@ fn every() -> Vec<(&'static str, Box<dyn Scheduler>)> {
         ("deadline", Box::<Deadline>::default()),
         ("anticipatory", Box::<Anticipatory>::default()),
         ("uncorrected", Box::new(Anticipatory::new(uncorrected))),
+        ("cfq", Box::<Cfq>::default()),
     ]
 }
 
@@ -362,7 +453,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Everything that happens in a run: (moment, id) of completions, and who was cancelled. The driver looks at every moment if
 /// `eager`, else only when something arrives, and at the end.
-fn run(queue: &mut DeviceQueue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, Vec<bool>) {
+fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, Vec<bool>) {
     let moments: Vec<u64> = steps
         .iter()
         .scan(0, |at, step| {
@@ -415,7 +506,25 @@ proptest! {
         }
     }
 
-    /// The device is idle while somebody waits only under anticipation, and then for 6 ms at most.
+    /// A scheduler of its own before a queue that takes whatever comes is a scheduler before a model, and one that changes
+    /// nothing before a queue changes nothing.
+    #[test]
+    fn ordered_is_its_scheduler_or_its_queue(steps in steps()) {
+        let plain = |scheduler: Box<dyn Scheduler>| DeviceQueue::new(Box::new(Arm { stands: 0, commands: 1 }), scheduler);
+        for number in 0..every().len() {
+            let scheduler = || every().swap_remove(number).1;
+            if scheduler().piece() < u64::MAX {
+                continue;
+            }
+            let mut above = Ordered::new(Box::new(plain(Box::<Noop>::default())), scheduler(), 1);
+            prop_assert_eq!(run(&mut above, &steps, true), run(&mut plain(scheduler()), &steps, true));
+            let mut none = Ordered::new(Box::new(plain(scheduler())), Box::<Noop>::default(), u32::MAX);
+            let (one, other) = (run(&mut none, &steps, false), run(&mut plain(scheduler()), &steps, false));
+            prop_assert_eq!(one, other);
+        }
+    }
+
+    /// The device is idle while somebody waits only under anticipation, and then for 6 ms at most, and under cfq, for 8.
     #[test]
     fn nobody_waits_for_an_idle_device(steps in steps()) {
         for (name, scheduler) in every() {
@@ -431,7 +540,11 @@ proptest! {
                 let waited = done[served..].iter().map(|&(_, id)| moments[id as usize]).min().unwrap();
                 let idle = begun.saturating_sub(free.max(waited));
                 // Its seeks and those between its pieces are no idleness.
-                let bound = MS + if name.ends_with("corrected") || name == "anticipatory" { 6 * MS } else { 0 };
+                let bound = MS + match name {
+                    "anticipatory" | "uncorrected" => 6 * MS,
+                    "cfq" => 8 * MS,
+                    _ => 0,
+                };
                 prop_assert!(idle <= bound, "{}: {} idle before {}", name, idle, id);
                 free = end;
             }

@@ -22,7 +22,7 @@ pub(crate) struct Disk {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: String,
 
-    /// The order in which the device serves what waits: none, elevator, anticipatory or deadline
+    /// The order in which the device serves what waits: none, elevator, anticipatory, deadline or cfq
     #[arg(long, value_name = "NAME", default_value = "elevator")]
     pub(crate) scheduler: SchedulerKind,
 

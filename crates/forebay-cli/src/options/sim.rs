@@ -115,9 +115,18 @@ pub(crate) struct Time {
     #[arg(long, requires = "device")]
     pub(crate) no_call_off: bool,
 
-    /// The order in which a device serves what waits: none, elevator, anticipatory or deadline; may be given several times
+    /// The order in which a device serves what waits: none, elevator, anticipatory, deadline or cfq; may be given several
+    /// times
     #[arg(long, value_name = "NAME", requires = "device")]
     pub(crate) scheduler: Vec<SchedulerKind>,
+
+    /// Put a scheduler before an array (`--stripe`) as a whole too, as a kernel has it before a controller
+    #[arg(long, value_name = "NAME", requires = "stripe")]
+    pub(crate) host_scheduler: Option<SchedulerKind>,
+
+    /// How many requests the array's controller accepts at a time, behind that scheduler
+    #[arg(long, value_name = "NUMBER", requires = "host_scheduler", default_value_t = 128, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) host_depth: u32,
 
     /// Let the devices take longer from a moment on, as in 500s:2 or 500s-900s:2; only the first one as in 1@500s:2. May be
     /// given several times

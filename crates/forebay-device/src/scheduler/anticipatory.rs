@@ -19,8 +19,6 @@
 //! late through no fault of its own. Corrected, the timer starts when all pieces are done. We say the same of a process that
 //! has several requests in the device, since whoever is above us may have cut its read up.
 
-use std::ops::Bound;
-
 use forebay_core::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +60,8 @@ impl Default for Anticipation {
     }
 }
 
-/// How far back the head goes for a request, bytes; and how much worse that is than forwards (the kernel's MAXBACK of 2²⁰
-/// sectors and BACK_PENALTY).
+/// How far back the head goes for a request, bytes (the kernel's MAXBACK of 2²⁰ sectors).
 const BACK: u64 = 512 << 20;
-const BACK_PENALTY: u64 = 2;
 
 /// What is near from the first moment, bytes (64 sectors). It doubles with each millisecond of waiting but the first.
 const NEAR: u64 = 32 << 10;
@@ -95,19 +91,9 @@ struct Side {
 }
 
 impl Side {
-    /// The next one in the order of places: the nearest ahead, or behind if that is less than half as far, or the lowest.
+    /// The next one in the order of places.
     fn nearest(&self) -> Option<Key> {
-        let ahead = self.waiting.lowest((self.head, 0)..);
-        let behind = self
-            .waiting
-            .highest((Bound::Included((self.head.saturating_sub(BACK), 0)), Bound::Excluded((self.head, 0))));
-        match (ahead, behind) {
-            (Some(ahead), Some(behind)) => {
-                let back = (self.head - behind.0) * BACK_PENALTY;
-                Some(if back < ahead.0 - self.head { behind } else { ahead })
-            }
-            (one, other) => one.or(other).or_else(|| self.waiting.lowest(..)),
-        }
+        self.waiting.nearest(self.head, BACK)
     }
 
     /// The oldest one if it is due after `expire`, but only once in that time: all of them would be a storm of seeks.

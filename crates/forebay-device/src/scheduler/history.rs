@@ -16,7 +16,7 @@ const FARTHEST: u64 = 1 << 50;
 
 /// The weight of samples up to which a process is new, and what a new one may add to four times its mean distance, so that a
 /// first odd read does not count too much: 1 GiB and, later, 64 MiB (the kernel's 2 Mi and 128 Ki sectors).
-const NEW: (u64, u64, u64) = (60, 1 << 30, 64 << 20);
+pub(super) const NEW: (u64, u64, u64) = (60, 1 << 30, 64 << 20);
 
 /// A mean that forgets.
 #[derive(Clone, Copy, Default, Debug)]
@@ -30,6 +30,11 @@ impl Mean {
     pub(super) fn add(&mut self, sample: u64) {
         self.weight = (7 * self.weight + ONE) / 8;
         self.total = (7 * self.total + ONE * sample) / 8;
+    }
+
+    /// How much its samples weigh: 256 from many on.
+    pub(super) fn weight(self) -> u64 {
+        self.weight
     }
 
     /// The mean; `None` before the first sample.

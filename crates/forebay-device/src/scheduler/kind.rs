@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Anticipation, Anticipatory, Deadline, Elevator, Expiry, Noop, Scheduler};
+use super::{Anticipation, Anticipatory, Cfq, Deadline, Elevator, Expiry, Noop, Scheduler, Turns};
 
 /// A scheduler, and what it is told. In text, a name, and after a colon what differs from the defaults.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum SchedulerKind {
     Anticipatory(Anticipation),
     /// Sorted batches, and nobody waits for ever.
     Deadline(Expiry),
+    /// Processes take turns.
+    Cfq(Turns),
 }
 
 /// The scheduler of that name, new; `None` if there is none.
@@ -29,11 +31,12 @@ pub fn named(name: &str) -> Option<Box<dyn Scheduler>> {
 
 impl SchedulerKind {
     /// Every name, with what it stands for in a line.
-    pub const KNOWN: [(&str, &str); 4] = [
+    pub const KNOWN: [(&str, &str); 5] = [
         ("none", "first come, first served"),
         ("elevator", "upwards from place to place, then from the lowest again (cyclic SCAN)"),
         ("anticipatory", "waits for the reader that it served last, if that one usually goes on soon and nearby"),
         ("deadline", "batches in the order of places, reads before writes, the oldest when it is due"),
+        ("cfq", "processes take turns in slices of time, and whoever reads on soon is waited for"),
     ];
 
     /// A new one.
@@ -43,6 +46,7 @@ impl SchedulerKind {
             SchedulerKind::Elevator => Box::<Elevator>::default(),
             SchedulerKind::Anticipatory(parameters) => Box::new(Anticipatory::new(parameters)),
             SchedulerKind::Deadline(expiry) => Box::new(Deadline::new(expiry)),
+            SchedulerKind::Cfq(turns) => Box::new(Cfq::new(turns)),
         }
     }
 
@@ -53,6 +57,7 @@ impl SchedulerKind {
             SchedulerKind::Elevator => "elevator",
             SchedulerKind::Anticipatory(_) => "anticipatory",
             SchedulerKind::Deadline(_) => "deadline",
+            SchedulerKind::Cfq(_) => "cfq",
         }
     }
 
@@ -62,6 +67,7 @@ impl SchedulerKind {
             SchedulerKind::None | SchedulerKind::Elevator => String::new(),
             SchedulerKind::Anticipatory(parameters) => fields(parameters, |_, _| true),
             SchedulerKind::Deadline(expiry) => fields(expiry, |_, _| true),
+            SchedulerKind::Cfq(turns) => fields(turns, |_, _| true),
         }
     }
 
@@ -73,6 +79,9 @@ impl SchedulerKind {
             SchedulerKind::Anticipatory(p) => {
                 fine(&[p.wait_ms, p.read_expire_ms, p.write_expire_ms, p.read_batch_ms, p.write_batch_ms])
                     && p.piece_kib > 0
+            }
+            SchedulerKind::Cfq(p) => {
+                fine(&[p.slice_ms, p.idle_ms, p.read_expire_ms, p.write_expire_ms]) && p.quantum > 0
             }
             SchedulerKind::Deadline(p) => fine(&[p.read_expire_ms, p.write_expire_ms]) && p.fifo_batch > 0,
         }
@@ -100,6 +109,7 @@ impl FromStr for SchedulerKind {
             "elevator" if lines.is_empty() => SchedulerKind::Elevator,
             "anticipatory" => SchedulerKind::Anticipatory(toml::from_str(&lines).map_err(wrong)?),
             "deadline" => SchedulerKind::Deadline(toml::from_str(&lines).map_err(wrong)?),
+            "cfq" => SchedulerKind::Cfq(toml::from_str(&lines).map_err(wrong)?),
             "none" | "noop" | "elevator" => return Err(refuse(format!("`{name}` has no parameters"))),
             _ => {
                 let known = SchedulerKind::KNOWN.map(|(name, _)| name).join(", ");
@@ -146,6 +156,7 @@ impl fmt::Display for SchedulerKind {
             SchedulerKind::None | SchedulerKind::Elevator => String::new(),
             SchedulerKind::Anticipatory(parameters) => differing(parameters),
             SchedulerKind::Deadline(expiry) => differing(expiry),
+            SchedulerKind::Cfq(turns) => differing(turns),
         };
         f.write_str(self.name())?;
         if parameters.is_empty() { Ok(()) } else { write!(f, ":{parameters}") }

@@ -8,6 +8,7 @@ use forebay_core::Instant;
 use crate::Request;
 
 mod anticipatory;
+mod cfq;
 mod deadline;
 mod elevator;
 mod history;
@@ -16,6 +17,7 @@ mod noop;
 mod sorted;
 
 pub use anticipatory::{Anticipation, Anticipatory};
+pub use cfq::{Cfq, Turns};
 pub use deadline::{Deadline, Expiry};
 pub use elevator::Elevator;
 pub use kind::{SchedulerKind, UnknownScheduler, named};

@@ -1,7 +1,7 @@
-//! The requests of one direction, by place and by age: what `deadline` and `anticipatory` choose from.
+//! Requests by place and by age: what `deadline`, `anticipatory` and `cfq` choose from.
 
 use std::collections::BTreeMap;
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
 use super::Waiting;
 
@@ -51,6 +51,21 @@ impl Sorted {
     /// The highest one in a range of places.
     pub(super) fn highest(&self, range: impl RangeBounds<Key>) -> Option<Key> {
         self.by_place.range(range).next_back().map(|(&key, _)| key)
+    }
+
+    /// The next one in the order of places for a head: the nearest ahead of it, or behind it by at most `back` bytes if that
+    /// is less than half as far (the kernel's penalty), or else the lowest.
+    pub(super) fn nearest(&self, head: u64, back: u64) -> Option<Key> {
+        let ahead = self.lowest((head, 0)..);
+        let from = (head.saturating_sub(back), 0);
+        let behind = self.highest((Bound::Included(from), Bound::Excluded((head, 0))));
+        match (ahead, behind) {
+            (Some(ahead), Some(behind)) => {
+                let nearer = (head - behind.0).saturating_mul(2) < ahead.0 - head;
+                Some(if nearer { behind } else { ahead })
+            }
+            (one, other) => one.or(other).or_else(|| self.lowest(..)),
+        }
     }
 
     /// How many wait.

@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{
+use crate::timed::{Host, 
     DeviceSetup, Load, Outcome, Placement, Record, Setup, Span, Spread, Striping, Workload, run_recorded,
 };
 use crate::{processors, sweep};
@@ -45,6 +45,10 @@ pub(super) struct Raid {
     pub(super) stripe_kib: u64,
     /// Before each disk.
     pub(super) scheduler: SchedulerKind,
+    /// Before the controller of the array, if anything is.
+    pub(super) host: Option<SchedulerKind>,
+    /// How many requests the controller accepts at a time (128 for one unit, as its Linux driver has it).
+    pub(super) depth: u32,
     /// Memory, MiB. What is read is not read again, and what is fetched ahead is far less than the paper's 16 GB or this: it is never
     /// scarce.
     pub(super) memory_mib: u64,
@@ -63,6 +67,8 @@ impl Default for Raid {
             read_ahead: false,
             stripe_kib: 256,
             scheduler: SchedulerKind::Elevator,
+            host: None,
+            depth: 128,
             memory_mib: 256,
             page_bytes: 4096,
             files: Files::Scattered,
@@ -118,6 +124,7 @@ impl Raid {
             call_off: false,
             devices,
             striping: Striping::Array(self.stripe_kib << 10),
+            host: self.host.map(|scheduler| Host { scheduler, depth: self.depth }),
             load: load.clone(),
             seed,
             ..Setup::new(policy, self.memory_mib << 20, disk.clone(), 1)

@@ -34,6 +34,8 @@ pub struct Setup {
     pub devices: Vec<DeviceSetup>,
     /// How files lie over them.
     pub striping: Striping,
+    /// What stands before an array as a whole; nothing means that requests go to its members as they come.
+    pub host: Option<Host>,
     /// Which files lie where.
     pub placement: Placement,
     /// How requests come.
@@ -62,6 +64,7 @@ impl Setup {
             call_off: true,
             devices: vec![DeviceSetup::new(device)],
             striping: Striping::Off,
+            host: None,
             placement: Placement::default(),
             load: Load::closed(handlers),
             writes: Writes::Skip,
@@ -97,6 +100,11 @@ impl Setup {
             if unit == 0 || unit % block != 0 || unit / block > u64::from(u32::MAX) {
                 return wrong("the stripe unit of files must be whole blocks, less than 2^32 of them");
             }
+        }
+        match (self.host, self.striping) {
+            (None, _) | (Some(Host { depth: 1.., .. }), Striping::Array(_)) => {}
+            (Some(Host { depth: 0, .. }), _) => return wrong("a controller accepts at least one request at a time"),
+            (Some(_), _) => return wrong("a scheduler before all devices needs an array of them"),
         }
         let seen = if let Striping::Array(_) = self.striping { 1 } else { self.devices.len() };
         if let Some(level) = self.levels.iter().find(|level| level.policy.most_devices() < seen) {
@@ -209,6 +217,15 @@ impl DeviceSetup {
     pub fn new(description: Description) -> DeviceSetup {
         DeviceSetup { description, scheduler: SchedulerKind::default(), slowdowns: Vec::new() }
     }
+}
+
+/// The machine before an array whose controller makes it look like one disk.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Host {
+    /// Its scheduler.
+    pub scheduler: SchedulerKind,
+    /// How many requests the controller accepts at a time.
+    pub depth: u32,
 }
 
 /// How requests come.

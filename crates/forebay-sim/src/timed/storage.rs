@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use forebay_core::{DeviceCost, Instant};
 use forebay_device::slowdown::Slowed;
-use forebay_device::{Array, Attached, DeviceQueue, Network, Queue, Request, network};
+use forebay_device::{Array, Attached, DeviceQueue, Network, Ordered, Queue, Request, network};
 
 use super::error::Error;
 use super::histogram::Sizes;
@@ -44,7 +44,11 @@ impl Storage {
         }
         let devices = if let Striping::Array(stripe) = setup.striping {
             let array = Array::new(queues, stripe).map_err(|reason| Error::Setup(reason.to_owned()))?;
-            vec![Device::new(setup.device_names(), Box::new(array))]
+            let array: Box<dyn Queue> = match setup.host {
+                None => Box::new(array),
+                Some(host) => Box::new(Ordered::new(Box::new(array), host.scheduler.build(), host.depth)),
+            };
+            vec![Device::new(setup.device_names(), array)]
         } else {
             let names = setup.devices.iter().map(|device| device.description.name.clone());
             names.zip(queues).map(|(name, queue)| Device::new(name, queue)).collect()
