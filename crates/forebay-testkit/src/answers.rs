@@ -26,7 +26,8 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
         } else if value("transfer-encoding") == Some("chunked") {
             let Some(rest) = chunked(bytes) else { return false };
             bytes = rest;
-        } else if value("connection") == Some("close") {
+        } else if value("connection") == Some("close") || (answer.version == Some(0) && value("connection").is_none()) {
+            // Its body goes on to the end of the connection, which HTTP/1.0 closes unless told otherwise.
             return true;
         }
     }
@@ -58,6 +59,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\ncontent-length: 30\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n",
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHTTP/1.1 400 Bad Request\r\n\r\n",
             "HTTP/1.1 206 Partial Content\r\ncontent-range: bytes 0-0/3\r\ncontent-length: 1\r\n\r\na",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 3\r\n\r\nHTTP/1.0 200 OK\r\n\r\nas long as it is",
         ] {
             assert!(well_formed(good.as_bytes()), "{good}");
         }
@@ -66,6 +68,7 @@ mod tests {
             "HTTP/1.1 200",
             "HTTP/1.1 206 Partial Content\r\ncontent-length: 1\r\n\r\na",
             "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nabc",
+            "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n\r\nabc",
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\nx",
         ] {
             assert!(!well_formed(bad.as_bytes()), "{bad}");

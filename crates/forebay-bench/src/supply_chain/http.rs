@@ -48,7 +48,11 @@ fn once(programs: (&Path, &Path), (policy, load): (&str, f64), plan: &Plan, seed
         ensure!(bytes.trim().parse::<u64>()? == length(client), "curl {client} got {bytes} bytes");
         sites[client % SITES] += seconds.parse::<f64>()? * SPEED / (CLIENTS / SITES) as f64;
     }
-    eprintln!("  http, {policy}, {:.0} MB/s, seed {seed}: {sites:.2?} s, array late by {:.1} %", load / 1e6, scene.lateness() * 100.0);
+    eprintln!(
+        "  http, {policy}, {:.0} MB/s, seed {seed}: {sites:.2?} s, array late by {:.1} %",
+        load / 1e6,
+        scene.lateness() * 100.0
+    );
     Ok(sites)
 }
 

@@ -19,8 +19,8 @@ use serde::Deserialize;
 
 use super::{Context, Error, Experiment};
 use crate::chart::{Axis, Chart, Series};
-use crate::timed::{Host, 
-    DeviceSetup, Load, Outcome, Placement, Record, Setup, Span, Spread, Striping, Workload, run_recorded,
+use crate::timed::{
+    DeviceSetup, Host, Load, Outcome, Placement, Record, Setup, Span, Spread, Striping, Workload, run_recorded,
 };
 use crate::{processors, sweep};
 

@@ -36,6 +36,6 @@ pub use histogram::Sizes;
 pub use outcome::{DeviceFigures, LevelFigures, Outcome};
 pub use placement::{Mapping, Placement, Spread};
 pub use samples::{PartitionSample, Sample, Samples};
-pub use setup::{Host, DeviceSetup, Level, Load, Setup, Writes};
+pub use setup::{DeviceSetup, Host, Level, Load, Setup, Writes};
 pub use simulation::{Record, run, run_recorded};
 pub use striping::Striping;

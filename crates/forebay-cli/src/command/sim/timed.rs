@@ -5,7 +5,7 @@ use forebay_core::level::Labels;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{Host, self, DeviceSetup, Level, Load, Outcome, Placement, Setup, Striping, Workload};
+use forebay_sim::timed::{self, DeviceSetup, Host, Level, Load, Outcome, Placement, Setup, Striping, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
@@ -120,7 +120,10 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                             call_off: !sim.time.no_call_off,
                             devices: devices.iter().map(of).collect(),
                             striping: striping(sim),
-                            host: sim.time.host_scheduler.map(|scheduler| Host { scheduler, depth: sim.time.host_depth }),
+                            host: sim
+                                .time
+                                .host_scheduler
+                                .map(|scheduler| Host { scheduler, depth: sim.time.host_depth }),
                             placement: placement(sim),
                             load: load(sim, handlers),
                             writes: writes(sim),
