@@ -71,18 +71,19 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
             }
         }
     }
+    let rounds = |policy: usize, place: usize, site: usize| &seen[policy][place][site];
     let mut rows = Vec::new();
     for policy in [2, 3, 1] {
         let name = POLICIES[policy];
         for site in 0..SITES {
-            let faster = |place: usize| quicker(&seen[policy][place][site], &seen[0][place][site]);
+            let faster = |place: usize| quicker(rounds(policy, place, site), rounds(0, place, site));
             let mut row = |what: &str, ratio: f64, wanted, detail: String| {
                 let what = format!("{name}, downloads, site {} of {SITES}, {what}: completion", site + 1);
                 let bench = "supply-chain";
                 rows.push(Row { bench, what, against: "linux".into(), ratio, wanted, detail, point: None });
             };
             for (place, load) in LOADS.into_iter().enumerate() {
-                let seconds = |policy: usize| median(seen[policy][place][site].clone());
+                let seconds = |policy: usize| median(rounds(policy, place, site).clone());
                 let detail = format!("s: {name} {:.2}, linux {:.2}", seconds(policy), seconds(0));
                 row(&format!("{:.1} MB/s", bandwidth(load, site) / 1e6), faster(place), None, detail);
             }
