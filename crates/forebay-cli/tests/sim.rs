@@ -172,6 +172,26 @@ fn slow_devices_arrays_levels_and_schedulers() {
     assert!(share > 2.0 && share < 3.2, "three times slower, but for what handlers think: {share}");
     let array = &sim(&["--device", "ibm-10k,ibm-10k", "--stripe", "256KiB"])[0];
     assert!(number(array, "throughput_mb_s") > number(plain, "throughput_mb_s"), "{array}");
+    let host = [
+        "--device",
+        "ibm-10k,ibm-10k",
+        "--stripe",
+        "256KiB",
+        "--host-scheduler",
+        "cfq:idle_ms=0.0",
+        "--host-depth",
+        "1",
+    ];
+    let narrow = &sim(&host)[0];
+    assert!(number(narrow, "throughput_mb_s") < number(array, "throughput_mb_s"), "one request at a time: {narrow}");
+    assert_eq!((&narrow["host_scheduler"], number(narrow, "host_depth")), (&Value::from("cfq:idle_ms=0.0"), 1.0));
+    assert!(array.get("host_scheduler").is_none(), "{array}");
+    let args = ["sim", TASKS, "--device", "ibm-10k"];
+    refused(&[&args[..], &["--host-scheduler", "cfq"]].concat(), &["--stripe"]);
+    refused(
+        &[&args[..], &["--stripe", "64KiB", "--host-scheduler", "cfq", "--host-depth", "0"]].concat(),
+        &["--host-depth"],
+    );
     let files = &sim(&["--device", "ibm-10k,ibm-10k", "--stripe-files", "256KiB"])[0];
     assert!(number(files, "throughput_mb_s") > number(plain, "throughput_mb_s"), "{files}");
     assert!(number(files, "device_requests") > number(array, "device_requests"), "a fetch goes to one device: {files}");

@@ -28,6 +28,11 @@ pub(super) struct Record {
     #[serde(flatten)]
     pub(super) outcome: Outcome,
     pub(super) scheduler: String,
+    /// What stands before an array as a whole, and how many requests its controller accepts, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_scheduler: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_depth: Option<u32>,
     /// What levels are told, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) labels: Option<Labels>,
@@ -72,7 +77,16 @@ fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     let scheduler = setup.devices.first().map(|device| device.scheduler.to_string()).unwrap_or_default();
     let (block_bytes, trace) = (setup.block_bytes, super::name(sim));
     let labels = setup.levels.get(1).map(|level| level.labels);
-    Record { levels: super::levels::fields(&outcome, block_bytes), outcome, scheduler, labels, block_bytes, trace }
+    Record {
+        levels: super::levels::fields(&outcome, block_bytes),
+        outcome,
+        scheduler,
+        host_scheduler: setup.host.map(|host| host.scheduler.to_string()),
+        host_depth: setup.host.map(|host| host.depth),
+        labels,
+        block_bytes,
+        trace,
+    }
 }
 
 /// The devices, with their slowdowns, behind the default scheduler.
