@@ -26,8 +26,8 @@ use super::{Plan, median, quicker, ratio};
 use crate::report::Row;
 
 const MODES: [(&str, Labels); 3] = [("no labels", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
-/// That of the experiment: on a disk of five times its rate what is prefetched in vain costs readers little (simulated, 4.3 → 3.3 ms
-/// a request, where this one has 17.3 → 5.7).
+/// That of the experiment: on a faster one (`ibm-10k`) what is prefetched in vain costs readers little (simulated, 4.3 → 3.3 ms a
+/// request, where this one has 17.3 → 5.7).
 const DISK: &str = "cheetah-9lp";
 const WORKLOAD: &str = "multi-3";
 const SCALE: &str = "0.0625";
