@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-/// How a test says that it could not run (`forebay_testkit::tools::skip`).
-const SKIPPED: &str = "=== SKIPPED:";
+/// How a test says that it could not run, or not all of it: `SKIPPED: why`, or in a line that stands out (`forebay_testkit::tools::skip`).
+const SKIPPED: [&str; 2] = ["SKIPPED:", "=== SKIPPED:"];
 
 /// The sum over all test binaries.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Tally {
             "failures:" => self.hidden = false,
             _ => {}
         }
-        if line.contains(SKIPPED) {
+        if SKIPPED.iter().any(|start| line.starts_with(start)) {
             self.lacking += 1;
             return true;
         }
@@ -105,6 +105,15 @@ mod tests {
         assert_eq!(sum, "1 passed, 0 failed, 1 skipped");
         assert!(shown.contains(&"=== SKIPPED: nginx is missing ==="), "{shown:?}");
         assert!(!shown.contains(&"chatter"), "{shown:?}");
+    }
+
+    #[test]
+    fn a_test_may_say_it_in_a_word() {
+        let (sum, _) = tally(
+            "SKIPPED: there are no traces\nthis line has no SKIPPED: at its beginning\n\
+             test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        assert_eq!(sum, "1 passed, 0 failed, 1 skipped");
     }
 
     #[test]

@@ -1,20 +1,23 @@
 //! Program contexts live (AMP §5): real programs under the preload library read a mount over the papers' disk in real time, which has
-//! memory for a part of what they read.
+//! memory for a part of what they read, and the same disk by the kernel's own page cache.
 //!
 //! ```text
-//!  bash, cscope, sed; glimpseindex; sqlite3 ─▶ mount: competitive+amp | competitive+arc | linux ─▶ ibm-10k
-//!        └── which context a thread is in ──▶ table ──┘
+//!  bash, cscope, sed; glimpseindex; sqlite3 ─┬─▶ mount: competitive+amp | competitive+arc | linux ─┬─▶ ext4 on ibm-10k
+//!        └── which context a thread is in ──▶│─── table ──┘                                        │
+//!                                            └─▶ page cache of as many bytes ──────────────────────┘
 //! ```
 //!
 //! The programs are the recorded workloads' (`workloads/record.sh run NAME`), in whose data folder they run, seen through the mount.
 //! Every run has a mount of its own that knows nothing of earlier ones, and every policy's programs are preloaded, so that all pay
 //! alike. A mount is only read: what glimpseindex writes, and then reads again and again, lies elsewhere, which leaves of its loops
 //! those over the indexed files, two in a run; each is of a context of its own, hence it runs twice. The paper compares with Linux's
-//! page cache within one kernel; here `linux` is its read-ahead over LRU, in the same mount.
+//! page cache within one kernel; here `linux` is its read-ahead over LRU, in the same mount, and the kernel is today's. Where there can be no such
+//! device it is left out, and each mount paces its own reads of the prepared folder.
 //!
 //! The disk is as fast as it was. Were it faster, what programs and mount do by themselves would take as long as the disk, and on a
 //! busy machine longer.
 
+mod block;
 mod data;
 mod scene;
 
@@ -23,8 +26,9 @@ use forebay_testkit::mounts;
 use forebay_testkit::tools::find;
 
 use crate::report::{Row, median};
+use block::Block;
 use data::Data;
-use scene::{Run, measure};
+use scene::{Ground, Run, on_a_mount, on_the_kernel, own};
 
 /// The disk's seconds in one of ours.
 const SPEED: f64 = 1.0;
@@ -51,7 +55,7 @@ struct Workload {
 /// A figure of a run: its name, its unit, how it is had.
 type Figure = (&'static str, &'static str, fn(&Run) -> f64);
 
-const FIGURES: [Figure; 2] = [("time", "s", |run| run.seconds), ("read", "MB", |run| run.bytes as f64 / 1e6)];
+const FIGURES: [Figure; 2] = [("time", "s", |run| run.seconds), ("read", "MB", |run| run.disk.bytes / 1e6)];
 
 const WORKLOADS: [Workload; 3] = [
     Workload {
@@ -104,9 +108,13 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String], any: bool) -> anyho
         data => data?,
     };
     let rounds = if smoke || quick { 1 } else { 3 };
+    // At a pace at which tiny data take no time.
+    let speed = if smoke { 50.0 } else { SPEED };
+    let reads = chosen.iter().flat_map(|workload| workload.reads).filter(|name| data.folder().join(name).exists());
+    let mut ground = Block::with(&data, reads, speed)?.map_or(Ground::Paced(speed), Ground::Block);
     let mut rows = Vec::new();
     for workload in chosen {
-        rows.extend(workload.compare(&data, rounds, smoke).with_context(|| workload.what)?);
+        rows.extend(workload.compare(&data, &mut ground, rounds, smoke).with_context(|| workload.what)?);
     }
     Ok(rows)
 }
@@ -121,36 +129,52 @@ fn has(workload: &Workload) -> bool {
 }
 
 impl Workload {
-    /// Measures the policies in turn, each on a disk, in a cache and on a mount of its own.
-    fn compare(&self, data: &Data, rounds: u64, smoke: bool) -> anyhow::Result<Vec<Row>> {
-        // As little as a mount takes, at a pace at which tiny data take no time.
-        let (memory, speed) = if smoke { (20, 50.0) } else { (self.memory, SPEED) };
-        let mut seen: Vec<[Run; 3]> = Vec::new();
+    /// Measures the policies in turn, each in a cache and on a mount of its own, and then the kernel.
+    fn compare(&self, data: &Data, ground: &mut Ground, rounds: u64, smoke: bool) -> anyhow::Result<Vec<Row>> {
+        // As little as a mount takes.
+        let memory = if smoke { 20 } else { self.memory } << 20;
+        let own = if let Ground::Block(_) = ground { own(data, self)? } else { 0 };
+        let mut seen: Vec<Vec<Run>> = Vec::new();
         for seed in 1..=rounds {
-            let [amp, arc, linux] = POLICIES.map(|policy| {
-                let run = measure(data, self, policy, memory << 20, speed, seed)?;
-                eprintln!("{}, {policy}, seed {seed}: {run}", self.what);
-                anyhow::Ok(run)
-            });
-            seen.push([amp?, arc?, linux?]);
+            let mut runs = Vec::new();
+            for policy in POLICIES {
+                let run = on_a_mount(data, self, policy, (ground, seed), memory)?;
+                eprintln!("{}, {policy}, round {seed}: {run}", self.what);
+                runs.push(run);
+            }
+            if let Ground::Block(block) = ground {
+                let run = on_the_kernel(self, block, memory, own)?;
+                eprintln!("{}, kernel, {} MB beside it, round {seed}: {run}", self.what, own / 1_000_000);
+                runs.push(run);
+            }
+            seen.push(runs);
         }
+        Ok(self.rows(&seen))
+    }
+
+    /// What contexts are worth against each of the others, who stand in their order in each round.
+    fn rows(&self, seen: &[Vec<Run>]) -> Vec<Row> {
+        let others = ["the mount with competitive+arc", "the mount with linux", "the kernel's page cache"];
+        let there = seen[0].len();
         let mut rows = Vec::new();
         for (figure, (kind, unit, of)) in FIGURES.into_iter().enumerate() {
-            let [amp, arc, linux] = [0, 1, 2].map(|which| median(seen.iter().map(|runs| of(&runs[which])).collect()));
-            for other in [1, 2] {
-                let wanted = self.wanted.filter(|_| other == 2).map(|wanted| wanted[figure]);
+            let all = |which: usize| median(seen.iter().map(|runs| of(&runs[which])).collect());
+            let names = ["amp", "arc", "linux", "kernel"].iter().zip(0..there);
+            let each: Vec<String> = names.map(|(name, which)| format!("{name} {:.1}", all(which))).collect();
+            for (other, against) in (1..there).zip(others) {
                 rows.push(Row {
                     bench: "amp",
                     what: format!("{}: {kind}", self.tool()),
-                    against: format!("the mount with {}", POLICIES[other]),
+                    against: against.into(),
                     ratio: median(seen.iter().map(|runs| of(&runs[0]) / of(&runs[other])).collect()),
-                    wanted,
-                    detail: format!("{unit}: amp {amp:.1}, arc {arc:.1}, linux {linux:.1}; {}", seen[0][0].scene()),
+                    // The paper's AMP is compared with Linux's page cache.
+                    wanted: self.wanted.filter(|_| other > 1).map(|wanted| wanted[figure]),
+                    detail: format!("{unit}: {}; {}", each.join(", "), seen[0][0].scene()),
                     point: None,
                 });
             }
         }
-        Ok(rows)
+        rows
     }
 
     /// What runs: where there is no glimpse, grep reads the same files.

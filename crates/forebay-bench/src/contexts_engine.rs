@@ -204,7 +204,7 @@ impl Manager {
         let rhythm = Rhythm { size: self.frames / 5, time: u64::from(self.frames) * 2, deviation: 9 };
         let access = Access { place, rhythm, now: self.now };
         let key = BlockKey::new(FileId((nth >> 32) as u32), nth as u32);
-        segments.accessed(directory, 0, key, &access);
+        _ = segments.accessed(directory, 0, key, &access);
         let ghost = match directory.find(key) {
             Some(slot) if !directory.frames.is_ghost(slot) => {
                 return segments.referred_by(directory, 0, slot, place, Use::Hit);

@@ -202,7 +202,7 @@ pub trait Core: Send {
     fn program(&self, partition: usize, sizes: &mut Vec<u32>);
     /// How the cache is divided among devices, if it is.
     fn division(&self) -> Option<&Division>;
-    /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`.
+    /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`; none that exited.
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
     /// How many frames hold or are being filled with blocks of a file.
     fn frames_of(&self, file: FileId) -> u32;

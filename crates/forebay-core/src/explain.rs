@@ -191,17 +191,18 @@ impl Device {
     }
 }
 
-/// What a sample of references missed lately in small caches, with parts for program contexts and without.
+/// What a sample of references would have waited for lately, had it had small caches, with parts for program contexts and without: in the time
+/// of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Duel {
     /// With them.
-    pub with: u32,
+    pub with: u64,
     /// Without.
-    pub without: u32,
+    pub without: u64,
     /// Without, when few of the blocks that are new stay, if that is looked at.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub few: Option<u32>,
+    pub few: Option<u64>,
     /// Whether they are off for now, since they did not pay.
     pub lost: bool,
     /// Whether few of the blocks that are new stay.

@@ -11,6 +11,10 @@ use script::{Script, key};
 mod script;
 
 const FRAMES: u32 = 2048;
+/// With partitions or without.
+const TWO: Settings = Settings { duel: true, ..Settings::AMP };
+/// Or as one loop.
+const THREE: Settings = Settings::JOINED;
 
 /// A loop that is half as large again as memory: the default policy never hits it.
 fn large_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
@@ -27,7 +31,7 @@ fn wandering_loop(places: u32) -> impl Iterator<Item = (u32, u32)> {
 /// Misses with partitions, without, and if that is fought out; and how often the accesses of the last were the default policy's in the end.
 fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
     let amp = || Script::<Arc>::new(FRAMES, Settings::AMP);
-    let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, Settings::JOINED)];
+    let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, TWO)];
     let mut detector = Detector::new(Settings::AMP).over(FRAMES);
     let mut misses = [0; 3];
     for (context, block) in references {
@@ -66,6 +70,19 @@ fn it_is_never_decided_for_good() {
     assert!(misses(references()).1);
 }
 
+/// The third takes its time to see what pays, and does not miss more for that.
+#[test]
+fn as_one_loop_a_loop_is_held_as_well() {
+    let mut cache = Script::<Arc>::new(FRAMES, THREE);
+    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let missed = large_loop(40).filter(|&(context, block)| {
+        let caller = Caller { handler: HandlerId(0), context: ContextId(context) };
+        !cache.read(block, detector.access(caller, key(block)))
+    });
+    let (missed, ([with, without, _], _)) = (missed.count() as u32, misses(large_loop(40)));
+    assert!(missed * 10 < with * 11, "{missed}, {with} with partitions, {without} without");
+}
+
 /// What is half as large again as memory is read again and again, each time by another context, as the plans of a database do.
 fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rounds).flat_map(|round| (0..FRAMES * 3 / 2).map(move |block| (round, block)))
@@ -73,8 +90,7 @@ fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
 
 #[test]
 fn a_loop_that_contexts_share_is_nobodys_partition() {
-    let three = Settings { bimodal: true, ..Settings::JOINED };
-    let mut caches = [Settings::AMP, Settings::JOINED, three].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut caches = [Settings::AMP, TWO, THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
     let mut detector = Detector::new(Settings::AMP).over(FRAMES);
     let mut misses = [0; 4];
     let mut plain = Script::<Arc>::new(FRAMES, Settings::AMP);
@@ -92,11 +108,45 @@ fn a_loop_that_contexts_share_is_nobodys_partition() {
     assert!(three * 2 < amp.min(two).min(plain), "{three} of {amp}, {two} and {plain}");
 }
 
+/// Phases in which partitions pay and in which they don't: if all misses are alike the last one decides, else the one whose misses cost.
+#[test]
+fn what_a_miss_costs_decides() {
+    let view = |references: Vec<(u32, u32)>, dear: Option<u32>| {
+        let mut cache = Script::<Arc>::new(FRAMES, TWO);
+        let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+        for (context, block) in references {
+            let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
+            let switch = if dear == Some(context) { 100 } else { 0 };
+            cache.read_at(block, detector.access(caller, key(block)), switch);
+        }
+        cache.check();
+        cache.segments.duel(0).map(|duel| duel.view())
+    };
+    let (large, wandering) = (Some(1), Some(2));
+    let ends_large = || wandering_loop(20).chain(large_loop(20)).collect();
+    assert_eq!([None, wandering].map(|dear| view(ends_large(), dear)), [View::Contexts, View::Plain].map(Some));
+    let ends_wandering = || large_loop(20).chain(wandering_loop(40)).collect();
+    assert_eq!([None, large].map(|dear| view(ends_wandering(), dear)), [View::Plain, View::Contexts].map(Some));
+}
+
+/// One-shot blocks go at once while loops have no partitions, if that is what is wanted.
+#[test]
+fn one_shots_are_dropped_whatever_the_view() {
+    for (drops, one_shot) in [(true, 100), (false, 0)] {
+        let mut cache = Script::<Arc>::new(FRAMES, Settings { drops, ..THREE });
+        for (now, block) in (1..).zip(0..100) {
+            cache.read(block, Access { place: Place::Dropped, now, ..Access::default() });
+        }
+        assert_eq!(cache.segments.duel(0).map(|duel| duel.view()), Some(View::Plain));
+        let parts: Vec<u32> = cache.segments.program(0).expect("contexts").sizes(&cache.directory.frames).collect();
+        assert_eq!(parts[..2], [100 - one_shot, one_shot]);
+    }
+}
+
 /// Before anything is known of contexts the third has the default policy's misses.
 #[test]
 fn who_begins_with_the_default_policy_loses_nothing_by_a_loop_that_wanders() {
-    let three = Settings { bimodal: true, ..Settings::JOINED };
-    let mut caches = [Settings::AMP, three].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut caches = [Settings::AMP, THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
     let mut detector = Detector::new(Settings::AMP).over(FRAMES);
     let mut misses = [0; 2];
     for (context, block) in wandering_loop(30) {

@@ -62,6 +62,25 @@ fn a_region_is_loaded_once() {
     assert!(fetches <= regions * 4, "{fetches} fetches, {regions} regions");
 }
 
+/// Of many who read at random most are behind where some stream is already, which is no reason to have nothing loaded for them.
+#[test]
+fn who_misses_behind_a_stream_is_like_any_other() {
+    let mut bench = random("auto");
+    let file = FileId(50);
+    bench.tell(EventKind::Open { file, device: DeviceId(0), bytes: 1000 * 4096 });
+    bench.fetches.clear();
+    for nth in 0..500u32 {
+        let (read, handler, context) = (ReadId(0), HandlerId(1 + nth % 8), ContextId(0));
+        let offset = u64::from(nth * 617 % 1000) * 4096;
+        bench.tell(EventKind::Read { read, handler, context, file, offset, len: 4096 });
+    }
+    let fetches = bench.fetches.len();
+    assert!(
+        fetches <= 7 + 8 * 4 + 8,
+        "{fetches} fetches for 8 regions, and what is read before it is known that nobody goes on"
+    );
+}
+
 #[test]
 fn a_file_without_room_is_left_alone() {
     let mut bench = random("auto");

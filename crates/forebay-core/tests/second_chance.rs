@@ -223,6 +223,27 @@ fn a_handler_without_pages_is_nobody() {
     assert_eq!((before, after), (vec![], vec![dead]));
 }
 
+/// Who is known to have exited is not asked about for as long as its pages are there, and is again when it turns out to be alive.
+#[test]
+fn an_exit_is_news_once() {
+    let mut marks = Marks::new(4, 100);
+    for (frame, handler) in [7, 8].into_iter().enumerate() {
+        let place = marks.enlist(HandlerId(handler), millis(0));
+        marks.mark(frame, place, millis(0));
+    }
+    let asked = |marks: &Marks| {
+        let mut out = Vec::new();
+        // One is room for: who has exited does not take it from those behind it.
+        marks.in_question(HandlerId(0), 1, &mut out);
+        out
+    };
+    assert_eq!(asked(&marks), [HandlerId(7)]);
+    marks.exited(HandlerId(7));
+    assert_eq!(asked(&marks), [HandlerId(8)]);
+    marks.ran(HandlerId(7), millis(1));
+    assert_eq!(asked(&marks), [HandlerId(7)]);
+}
+
 /// The twin: a queue of pages with their marks, and what is known of handlers.
 #[derive(Default)]
 struct Twin {
@@ -352,7 +373,8 @@ proptest! {
             bench.cache.marks.in_question(HandlerId(u32::MAX), 100, &mut known);
             prop_assert!(known.is_empty());
             bench.cache.marks.in_question(HandlerId(0), 100, &mut known);
-            let expected: Vec<HandlerId> = twin.handlers.keys().filter(|&&id| id > 0).map(|&id| HandlerId(id)).collect();
+            let alive = twin.handlers.iter().filter(|&(&id, &(_, exited))| id > 0 && !exited);
+            let expected: Vec<HandlerId> = alive.map(|(&id, _)| HandlerId(id)).collect();
             prop_assert_eq!(known, expected);
         }
         prop_assert!(twin.looks <= 2 * entered + reclaimed, "{} looks at {entered} pages", twin.looks);

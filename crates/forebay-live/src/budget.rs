@@ -24,6 +24,12 @@ pub struct TooLittleMemory {
     pub needed: u64,
 }
 
+/// Blocks of a closed file, about: of a tree of sources, whose files are the smallest that anybody goes around in.
+const BLOCKS_A_FILE: u32 = 4;
+
+/// What a file takes that nobody has open, in bytes: its name and version, its entries in tables, what the core knows of it.
+const CLOSED_FILE: u64 = 480;
+
 /// How a budget is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
@@ -47,7 +53,7 @@ impl Budget {
         }
         let frames = u32::try_from(frames).unwrap_or(u32::MAX / 4).min(u32::MAX / 4);
         let streams = (frames / 4).clamp(256, 16_384);
-        Ok(Budget { memory, frames, streams, closed_files: (frames as usize / 16).clamp(64, 65_536) })
+        Ok(Budget { memory, frames, streams, closed_files: (frames / BLOCKS_A_FILE).max(64) as usize })
     }
 
     /// The core's setup.
@@ -68,12 +74,23 @@ impl Budget {
 
 /// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4 for each of these (a
 /// table at most half full, rounded up to a power of two) and what the replacement policy has beside that; its part of the eviction
-/// history, of the streams and of the closed files, its count of copies; its mark in a prefetch cache and its part of the handlers;
-/// its part of what is known of streams that were.
+/// history and of the streams, its count of copies; its mark in a prefetch cache and its part of the handlers;
+/// its part of what is known of streams that were; when its block and its ghosts' were used, and up to two entries of 16 of those that were missed; its part of the
+/// closed files.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
     let knowledge = if policy.prefetch.wants_to_know() { 16 } else { 0 };
-    BLOCK as u64 + slots * (24 + 16 + beside) + 4 + 52 + 24 + 4 + marks + knowledge
+    let bimodal = if policy.context.is_some_and(|context| context.bimodal) { slots * 4 + 2 * 16 } else { 0 };
+    BLOCK as u64
+        + slots * (24 + 16 + beside)
+        + 4
+        + 44
+        + 24
+        + 4
+        + marks
+        + knowledge
+        + bimodal
+        + CLOSED_FILE / u64::from(BLOCKS_A_FILE)
 }

@@ -114,7 +114,7 @@ struct PendingRead {
 type Identity = (DeviceId, String, Version);
 
 struct FileEntry {
-    identity: Identity,
+    identity: Arc<Identity>,
     /// `None` while nobody has it open, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
@@ -129,7 +129,7 @@ struct State {
     free_reads: Vec<ReadId>,
     files: Vec<Option<FileEntry>>,
     free_files: Vec<FileId>,
-    known: HashMap<Identity, FileId>,
+    known: HashMap<Arc<Identity>, FileId>,
     /// Files that nobody has open and whose blocks are kept, by the number of their last closing.
     closed: BTreeMap<u64, FileId>,
     closings: u64,
@@ -254,7 +254,7 @@ impl Engine {
     pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, String, Version)> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {
-            let (device, name, version) = &state.files.get(file.index())?.as_ref()?.identity;
+            let (device, name, version) = &*state.files.get(file.index())?.as_ref()?.identity;
             Some((file, *device, name.clone(), version.clone()))
         });
         known.collect()
@@ -304,7 +304,8 @@ impl State {
             FileId(self.files.len() as u32 - 1)
         });
         let (device, bytes) = (identity.0, identity.2.size);
-        self.known.insert(identity.clone(), file);
+        let identity = Arc::new(identity);
+        self.known.insert(Arc::clone(&identity), file);
         self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;

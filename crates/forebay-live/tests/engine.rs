@@ -1,9 +1,11 @@
 //! The live engine over a store that answers late, in any order, sometimes at once and sometimes not at all, by seed.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forebay_core::{DeviceCost, DeviceId};
+use forebay_live::budget::Budget;
 use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::flight;
 use forebay_live::source::{Error, Fetch, FetchId, Object, Version};
@@ -13,17 +15,22 @@ use rand::{Rng, SeedableRng};
 /// What the store does wrong.
 #[derive(Clone, Copy, Default)]
 struct Faults {
-    /// One in so many fetches fails; zero for none.
+    /// One in so many fetches fails, but no more than [`MOST`] in a row at one place; zero for none.
     fails: u32,
     /// This byte can never be read.
     bad_byte: Option<u64>,
 }
+
+/// As often as a place may fail in a row. The engine asks once more than that, so that no reader has bad luck.
+const MOST: u32 = 3;
 
 /// Bytes that follow from their offset.
 struct Pattern {
     version: Version,
     faults: Faults,
     random: Mutex<SmallRng>,
+    /// How often the last fetches at an offset have failed.
+    failed: Mutex<BTreeMap<u64, u32>>,
     late: Mutex<Vec<Fetch>>,
     fetched: AtomicU64,
 }
@@ -38,14 +45,23 @@ fn pattern(size: u64, seed: u64, faults: Faults) -> Arc<Pattern> {
         version: Version { inode: seed + 1, size, ..Version::default() },
         faults,
         random: Mutex::new(SmallRng::seed_from_u64(seed)),
+        failed: Mutex::default(),
         late: Mutex::new(Vec::new()),
         fetched: AtomicU64::new(0),
     })
 }
 
 impl Pattern {
+    fn fails(&self, offset: u64) -> bool {
+        let dice = self.faults.fails > 0 && self.random.lock().unwrap().random_range(0..self.faults.fails) == 0;
+        let mut failed = self.failed.lock().unwrap();
+        let in_a_row = failed.entry(offset).or_default();
+        *in_a_row = if dice && *in_a_row < MOST { *in_a_row + 1 } else { 0 };
+        *in_a_row > 0
+    }
+
     fn answer(&self, mut fetch: Fetch) {
-        let fails = self.faults.fails > 0 && self.random.lock().unwrap().random_range(0..self.faults.fails) == 0;
+        let fails = self.fails(fetch.offset);
         let range = fetch.offset..fetch.offset + fetch.len as u64;
         if fails || self.faults.bad_byte.is_some_and(|bad| range.contains(&bad)) {
             return fetch.finish(Err(Error::Storage { name: "pattern".into(), reason: "by plan".into() }));
@@ -345,6 +361,26 @@ fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     (0..5000).for_each(|_| drop(open(&patterns[0])));
     patterns.iter().for_each(read);
     assert_eq!(fetched(), before, "nothing of either is fetched again");
+}
+
+/// Whoever goes around in a tree of small files finds them where he left them, as long as there is room.
+#[test]
+fn small_files_are_kept_as_large_ones_are() {
+    let engine = engine("competitive", 20 << 20, None);
+    let blocks = u64::from(Budget::divide(20 << 20, "competitive".parse().unwrap()).unwrap().frames);
+    // Of four blocks and a bit less each, in two thirds of the frames.
+    let patterns: Vec<_> = (0..blocks / 6).map(|seed| pattern(15_000, seed, Faults::default())).collect();
+    let _drain = drain(patterns.clone());
+    let mut buffer = vec![0; 15_000];
+    let mut around = || {
+        for pattern in &patterns {
+            let file = engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
+            assert_eq!(file.read(1, 0, &mut buffer).unwrap(), 15_000);
+        }
+        patterns.iter().map(|pattern| pattern.fetched.load(Ordering::Relaxed)).sum::<u64>()
+    };
+    let first = around();
+    assert_eq!(around(), first, "of {} files in {blocks} blocks", patterns.len());
 }
 
 #[test]

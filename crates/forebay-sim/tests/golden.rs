@@ -4,26 +4,25 @@
 //! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing is checked, and the test
 //! says so.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use forebay_sim::Unwatched;
 use forebay_sim::untimed::{Capacity, Options, Outcome, Points, Run, Sampling, curve, replay};
 
-fn folder() -> Option<PathBuf> {
+/// The folder of traces, if it is there; `what` is skipped if not.
+fn folder(what: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let folder = env::var_os("FOREBAY_TRACES").map_or_else(beside, PathBuf::from);
-    folder.join("lirs").is_dir().then_some(folder)
+    let folder = folder.join("lirs").is_dir().then_some(folder);
+    if folder.is_none() {
+        eprintln!("SKIPPED: {what}: FOREBAY_TRACES names no folder of traces");
+    }
+    folder
 }
 
 /// Every line of `answers` that speaks of the algorithm called `theirs`, against ours.
-fn compare(answers: &str, theirs: &str, ours: &str, tolerance: f64) {
-    let Some(folder) = folder() else {
-        // Not eprintln!, which a passing test keeps to itself.
-        let _ = writeln!(io::stderr(), "SKIPPED: {ours} against {answers}: FOREBAY_TRACES names no folder of traces");
-        return;
-    };
+fn compare(folder: &Path, answers: &str, theirs: &str, ours: &str, tolerance: f64) {
     let text = fs::read_to_string(folder.join(answers)).unwrap();
     let (mut lines, mut furthest) = (0, 0.0f64);
     for line in text.lines().skip(1) {
@@ -53,25 +52,24 @@ const SAME: f64 = 0.0001;
 /// libCacheSim's does.
 #[test]
 fn opt_is_what_two_simulators_say() {
-    compare("golden-libcachesim.tsv", "Belady", "opt", SAME);
-    compare("golden-caffeine.tsv", "opt.Clairvoyant", "opt", 0.0007);
+    let Some(folder) = folder("opt against both simulators") else { return };
+    compare(&folder, "golden-libcachesim.tsv", "Belady", "opt", SAME);
+    compare(&folder, "golden-caffeine.tsv", "opt.Clairvoyant", "opt", 0.0007);
 }
 
 /// The rest is compared with the core alone; this much shows that the readers and the numbering are true.
 #[test]
 fn the_way_from_the_file_is_true() {
-    compare("golden-libcachesim.tsv", "LRU", "lru", SAME);
-    compare("golden-libcachesim.tsv", "Sieve", "sieve", SAME);
-    compare("golden-caffeine.tsv", "adaptive.Car", "car", SAME);
+    let Some(folder) = folder("lru, sieve and car through the readers") else { return };
+    compare(&folder, "golden-libcachesim.tsv", "LRU", "lru", SAME);
+    compare(&folder, "golden-libcachesim.tsv", "Sieve", "sieve", SAME);
+    compare(&folder, "golden-caffeine.tsv", "adaptive.Car", "car", SAME);
 }
 
 /// As many blocks as the paper on SHARDS samples (8 Ki), on two real traces: the mean error over the whole curve.
 #[test]
 fn samples_of_real_traces_are_near_the_truth() {
-    let Some(folder) = folder() else {
-        let _ = writeln!(io::stderr(), "SKIPPED: samples of real traces: FOREBAY_TRACES names no folder of traces");
-        return;
-    };
+    let Some(folder) = folder("samples of real traces") else { return };
     for name in ["arc/OLTP.lis.zst", "cloudphysics/cloudPhysicsIO.vscsi.zst"] {
         let open = || forebay_trace::open(&folder.join(name), &forebay_trace::Options::default());
         for policy in ["lru", "arc"] {

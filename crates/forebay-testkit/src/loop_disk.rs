@@ -147,13 +147,23 @@ impl Drop for Ext4 {
 
 /// Makes `image` a file of `size` bytes with an ext4 file system on it, and has `fill` write into that at this machine's pace.
 /// The same `fill` gives the same layout. Folders at the top are spread over the whole file system, as ext4 does of itself
-/// (Orlov's allocator), and what is in a folder lies near it, in groups of 128 MiB.
+/// (Orlov's allocator), and what is in a folder lies near it, in groups of 128 MiB. There may be a file a MiB.
 pub fn make_image(image: &Path, size: u64, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    make_image_of(image, size, 1 << 20, fill)
+}
+
+/// The same, with room for a file in so many bytes.
+pub fn make_image_of(
+    image: &Path,
+    size: u64,
+    bytes_a_file: u64,
+    fill: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     fs::File::create(image)?.set_len(size)?;
     let mut mkfs = program("mkfs.ext4")?;
-    // No journal, as it is only read later; one inode a MiB; groups on their own, so that the spread is fine; the seed of the
-    // hash by which folders are spread is fixed.
-    mkfs.args(["-q", "-F", "-m", "0", "-i", "1048576", "-O", "^has_journal,^flex_bg"]);
+    // No journal, as it is only read later; groups on their own, so that the spread is fine; the seed of the hash by which
+    // folders are spread is fixed.
+    mkfs.args(["-q", "-F", "-m", "0", "-i", &bytes_a_file.to_string(), "-O", "^has_journal,^flex_bg"]);
     mkfs.args(["-U", "a0a0a0a0-0000-4000-8000-000000000001"]);
     mkfs.args(["-E", "nodiscard,lazy_itable_init=1,hash_seed=a0a0a0a0-0000-4000-8000-000000000002"]).arg(image);
     run(mkfs)?;

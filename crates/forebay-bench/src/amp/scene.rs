@@ -1,107 +1,135 @@
 //! One run of a program: a mount of the data on the disk, a table of contexts that no other mount looks into, the program, the counters.
 
 use std::fmt;
+use std::ops::Sub;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use forebay_callers::CONTEXTS;
 use forebay_core::DeviceId;
 use forebay_core::context::Pattern;
-use forebay_device::device;
 use forebay_device::scheduler::Elevator;
+use forebay_device::{DeviceQueue, Queue, device};
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Threads};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::pacer::Activity;
+use forebay_live::pacer::Pace;
 use forebay_live::source::Source;
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::paced::PacedSource;
 use forebay_live::stats::Stats;
 use forebay_live::tree::{Branch, Tree};
+use forebay_testkit::memory_group::MemoryGroup;
 use forebay_testkit::mounts::MountPoint;
 use forebay_testkit::preloaded;
 
 use super::Workload;
+use super::block::Block;
 use super::data::{Data, FOLDER, recipe, succeed};
 
-const DISK: &str = "ibm-10k";
+pub(super) const DISK: &str = "ibm-10k";
+
+/// How often it is looked how much memory programs have.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Where the data lie.
+pub(super) enum Ground {
+    /// On a block device that everybody reads.
+    Block(Block),
+    /// In the prepared folder, each mount's reads of it so many times as fast as the disk's would be.
+    Paced(f64),
+}
+
+/// What a disk did, in seconds where that is a time.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Did {
+    pub(super) bytes: f64,
+    pub(super) requests: f64,
+    /// While it had something to do.
+    pub(super) busy: f64,
+    /// From submission to completion, all requests'.
+    pub(super) response: f64,
+    /// By how much longer than by the model that was: what the machine does by itself.
+    pub(super) late: f64,
+}
+
+impl Sub for Did {
+    type Output = Did;
+
+    fn sub(self, before: Did) -> Did {
+        Did {
+            bytes: self.bytes - before.bytes,
+            requests: self.requests - before.requests,
+            busy: self.busy - before.busy,
+            response: self.response - before.response,
+            late: self.late - before.late,
+        }
+    }
+}
 
 /// What was seen of a run.
 pub(super) struct Run {
     /// By the wall.
     pub(super) seconds: f64,
-    /// From the disk.
-    pub(super) bytes: u64,
-    /// In so many pieces.
-    fetches: u64,
-    /// While the disk had something to do.
-    busy: f64,
-    frames: u64,
-    references: u64,
-    hits: u64,
-    contexts: u64,
-    /// Of the contexts with the most accesses.
-    looping: usize,
-    /// By how much longer than by its model requests to the disk took, as a share: what the machine does by itself.
-    late: f64,
+    pub(super) disk: Did,
+    /// Of the mount, if there was one.
+    mount: Option<Stats>,
 }
 
 impl Run {
-    fn new(seconds: f64, stats: &Stats, disk: Activity, speed: f64) -> Run {
-        let counts = stats.counts;
-        Run {
-            seconds,
-            bytes: counts.fetched_bytes,
-            fetches: counts.fetches,
-            busy: disk.busy as f64 / 1e9,
-            frames: stats.frames * stats.block_bytes,
-            references: counts.hits + counts.misses + counts.joined,
-            hits: counts.hits,
-            contexts: stats.context_count.unwrap_or(0),
-            looping: stats.contexts.iter().filter(|context| context.pattern == Pattern::Looping).count(),
-            late: disk.late as f64 / (disk.response as f64 / speed).max(1.0),
-        }
-    }
-
     /// What the figures depend on, and whether contexts were told apart.
     pub(super) fn scene(&self) -> String {
-        let Run { frames, contexts, looping, .. } = self;
-        format!("{:.0} MB of frames, {contexts} contexts, {looping} looping", *frames as f64 / 1e6)
+        let Some(stats) = &self.mount else { return "page cache".into() };
+        let contexts = stats.context_count.unwrap_or(0);
+        // Of the contexts with the most accesses.
+        let looping = stats.contexts.iter().filter(|context| context.pattern == Pattern::Looping).count();
+        let frames = (stats.frames * stats.block_bytes) as f64 / 1e6;
+        format!("{frames:.0} MB of frames, {contexts} contexts, {looping} looping")
     }
 }
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Run { seconds, bytes, fetches, busy, references, hits, .. } = self;
-        let (read, late) = (*bytes as f64 / 1e6, 100.0 * self.late);
-        write!(
-            f,
-            "{seconds:.1} s, {read:.1} MB read in {fetches} pieces, {hits} hits of {references}, {}; ",
-            self.scene()
-        )?;
-        write!(f, "the disk busy for {busy:.1}, {late:.1} % late")
+        let Did { bytes, requests, busy, response, late } = self.disk;
+        write!(f, "{:.1} s, {:.1} MB read in {requests} pieces, ", self.seconds, bytes / 1e6)?;
+        if let Some(stats) = &self.mount {
+            let counts = stats.counts;
+            write!(f, "{} hits of {}, ", counts.hits, counts.hits + counts.misses + counts.joined)?;
+        }
+        write!(f, "{}; the disk busy for {busy:.1}, {:.1} % late", self.scene(), 100.0 * late / response.max(1e-9))
     }
 }
 
-/// Runs it on a mount of its own with `memory` bytes, the disk running `speed` times as fast as it does.
-pub(super) fn measure(
+/// Runs it on a mount of its own with `memory` bytes.
+pub(super) fn on_a_mount(
     data: &Data,
     workload: &Workload,
     policy: &str,
+    (ground, seed): (&mut Ground, u64),
     memory: u64,
-    speed: f64,
-    seed: u64,
 ) -> anyhow::Result<Run> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
-    let local: Arc<dyn Source> = Arc::new(LocalSource::new(data.folder())?);
-    let disk = PacedSource::new(local, device(DISK)?.build(seed)?, Box::new(Elevator::default()), speed)?;
-    let (cost, pace) = (disk.cost().context("a model knows its cost")?, Arc::clone(disk.pace()));
+    let model = device(DISK)?.build(seed)?;
+    let mut pace = None;
+    let source: Arc<dyn Source> = match ground {
+        Ground::Block(block) => {
+            block.renew()?;
+            Arc::new(LocalSource::new(block.path())?)
+        }
+        Ground::Paced(speed) => {
+            let local = Arc::new(LocalSource::new(data.folder())?);
+            let disk = PacedSource::new(local, device(DISK)?.build(seed)?, Box::new(Elevator::default()), *speed)?;
+            pace = Some(Arc::clone(disk.pace()));
+            Arc::new(disk)
+        }
+    };
+    let cost = source.cost().unwrap_or_else(|| DeviceQueue::new(model, Box::new(Elevator::default())).cost());
     let engine = Engine::start(Config::new(memory, policy.parse()?), vec![cost])?;
-    let branch = Branch { name: None, source: Arc::new(disk), device: DeviceId(0) };
+    let branch = Branch { name: None, source, device: DeviceId(0) };
     let mut tree = Tree::new(Arc::clone(&engine), vec![branch])?;
     // The table is there for every policy, so that programs have the same to do.
     if let Some(callers) = Callers::start(&engine, Threads::new(Some(&table))?, None)? {
@@ -109,27 +137,106 @@ pub(super) fn measure(
     }
     let point = MountPoint::new()?;
     let mounted = forebay_fuse::mount(Arc::new(tree), point.path(), MountOptions::default())?;
-    // The library is built before the clock runs.
-    preloaded::library();
-    let began = Instant::now();
-    for _ in 0..workload.times {
-        succeed(&mut workload.command(point.path(), scratch.path(), &table))?;
-    }
-    let seconds = began.elapsed().as_secs_f64();
-    let run = Run::new(seconds, &engine.stats(&[]), pace.activity(), speed);
+    let did = |ground: &Ground| match ground {
+        Ground::Block(block) => block.did(),
+        Ground::Paced(speed) => Ok(pace.as_ref().map_or_else(Did::default, |pace| of_pace(pace, *speed, &engine))),
+    };
+    let before = did(ground)?;
+    let seconds = workload.time(&|program| Command::new(program), point.path(), scratch.path(), &table)?;
+    let disk = did(ground)? - before;
+    let mount = Some(engine.stats(&[]));
     mounted.unmount()?;
-    Ok(run)
+    Ok(Run { seconds, disk, mount })
+}
+
+fn of_pace(pace: &Pace, speed: f64, engine: &Engine) -> Did {
+    let (activity, counts) = (pace.activity(), engine.stats(&[]).counts);
+    Did {
+        bytes: counts.fetched_bytes as f64,
+        requests: counts.fetches as f64,
+        busy: activity.busy as f64 / 1e9,
+        response: activity.response as f64 / speed / 1e9,
+        late: activity.late as f64 / 1e9,
+    }
+}
+
+/// Runs it on the kernel alone, whose page cache has `memory` bytes beside the `own` ones of the programs.
+pub(super) fn on_the_kernel(workload: &Workload, block: &mut Block, memory: u64, own: u64) -> anyhow::Result<Run> {
+    let scratch = tempfile::tempdir()?;
+    let table = scratch.path().join("contexts");
+    block.renew()?;
+    let group = MemoryGroup::new()?;
+    group.limit(own + memory)?;
+    let before = block.did()?;
+    let seconds = workload.time(&|program| group.command(program), block.path(), scratch.path(), &table)?;
+    let disk = block.did()? - before;
+    // What it read is the group's, which cannot go before that.
+    group.forget()?;
+    Ok(Run { seconds, disk, mount: None })
+}
+
+/// Says so when it is dropped, whatever the reason.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The most memory that the programs have for themselves, and what they write, in bytes: seen where the data were prepared, with memory for everything.
+pub(super) fn own(data: &Data, workload: &Workload) -> anyhow::Result<u64> {
+    let scratch = tempfile::tempdir()?;
+    let table = scratch.path().join("contexts");
+    let (group, done) = (MemoryGroup::new()?, AtomicBool::new(false));
+    let most = std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let mut most = 0;
+            while !done.load(Ordering::Relaxed) {
+                most = group.own().unwrap_or(0).max(most);
+                std::thread::sleep(LOOK);
+            }
+            most
+        });
+        let ran = {
+            let _done = Done(&done);
+            workload.time(&|program| group.command(program), data.folder(), scratch.path(), &table)
+        };
+        ran.map(|_| looks.join().unwrap_or(0))
+    })?;
+    let index = scratch.path().join("index");
+    let written = std::fs::read_dir(index).into_iter().flatten().flatten();
+    let written = written.filter_map(|entry| entry.metadata().ok()).map(|about| about.len()).sum::<u64>();
+    group.forget()?;
+    Ok(most + written)
 }
 
 impl Workload {
-    /// The program under the preload library, in the data folder as the mount shows it.
-    fn command(&self, point: &Path, scratch: &Path, table: &Path) -> Command {
+    /// Runs it as often as it is to be run; how long that took, in seconds. `enter` says how a program is run.
+    fn time(
+        &self,
+        enter: &dyn Fn(&Path) -> Command,
+        folder: &Path,
+        scratch: &Path,
+        table: &Path,
+    ) -> anyhow::Result<f64> {
+        // It is built before the clock runs.
+        preloaded::library();
+        let began = Instant::now();
+        for _ in 0..self.times {
+            succeed(&mut self.command(enter, folder, scratch, table))?;
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// The program under the preload library, in a folder that shows the data.
+    fn command(&self, enter: &dyn Fn(&Path) -> Command, point: &Path, scratch: &Path, table: &Path) -> Command {
         let mut command = if self.is_grep() {
-            let mut grep = Command::new("grep");
+            let mut grep = enter(Path::new("/usr/bin/grep"));
             grep.args(["-r", "-c", "schedule_timeout", "tree"]);
             grep
         } else {
-            let mut script = Command::new(recipe("record.sh"));
+            let mut script = enter(&recipe("record.sh"));
             script.args(["run", self.name]).env(FOLDER, point).env("FOREBAY_INDEX", scratch.join("index"));
             script
         };

@@ -136,7 +136,7 @@ fn shares(systems: &[System], sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
 }
 
 /// The command, built as this program was and beside it.
-fn forebay() -> anyhow::Result<PathBuf> {
+pub(crate) fn forebay() -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let path = here.with_file_name("forebay");
     let path = if path.is_file() { path } else { here.with_file_name("../forebay") };

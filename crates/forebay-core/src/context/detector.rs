@@ -141,20 +141,21 @@ impl Detector {
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
         let hash = hash(key.raw());
         match self.expects(caller, key, hash) {
-            Some(access) => {
+            Some((&access, now)) => {
                 self.passes();
-                access
+                Access { now, ..access }
             }
             None => self.look(self.id(caller, key), key, hash),
         }
     }
 
-    /// The same, if it changes nothing of what is known: most do not. The block has that hash. [`passes`](Self::passes) says that it was so.
+    /// The same, if it changes nothing of what is known: most do not. Then it is as the last one, but for its time, which is told apart. The block has
+    /// that hash. [`passes`](Self::passes) says that it was so.
     #[inline(always)]
-    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<Access> {
+    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
         let now = self.now + 1;
         let known = self.id(caller, key) == self.last.id && hash >= self.last.bound && now < self.due;
-        known.then_some(Access { now, ..self.last.access })
+        known.then_some((&self.last.access, now))
     }
 
     /// An access was as [expected](Self::expects).
@@ -165,10 +166,13 @@ impl Detector {
 
     #[inline(always)]
     fn id(&self, caller: Caller, key: BlockKey) -> u32 {
+        // One comparison for most, who go by contexts.
+        if self.settings.by == By::Context {
+            return caller.context.0;
+        }
         match self.settings.by {
-            By::Context => caller.context.0,
             By::File => key.file().0,
-            By::Handler => caller.handler.0,
+            _ => caller.handler.0,
         }
     }
 

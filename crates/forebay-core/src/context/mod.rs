@@ -113,6 +113,10 @@ pub struct Settings {
     /// Whether the whole cache as one loop takes part in that (past the paper).
     #[cfg_attr(feature = "serde", serde(default))]
     pub bimodal: bool,
+    /// Whether one-shot blocks are dropped also while loops have no partitions: what they leave is room for what is fetched ahead, which no count
+    /// of misses tells. Of `auto`; there is no option for it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub drops: bool,
 }
 
 /// N_L.
@@ -135,9 +139,10 @@ impl Settings {
         seed: 1,
         duel: false,
         bimodal: false,
+        drops: false,
     };
-    /// Those of `auto`: AMP's, where they pay.
-    pub const JOINED: Settings = Settings { duel: true, ..Settings::AMP };
+    /// Those of `auto`: AMP's, where they pay, and the whole as one loop where that pays more.
+    pub const JOINED: Settings = Settings { duel: true, bimodal: true, drops: true, ..Settings::AMP };
     /// DEAR, which tells processes apart; AMP §4.1 has groups of 10 blocks, §4.4 an adaptation "per 1000 requests or so".
     pub const DEAR: Settings =
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };

@@ -87,7 +87,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for key in read.extent.keys() {
             let device = home.device_of(key.block()).index();
             self.hears_of(device, key);
-            met.access = self.accessed(device, key, caller);
+            met.access = self.accessed(device, key, caller, read.extent.len);
             match self.resident(key) {
                 Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                     let io = IoId(self.directory.frames.owner(slot).0);

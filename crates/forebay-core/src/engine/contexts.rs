@@ -5,17 +5,30 @@ use crate::context::{Access, Caller};
 use crate::frames::Slot;
 use crate::index::Index;
 use crate::partition::Use;
+use crate::prefetch::Prefetch;
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// A block of a device is accessed, resident or not: where it goes, if contexts have partitions.
+    /// A block of a device is accessed, resident or not, by a read of so many: where it goes, if contexts have partitions.
     #[inline]
-    pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller) -> Option<Access> {
+    pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller, len: u32) -> Option<Access> {
         let access = self.detector.as_mut()?.access(caller, key);
         let partition = self.partition(DeviceId(device as u16));
-        self.segments.accessed(&mut self.directory, partition, key, &access);
+        if self.segments.accessed(&mut self.directory, partition, key, &access) {
+            self.segments.charge(partition, self.part_of_a_switch(key, caller, len));
+        }
         Some(access)
+    }
+
+    /// A block's part of a switch, were it missed, in the time of a block: those of a piece that is fetched for a stream, or of a read, share one. Where
+    /// nothing is fetched ahead all misses are alike.
+    #[inline(never)]
+    fn part_of_a_switch(&self, key: BlockKey, caller: Caller, len: u32) -> u32 {
+        let Some(file) = self.files.get(key.file()).filter(|_| self.setup.prefetch != Prefetch::None) else { return 0 };
+        let stream = self.streams.locate(caller.handler, key.file(), key.block(), self.now);
+        let piece = stream.and_then(|id| self.streams.get(id)).map_or(0, |stream| stream.piece);
+        self.competitive_depth(file, key.block()) / piece.max(len).max(1)
     }
 
     /// A resident frame is referenced.

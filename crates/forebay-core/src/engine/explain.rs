@@ -100,7 +100,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let mut parts = Vec::new();
         self.program(number, &mut parts);
         let duel = self.segments.duel(number).map(|duel| {
-            let [with, without, few] = View::ALL.map(|view| duel.misses(view));
+            let [with, without, few] = View::ALL.map(|view| duel.cost(view));
             let (with, without) = (with.unwrap_or(0), without.unwrap_or(0));
             let (lost, whole) = (duel.view() != View::Contexts, duel.view() == View::Whole);
             Duel { with, without, few, lost, whole }

@@ -32,7 +32,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         (missed, turn, plan): (u32, Turn, Option<Plan>),
         (access, out): (Option<Access>, &mut Actions),
     ) -> bool {
-        if turn != Turn::Begins || !self.setup.prefetch.loads_near() || !self.queue.is_empty() {
+        // Of many random readers most are behind where some stream is already.
+        if !matches!(turn, Turn::Begins | Turn::Lags) || !self.setup.prefetch.loads_near() || !self.queue.is_empty() {
             return false;
         }
         let Some((region, piece)) = self.neighbourhood(read.extent, missed) else { return false };

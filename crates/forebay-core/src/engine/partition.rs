@@ -66,9 +66,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 true
             }
             Some(detector) => {
-                let access = detector.expects(caller, key, hash);
-                let hit = |access| self.segments.hit_by(&mut self.directory, partition, slot, access);
-                let hit = access.as_ref().is_some_and(hit);
+                let hit = |known| self.segments.hit_by(&mut self.directory, partition, slot, known);
+                let hit = detector.expects(caller, key, hash).is_some_and(hit);
                 if hit {
                     detector.passes();
                 }
@@ -91,7 +90,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return None;
         }
         self.hears_of(device, key);
-        let access = self.accessed(device, key, caller);
+        let access = self.accessed(device, key, caller, 1);
         self.referred(slot, device, access, Use::Hit);
         if let Some(device) = self.devices.get_mut(device) {
             device.counters.hits += 1;

@@ -24,7 +24,7 @@ pub(super) enum Turn {
     Begins,
     /// It brings the stream further; `lost` if it missed what had been fetched for it.
     GoesOn { lost: bool },
-    /// It is behind where the stream is already: a late part of a large read, or a look back. It fetches nothing ahead.
+    /// It is behind where the stream is already: a late part of a large read, or a look back. It fetches nothing ahead of the stream.
     Lags,
 }
 

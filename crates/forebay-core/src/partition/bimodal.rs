@@ -5,13 +5,15 @@
 //! that sweeps come too early. Taken together it is one loop that is too long, and of such a one as much is hit as stays:
 //!
 //! ```text
-//!              used since the last victim was, or one of 32
+//!              used since the last victim was, or one run of 32
 //!   missed ──┬────────────────────────────────────────────────▶ default policy ──▶ victim
 //!            │                                        hit ▲
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
-//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4) lets what is kept change with time.
+//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4) lets what is kept change with time. It is drawn for
+//!   runs of 32 blocks, since a scan that finds single blocks here and there switches at each, and anew after as many accesses as there are entries
+//!   (see below).
 //! - That a block is admitted which was missed before, and since then than when the default policy's last victim was used last, is what LIRS goes by
 //!   (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it is the one that comes back sooner. Where what is kept is of no use any more its
 //!   victims are old, and whatever is missed twice replaces it. In a loop everything that stays was used since.
@@ -26,8 +28,10 @@ use crate::context::hash;
 use crate::frames::Slot;
 use crate::types::BlockKey;
 
-/// One block that is new of so many stays.
+/// One run of blocks that are new of so many stays.
 const ONE_IN: u64 = 32;
+/// Blocks of a run, 2^5.
+const RUN: u32 = 5;
 /// The queue has one frame of so many.
 const QUEUE: u32 = 50;
 
@@ -42,18 +46,25 @@ pub(super) struct Bimodal {
     /// How long the queue is.
     queue: u32,
     now: Moment,
-    /// When the block of each slot was used last.
+    /// When the block of each slot was used last, and for those that were not used since this began,
     used: Vec<Moment>,
+    /// this.
+    before: Moment,
     /// Blocks that were missed, and when.
     missed: Vec<(BlockKey, Moment)>,
     /// When the default policy's last victim was used last.
     victim: Moment,
+    /// What was drawn last, and until when it holds.
+    draw: u64,
+    until: Moment,
 }
 
 impl Bimodal {
     /// Of so many frames.
     pub(super) fn new(frames: u32) -> Bimodal {
-        let mut bimodal = Bimodal { filled: false, queue: 0, now: 0, used: Vec::new(), missed: Vec::new(), victim: 0 };
+        let (used, missed) = (Vec::new(), Vec::new());
+        let mut bimodal =
+            Bimodal { filled: false, queue: 0, now: 0, used, before: 0, missed, victim: 0, draw: 0, until: 0 };
         bimodal.resize(frames);
         bimodal
     }
@@ -74,14 +85,29 @@ impl Bimodal {
         self.now = now as Moment;
     }
 
+    /// New blocks stay or go by this from now on: of so many frames, used by whatever went before, which nobody kept. A victim was used last as long
+    /// ago as all of them take, about.
+    pub(super) fn begin(&mut self, frames: u32) {
+        self.used.clear();
+        self.before = self.now.wrapping_sub(frames);
+        self.victim = self.before;
+    }
+
     /// The block of a slot is used.
     #[inline(always)]
     pub(super) fn used(&mut self, slot: Slot) {
-        let at = slot as usize;
-        if at >= self.used.len() {
-            self.used.resize(at + 1, self.now);
+        match self.used.get_mut(slot as usize) {
+            Some(used) => *used = self.now,
+            None => self.meet(slot),
         }
-        self.used[at] = self.now;
+    }
+
+    /// A slot is used for the first time since this began.
+    #[cold]
+    #[inline(never)]
+    fn meet(&mut self, slot: Slot) {
+        self.used.resize(slot as usize, self.before);
+        self.used.push(self.now);
     }
 
     /// There was no free frame.
@@ -91,7 +117,7 @@ impl Bimodal {
 
     /// The default policy has given up the block of a slot.
     pub(super) fn given_up(&mut self, slot: Slot) {
-        self.victim = self.used.get(slot as usize).copied().unwrap_or(self.now);
+        self.victim = self.used.get(slot as usize).copied().unwrap_or(self.before);
     }
 
     /// Whether a block that is missed comes to the default policy.
@@ -100,7 +126,15 @@ impl Bimodal {
         let (was, when) = core::mem::replace(&mut self.missed[at], (key, self.now));
         let ago = |moment: Moment| self.now.wrapping_sub(moment);
         let soon = was == key && ago(when) < ago(self.victim);
-        !self.filled || soon || random.below(ONE_IN) == 0
+        !self.filled || soon || self.drawn(key, random)
+    }
+
+    /// Whether the run of this block is one of those that stay for now.
+    fn drawn(&mut self, key: BlockKey, random: &mut Random) -> bool {
+        if self.now.wrapping_sub(self.until) as i32 >= 0 {
+            (self.draw, self.until) = (random.below(u64::MAX), self.now.wrapping_add(self.missed.len() as Moment));
+        }
+        hash((key.raw() >> RUN) ^ self.draw).is_multiple_of(ONE_IN)
     }
 
     /// So many frames of the queue are not free yet.
@@ -139,10 +173,11 @@ mod tests {
     #[test]
     fn what_was_missed_since_the_last_victim_was_used_stays() {
         let mut bimodal = Bimodal::new(FRAMES);
-        // A draw of which the first numbers admit nothing.
+        // A draw that admits nothing of the run of these blocks.
         let seed = (0..).find(|&seed| {
-            let mut random = Random::new(seed);
-            (0..4).all(|_| random.below(ONE_IN) > 0)
+            let mut filled = Bimodal::new(FRAMES);
+            filled.fill();
+            !filled.drawn(key(0), &mut Random::new(seed))
         });
         let mut random = Random::new(seed.expect("31 of 32 numbers"));
         bimodal.set_time(1);
@@ -161,6 +196,33 @@ mod tests {
         bimodal.given_up(7);
         assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
         assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
+    }
+
+    #[test]
+    fn what_was_used_before_this_began_is_as_old_as_the_cache_is_large() {
+        let mut bimodal = Bimodal::new(FRAMES);
+        let mut random = Random::new(1);
+        bimodal.fill();
+        (bimodal.draw, bimodal.until) = (0, 10_000);
+        let stranger = (0..).map(key).find(|&key| !bimodal.drawn(key, &mut random)).expect("31 of 32");
+        bimodal.set_time(900);
+        bimodal.used(3);
+        let mut missed = |bimodal: &mut Bimodal, at| {
+            bimodal.set_time(at);
+            bimodal.admits(stranger, &mut random)
+        };
+        missed(&mut bimodal, 950);
+        // Other views rule until 1000, and nobody knows when 3 was used.
+        bimodal.set_time(1000);
+        bimodal.begin(FRAMES);
+        bimodal.set_time(1100);
+        bimodal.given_up(3);
+        assert!(missed(&mut bimodal, 1110), "950 is after 800");
+        bimodal.used(3);
+        bimodal.given_up(3);
+        assert!(!missed(&mut bimodal, 1120), "1110 is not after it");
+        bimodal.given_up(2);
+        assert!(missed(&mut bimodal, 1130), "a slot below one that was used is as old as any");
     }
 
     #[test]
@@ -184,6 +246,8 @@ mod tests {
         missed: BTreeMap<u64, (u32, u32)>,
         victim: u32,
         filled: bool,
+        draw: u64,
+        until: u32,
     }
 
     fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
@@ -207,7 +271,12 @@ mod tests {
             let at = hash(key(block).raw()) % u64::from(FRAMES.next_power_of_two());
             let before = self.missed.insert(at, (block, self.now));
             let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
-            let stays = !self.filled || soon || random.below(ONE_IN) == 0;
+            let stays = !self.filled || soon || {
+                if self.now >= self.until {
+                    (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+                }
+                hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
+            };
             if self.kept.len() + self.queue.len() < FRAMES as usize {
                 return stays;
             }
@@ -251,7 +320,7 @@ mod tests {
         let mut hits = 0;
         for (now, block) in (1..).zip(references()) {
             let access = Access { now, ..Access::default() };
-            segments.accessed(&mut directory, 0, key(block), &access);
+            _ = segments.accessed(&mut directory, 0, key(block), &access);
             let found = directory.find(key(block));
             let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
             assert_eq!(resident.is_some(), twin.read(block, &mut random), "reference {now}, to {block}");

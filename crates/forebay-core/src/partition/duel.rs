@@ -2,9 +2,9 @@
 //!
 //! AMP's partitions are a bet on patterns. Where loops leave blocks out for some rounds, or overlap, the default policy alone misses less (AMP §4
 //! has no such case; `kernel` and `sqlite` of ours are). Which of them is better can be seen: both replay a sample of the references,
-//! the blocks whose hash is small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST 2015). Whoever misses less by more than
-//! chance has the segment. If that is the default policy, all contexts' blocks go there, and the loops' are moved or swept, as those of any
-//! loop that has ended.
+//! the blocks whose hash is small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST 2015). Whoever's misses cost less by more than
+//! chance has the segment. A miss costs a transfer and the block's part of a switch: what a stream goes on to is fetched in pieces. If that is the
+//! default policy, all contexts' blocks go there, and the loops' are moved or swept, as those of any loop that has ended.
 //!
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
@@ -38,7 +38,7 @@ const ASKED: u32 = 64;
 pub enum View {
     /// By program contexts, of which those that loop have partitions (AMP).
     Contexts,
-    /// Not at all: all are the default policy's.
+    /// Not at all: all are the default policy's, but for one-shot blocks where these are always dropped ([`Settings::drops`]).
     Plain,
     /// Not at all, and few of those that are new stay.
     Whole,
@@ -96,7 +96,32 @@ struct Small<R> {
     segments: Segments<R>,
     /// How many frames it may use.
     frames: u32,
-    misses: u32,
+    /// Whether it had to fetch what was read last.
+    misses: bool,
+    missed: Missed,
+}
+
+/// What a cache has missed lately.
+#[derive(Clone, Copy, Debug, Default)]
+struct Missed {
+    blocks: u32,
+    /// What that costs, in the time of a block, and the sum of the squares.
+    cost: u64,
+    squares: u64,
+}
+
+impl Missed {
+    fn add(&mut self, cost: u64) {
+        self.blocks += 1;
+        self.cost += cost;
+        self.squares += cost * cost;
+    }
+
+    fn halve(&mut self) {
+        self.blocks /= 2;
+        self.cost /= 2;
+        self.squares /= 2;
+    }
 }
 
 impl<R: Replacement> Duel<R> {
@@ -106,10 +131,11 @@ impl<R: Replacement> Duel<R> {
         let rate = rules.one_in(frames);
         let each = frames.div_ceil(rate).max(1);
         let contexts = Settings { duel: false, bimodal: false, ..*settings };
-        let whole = Settings { duel: false, partitions: 0, ..*settings };
+        let plain = Settings { partitions: 0, ..contexts };
+        let whole = Settings { bimodal: true, ..plain };
         let of = |view| match view {
             View::Contexts => Some(Small::new(each, Some(&contexts), view)),
-            View::Plain => Some(Small::new(each, None, view)),
+            View::Plain => Some(Small::new(each, settings.drops.then_some(&plain), view)),
             View::Whole => settings.bimodal.then(|| Small::new(each, Some(&whole), view)),
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
@@ -121,19 +147,23 @@ impl<R: Replacement> Duel<R> {
         HASHES / u64::from(Rules::of(settings).one_in(frames))
     }
 
-    /// An access of the sample to a segment that has so many `frames` at the moment.
-    pub(super) fn hear(&mut self, key: BlockKey, access: &Access, frames: impl FnOnce() -> u32) {
+    /// An access of the sample to a segment that has so many `frames` at the moment. Says whether any of them missed it.
+    pub(super) fn hear(&mut self, key: BlockKey, access: &Access, frames: impl FnOnce() -> u32) -> bool {
         if self.until_asked == 0 {
             self.until_asked = ASKED;
             self.resize(frames());
         }
         self.until_asked -= 1;
         let scaled = self.scaled(access);
-        // All of them hear of it.
-        let misses = self.small.iter_mut().map(|small| u32::from(!small.refer_to(key, &scaled))).sum::<u32>();
-        if misses > 0 {
-            self.decide();
-        }
+        self.small.iter_mut().for_each(|small| small.misses = !small.refer_to(key, &scaled));
+        self.small.iter().any(|small| small.misses)
+    }
+
+    /// What was just missed costs a block's transfer, and its part of a switch.
+    pub(super) fn charge(&mut self, switch: u32) {
+        let cost = 1 + u64::from(switch);
+        self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
+        self.decide();
     }
 
     fn resize(&mut self, frames: u32) {
@@ -143,9 +173,9 @@ impl<R: Replacement> Duel<R> {
         }
     }
 
-    /// What the cache of a view has missed lately, if it takes part.
-    pub fn misses(&self, view: View) -> Option<u32> {
-        self.small.get(view as usize).map(|small| small.misses)
+    /// What the misses of the cache of a view have cost lately, if it takes part, in the time of a block.
+    pub fn cost(&self, view: View) -> Option<u64> {
+        self.small.get(view as usize).map(|small| small.missed.cost)
     }
 
     /// How blocks are told apart for now.
@@ -153,16 +183,17 @@ impl<R: Replacement> Duel<R> {
         self.view
     }
 
-    /// Two deviations of the difference of two counts, were they independent. They are not, so that it is less.
+    /// Two deviations of the difference of two sums, were they independent. They are not, so that it is less.
     fn decide(&mut self) {
-        let misses = |view| self.misses(view).unwrap_or(u32::MAX);
-        let own = misses(self.view);
-        let best = View::ALL.into_iter().min_by_key(|&view| misses(view)).unwrap_or(View::Plain);
-        if misses(best) + (misses(best) + own).isqrt() * 2 < own {
-            self.view = best;
+        let all = || View::ALL.into_iter().zip(&self.small).map(|(view, small)| (view, small.missed));
+        let own = self.small.get(self.view as usize).map_or(Missed::default(), |small| small.missed);
+        if let Some((view, best)) = all().min_by_key(|(_, missed)| missed.cost)
+            && best.cost + (best.squares + own.squares).isqrt() * 2 < own.cost
+        {
+            self.view = view;
         }
-        if self.small.iter().map(|small| small.misses).sum::<u32>() > self.rules.most {
-            self.small.iter_mut().for_each(|small| small.misses /= 2);
+        if all().map(|(_, missed)| missed.blocks).sum::<u32>() > self.rules.most {
+            self.small.iter_mut().for_each(|small| small.missed.halve());
         }
     }
 
@@ -183,7 +214,14 @@ impl<R: Replacement> Small<R> {
         let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
         let mut segments = Segments::new(&[frames], context);
         segments.set_view(view);
-        Small { directory: Directory::new(lists, frames, ghosts), segments, frames, misses: 0 }
+        segments.have_nothing_ahead();
+        Small {
+            directory: Directory::new(lists, frames, ghosts),
+            segments,
+            frames,
+            misses: false,
+            missed: Missed::default(),
+        }
     }
 
     fn resize(&mut self, frames: u32) {
@@ -200,15 +238,14 @@ impl<R: Replacement> Small<R> {
         if let Some(slot) = resident {
             if !program {
                 segments.hit(directory, slot);
-            } else if !segments.hit_by(directory, 0, slot, access) {
-                segments.accessed(directory, 0, key, access);
+            } else if !segments.hit_by(directory, 0, slot, (access, access.now)) {
+                _ = segments.accessed(directory, 0, key, access);
                 segments.referred_by(directory, 0, slot, access.place, Use::Hit);
             }
             return true;
         }
-        segments.accessed(directory, 0, key, access);
+        _ = segments.accessed(directory, 0, key, access);
         let ghost = found;
-        self.misses += 1;
         let class = match program {
             true => segments.missed_by(directory, 0, (key, ghost), access.place, false),
             false => segments.miss(directory, 0, ghost),

@@ -106,6 +106,8 @@ pub struct Program {
     /// The number of the first loop's list while partitions are open; else one that no list has.
     loop_lists: u16,
     view: View,
+    /// Whether one-shot blocks are dropped whatever the view.
+    drops: bool,
     /// What is new under [`View::Whole`], if that may be.
     bimodal: Option<Box<Bimodal>>,
 }
@@ -152,6 +154,7 @@ impl Program {
             frames: 0,
             loop_lists: u16::from(first + LISTS),
             view: View::Contexts,
+            drops: settings.drops,
             bimodal: settings.bimodal.then(|| Box::new(Bimodal::new(frames))),
         };
         program.resize(frames);
@@ -167,12 +170,22 @@ impl Program {
         self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
     }
 
+    /// Nothing is ever fetched ahead, so that nothing of that is swept.
+    pub(super) fn has_nothing_ahead(&mut self) {
+        self.ahead.due = u64::MAX;
+    }
+
     /// How blocks are told apart from now on. What loops have left is the default policy's when it is used, or swept.
     pub(super) fn set_view(&mut self, view: View) {
         if view == self.view {
             return;
         }
         self.view = view;
+        if view == View::Whole
+            && let Some(bimodal) = &mut self.bimodal
+        {
+            bimodal.begin(self.frames);
+        }
         self.loop_lists = if view == View::Contexts { u16::from(self.first + LISTS) } else { CLOSED };
         self.loops.iter_mut().for_each(|own| own.coupons = 0);
     }
@@ -231,32 +244,38 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, if it is where it belongs and nothing is due. If not,
-    /// nothing is done, and it says so.
+    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, by an access like that but for its time, which is
+    /// told apart, if it is where it belongs and nothing is due. If not, nothing is done, and it says so.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
         slot: Slot,
-        access: &Access,
+        (access, now): (&Access, u64),
     ) -> bool {
         let list = directory.frames.list(slot);
-        if access.now >= self.due {
+        if now >= self.due {
             return false;
         }
         match access.place {
-            Place::Default if list.0 < self.first => policy.hit(directory, slot),
-            Place::Loop(number) if u16::from(list.0) == self.loop_lists + u16::from(number) => {
+            Place::Loop(number) if self.loop_lists != CLOSED => {
                 let Some(own) = self.loops.get_mut(usize::from(number)) else { return false };
+                if u16::from(list.0) != self.loop_lists + u16::from(number) {
+                    return false;
+                }
                 own.accessed(access);
                 directory.frames.set_count(slot, own.epoch);
                 directory.frames.move_to_front(slot, list);
             }
+            // Where partitions are closed the default policy has the loop's blocks, and coupons count from when they open.
+            Place::Default | Place::Loop(_) if list.0 < self.first => policy.hit(directory, slot),
             _ => return false,
         }
-        if let Some(bimodal) = &mut self.bimodal {
-            bimodal.set_time(access.now);
+        if self.view == View::Whole
+            && let Some(bimodal) = &mut self.bimodal
+        {
+            bimodal.set_time(now);
             bimodal.used(slot);
         }
         true
@@ -421,9 +440,9 @@ impl Program {
 
     fn part(&self, place: Place) -> usize {
         match place {
+            Place::Dropped if self.drops || self.view == View::Contexts => ONE_SHOT,
             _ if self.view != View::Contexts => DEFAULT,
             Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
-            Place::Dropped => ONE_SHOT,
             _ => DEFAULT,
         }
     }
@@ -431,17 +450,21 @@ impl Program {
     /// The part of a block that comes in.
     fn part_of_new(&mut self, key: BlockKey, place: Place) -> usize {
         match &mut self.bimodal {
-            Some(bimodal) if self.view == View::Whole => match bimodal.admits(key, &mut self.random) {
-                true => DEFAULT,
-                false => ONE_SHOT,
-            },
+            Some(bimodal) if self.view == View::Whole && !(self.drops && place == Place::Dropped) => {
+                match bimodal.admits(key, &mut self.random) {
+                    true => DEFAULT,
+                    false => ONE_SHOT,
+                }
+            }
             _ => self.part(place),
         }
     }
 
-    /// The block of a slot is used.
+    /// The block of a slot is used. Under other views nobody asks how old victims are.
     fn used(&mut self, slot: Slot) {
-        if let Some(bimodal) = &mut self.bimodal {
+        if self.view == View::Whole
+            && let Some(bimodal) = &mut self.bimodal
+        {
             bimodal.used(slot);
         }
     }

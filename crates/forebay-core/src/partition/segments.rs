@@ -127,29 +127,37 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions.
+    /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions. Says whether
+    /// one that takes part in a duel has missed it, so that it is to be [charged](Self::charge).
     pub fn accessed<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
         partition: usize,
         key: BlockKey,
         access: &Access,
-    ) {
-        if self.sampled > 0 && hash(key.raw()) < self.sampled {
-            self.contest(directory, partition, key, access);
-        }
+    ) -> bool {
+        let missed = self.samples(key) && self.contest(directory, partition, key, access);
         if let Some(program) = self.programs.get_mut(partition) {
             program.accessed(directory, access);
         }
+        missed
     }
 
-    /// An access of the duels' sample, which may decide that of `partition`.
-    #[inline(never)]
-    fn contest<I>(&mut self, directory: &Directory<I>, partition: usize, key: BlockKey, access: &Access) {
+    /// What was just missed is waited for as long as the transfer of a block, and of so many more for its part of a switch.
+    pub fn charge(&mut self, partition: usize, switch: u32) {
         let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get_mut(partition)) else { return };
-        let frames = &directory.frames;
-        duel.hear(key, access, || program.sizes(frames).sum::<u32>() + frames.len(FREE));
+        duel.charge(switch);
         program.set_view(duel.view());
+    }
+
+    /// An access of the duels' sample. Says whether somebody missed it.
+    #[inline(never)]
+    fn contest<I>(&mut self, directory: &Directory<I>, partition: usize, key: BlockKey, access: &Access) -> bool {
+        let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get(partition)) else {
+            return false;
+        };
+        let frames = &directory.frames;
+        duel.hear(key, access, || program.sizes(frames).sum::<u32>() + frames.len(FREE))
     }
 
     /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a block that is in no sample, if
@@ -160,12 +168,18 @@ impl<R: Replacement> Segments<R> {
         directory: &mut Directory<I>,
         partition: usize,
         slot: Slot,
-        access: &Access,
+        known: (&Access, u64),
     ) -> bool {
         match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
-            (Some(segment), Some(program)) => program.hit(segment, directory, slot, access),
+            (Some(segment), Some(program)) => program.hit(segment, directory, slot, known),
             _ => false,
         }
+    }
+
+    /// Whether a block is in a sample.
+    #[inline]
+    pub fn samples(&self, key: BlockKey) -> bool {
+        self.sampled > 0 && hash(key.raw()) < self.sampled
     }
 
     /// Blocks whose hash is below this are in a sample.
@@ -308,6 +322,11 @@ impl<R: Replacement> Segments<R> {
     /// How blocks are told apart in all partitions from now on.
     pub(super) fn set_view(&mut self, view: View) {
         self.programs.iter_mut().for_each(|program| program.set_view(view));
+    }
+
+    /// In no partition anything is ever fetched ahead.
+    pub(super) fn have_nothing_ahead(&mut self) {
+        self.programs.iter_mut().for_each(Program::has_nothing_ahead);
     }
 
     /// How it is found out how blocks are told apart in a partition, if that is looked at.

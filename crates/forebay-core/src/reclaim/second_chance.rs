@@ -159,10 +159,11 @@ impl Marks {
         (millis(than).wrapping_sub(self.marks[frame].at) as i32) > 0
     }
 
-    /// Handlers that have marked pages, in order, behind `after`, at most so many.
+    /// Handlers that have marked pages, in order, behind `after`, at most so many. Of one that has exited there is nothing to ask.
     pub fn in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
         use core::ops::Bound::{Excluded, Unbounded};
-        out.extend(self.known.range((Excluded(after), Unbounded)).map(|(&id, _)| id).take(most));
+        let behind = self.known.range((Excluded(after), Unbounded));
+        out.extend(behind.filter(|&(_, &place)| !self.handlers[place as usize].exited).map(|(&id, _)| id).take(most));
     }
 
     /// How many pages are marked. Walks over the handlers.

@@ -40,9 +40,16 @@ impl<R: Replacement> Script<R> {
 
     /// A context reads a block. Says whether it was there.
     pub(crate) fn read(&mut self, block: u32, access: Access) -> bool {
+        self.read_at(block, access, 0)
+    }
+
+    /// The same, and should it be missed this is its part of a switch.
+    pub(crate) fn read_at(&mut self, block: u32, access: Access, switch: u32) -> bool {
         self.now = access.now;
         let (directory, segments) = (&mut self.directory, &mut self.segments);
-        segments.accessed(directory, 0, key(block), &access);
+        if segments.accessed(directory, 0, key(block), &access) {
+            segments.charge(0, switch);
+        }
         let ghost = match directory.find(key(block)) {
             Some(slot) if !directory.frames.is_ghost(slot) => {
                 let unread = directory.frames.has(slot, flag::PREFETCHED);

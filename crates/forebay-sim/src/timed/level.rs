@@ -35,6 +35,8 @@ pub(super) struct Want {
     pub(super) end: u64,
     /// What the level above knows of it; nothing of a reader's request.
     pub(super) label: Option<Label>,
+    /// Of the part that is being read: blocks that readers wait for, and how many of these were here when it was asked for.
+    pub(super) demanded: (u32, u32),
 }
 
 /// One level.
@@ -76,7 +78,7 @@ pub(super) struct Level {
 /// What is known of who wants what, over all requests, whether levels tell each other or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Known {
-    /// Blocks asked for by the level above that readers waited for.
+    /// Blocks served to the level above that readers waited for. What is still waited for when a run ends is none of them.
     pub(super) demanded: u64,
     /// Of these: here, or under way.
     pub(super) demanded_here: u64,
@@ -162,7 +164,7 @@ impl Level {
         }
         let len = self.part(offset, end) as u32;
         if let Some(label) = label {
-            self.count(file, offset, len, &label);
+            self.wants[read.index()].demanded = self.demanded(file, offset, len, &label);
             if let Some(Label { demand, hits }) = labels::told(self.labels, label) {
                 self.tell(at, EventKind::Labelled { read, demand, hits });
             }
@@ -170,14 +172,13 @@ impl Level {
         self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
     }
 
-    /// How much of a request readers wait for, and how much of that is here, or under way already.
-    fn count(&mut self, file: FileId, offset: u64, len: u32, label: &Label) {
+    /// How many blocks of a request readers wait for, and how many of these are here, or under way already.
+    fn demanded(&self, file: FileId, offset: u64, len: u32, label: &Label) -> (u32, u32) {
         let block = |byte: u64| (byte >> self.block_shift) as u32;
         let read = Extent::between(file, block(offset), block(offset + u64::from(len) - 1) + 1);
         let demand = label.of(read, read.end()).demand;
         let here = demand.keys().filter(|&key| self.core.frame(key).is_some()).count();
-        self.known.demanded += u64::from(demand.len);
-        self.known.demanded_here += here as u64;
+        (demand.len, here as u32)
     }
 
     /// The fetch that brings a block.
@@ -220,6 +221,8 @@ impl Level {
     pub(super) fn ready(&mut self, at: Instant, read: ReadId) -> Option<Want> {
         self.tell(at, EventKind::Done { read });
         let want = self.wants[read.index()];
+        self.known.demanded += u64::from(want.demanded.0);
+        self.known.demanded_here += u64::from(want.demanded.1);
         let next = want.offset + self.part(want.offset, want.end);
         if next < want.end {
             // The core takes of the label what is about this part; the note of hits it has by now.

@@ -94,7 +94,7 @@ pub struct LevelFigures {
     pub capacity_blocks: u64,
     /// What became of blocks, over all devices.
     pub counters: Counters,
-    /// Blocks asked for by the level above that readers waited for there; none at level 0.
+    /// Blocks served to the level above that readers waited for there; none at level 0. What is still waited for at the end is none of them.
     pub demanded: u64,
     /// Of these: here, or under way.
     pub demanded_here: u64,

@@ -268,6 +268,7 @@ impl<'a> Simulation<'a> {
             offset: entry.offset,
             end: entry.end(),
             label: None,
+            demanded: (0, 0),
         };
         self.want(0, want);
     }

@@ -61,7 +61,9 @@ impl<R: replacement::Replacement> Contexts<R> {
     pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.detector.access(caller, name);
-        segments.accessed(directory, 0, name, &access);
+        if segments.accessed(directory, 0, name, &access) {
+            segments.charge(0, 0);
+        }
         let key = BlockKey::new(FileId(0), key);
         let ghost = match directory.find(key) {
             Some(slot) if !directory.frames.is_ghost(slot) => {

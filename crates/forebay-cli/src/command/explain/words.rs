@@ -79,14 +79,14 @@ fn goal(stream: &Stream) -> String {
 pub(super) fn of_default(duel: Option<Duel>) -> String {
     match duel {
         Some(Duel { with, without, few: Some(few), whole: true, .. }) => {
-            let [with, without, few] = [with, without, few].map(|misses| count(misses.into()));
+            let [with, without, few] = [with, without, few].map(count);
             format!(
-                "everything, but few new blocks stay: of a sample {with} were missed with parts for contexts, {without} without, and {few} are so"
+                "everything, but few new blocks stay: a sample waits {few} blocks so, {with} with parts for contexts, {without} without"
             )
         }
         Some(Duel { with, without, lost: true, .. }) => {
-            let (with, without) = (count(with.into()), count(without.into()));
-            format!("everything: of a sample {with} were missed with parts for contexts, and {without} are without")
+            let (with, without) = (count(with), count(without));
+            format!("everything: a sample waits {without} blocks so, {with} with parts for contexts")
         }
         _ => "what is no loop and no one-shot".into(),
     }

@@ -29,7 +29,8 @@ impl Simulation<'_> {
         let labels = self.setup.levels.get(level + 1).map_or(Labels::Off, |below| below.labels);
         let label_bytes = labels::bytes(labels, &label);
         let file = extent.file;
-        let want = Want { asker: io.0, handler, context, file, device, offset, end, label: Some(label) };
+        let want =
+            Want { asker: io.0, handler, context, file, device, offset, end, label: Some(label), demanded: (0, 0) };
         self.levels[level].begin_fetch(io, want, !label.demand.is_empty(), label_bytes);
         let now = self.agenda.now();
         match self.links.get_mut(level) {
