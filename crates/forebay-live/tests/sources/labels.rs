@@ -85,8 +85,10 @@ impl Shared {
         let mut answers = connection;
         loop {
             let Some(request) = head(&mut requests)? else { return Ok(()) };
-            answers.write_all(&self.answer(&request))?;
+            let answer = self.answer(&request);
+            // Known before its answer can be: who has that may ask at once what was requested.
             self.requests.lock().unwrap().push(request);
+            answers.write_all(&answer)?;
         }
     }
 
