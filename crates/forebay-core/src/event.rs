@@ -116,7 +116,8 @@ pub enum EventKind {
         file: FileId,
     },
     /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
-    /// freed and [`Action::Forgotten`] follows; after that its number may name another file.
+    /// freed and [`Action::Forgotten`] follows; after that its number may name another file, which is better put off: what is
+    /// remembered of blocks that are gone goes by the number ([`Numbered`](crate::numbered::Numbered)).
     Forget {
         /// The file.
         file: FileId,
@@ -188,6 +189,11 @@ pub enum Action {
         read: ReadId,
         /// What the driver said in `Failed`.
         error: i32,
+    },
+    /// No block is left of a file that nobody has open. There is no better one to forget.
+    Emptied {
+        /// The file.
+        file: FileId,
     },
     /// Nothing of the file is left; its number is free.
     Forgotten {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::numbered::Numbered;
 use crate::stream::Gaps;
 use crate::types::{DeviceId, Extent, FileId};
 
@@ -100,6 +101,11 @@ impl File {
         self.window = (self.window + WINDOW_STEP).min(INITIAL_WINDOW);
     }
 
+    /// Whether nobody has it open, but may come back.
+    pub fn is_closed(&self) -> bool {
+        self.handles == 0 && !self.forgotten
+    }
+
     /// The device that a block lies on.
     #[inline]
     pub fn device_of(&self, block: u32) -> DeviceId {
@@ -124,7 +130,7 @@ impl File {
 /// The table of files, by number.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    table: Vec<Option<File>>,
+    table: Numbered<File>,
     /// The handles of all files.
     handles: u32,
 }
@@ -132,12 +138,9 @@ pub struct Files {
 impl Files {
     /// Adds a file. An unfinished one of that number is replaced: the driver broke its word, the new one wins.
     pub fn open(&mut self, file: FileId, device: DeviceId, bytes: u64, block_bytes: u32) {
-        if file.index() >= self.table.len() {
-            self.table.resize_with(file.index() + 1, || None);
-        }
         self.set_handles(file, 0);
         let blocks = u32::try_from(bytes.div_ceil(u64::from(block_bytes))).unwrap_or(u32::MAX);
-        self.table[file.index()] = Some(File {
+        let entry = File {
             device,
             stripe: None,
             bytes,
@@ -150,7 +153,8 @@ impl Files {
             gaps: Gaps::default(),
             window: INITIAL_WINDOW,
             runs: Vec::new(),
-        });
+        };
+        self.table.insert(file.0, entry);
     }
 
     /// A file is striped, over `devices` of all there are at most.
@@ -164,7 +168,7 @@ impl Files {
 
     /// So many have a file open.
     pub fn set_handles(&mut self, file: FileId, handles: u32) {
-        if let Some(entry) = self.table.get_mut(file.index()).and_then(Option::as_mut) {
+        if let Some(entry) = self.table.get_mut(file.0) {
             self.handles = self.handles - entry.handles + handles;
             entry.handles = handles;
         }
@@ -187,36 +191,36 @@ impl Files {
         if let Some(file) = self.get_mut(extent.file)
             && file.runs.last().is_none_or(|&(start, _, _)| start < extent.start)
         {
+            // Most files have one.
+            file.runs.reserve_exact(usize::from(file.runs.is_empty()));
             file.runs.push((extent.start, extent.len, at_byte));
         }
     }
 
     /// The file of that number.
     pub fn get(&self, file: FileId) -> Option<&File> {
-        self.table.get(file.index())?.as_ref()
+        self.table.get(file.0)
     }
 
     /// The file of that number.
     pub fn get_mut(&mut self, file: FileId) -> Option<&mut File> {
-        self.table.get_mut(file.index())?.as_mut()
+        self.table.get_mut(file.0)
     }
 
     /// All files.
     pub fn iter(&self) -> impl Iterator<Item = &File> {
-        self.table.iter().flatten()
+        self.table.iter()
     }
 
     /// Removes a file.
     pub fn remove(&mut self, file: FileId) {
         self.set_handles(file, 0);
-        if let Some(entry) = self.table.get_mut(file.index()) {
-            *entry = None;
-        }
+        self.table.remove(file.0);
     }
 
     /// The bytes that the table takes.
     pub fn footprint(&self) -> usize {
-        let runs: usize = self.table.iter().flatten().map(|file| file.runs.capacity() * 16).sum();
-        self.table.capacity() * core::mem::size_of::<Option<File>>() + runs
+        let runs: usize = self.table.iter().map(|file| file.runs.capacity() * 16).sum();
+        self.table.footprint() + runs
     }
 }

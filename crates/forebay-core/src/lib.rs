@@ -23,6 +23,7 @@ pub mod index;
 pub mod inflight;
 pub mod knowledge;
 pub mod level;
+pub mod numbered;
 pub mod partition;
 pub mod prefetch;
 pub mod presets;

@@ -32,6 +32,7 @@ use by_file::OfFile;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
+use crate::numbered::Numbered;
 use crate::prefetch::{Pace, Why};
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
@@ -273,7 +274,7 @@ pub struct Streams {
     /// How fast each is read, if anybody wants to know.
     demands: Option<Demands>,
     /// By the file's number.
-    files: Vec<OfFile>,
+    files: Numbered<OfFile>,
     /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
     last: Vec<u32>,
     /// The stream that a handler read last, by its hash, in the same way.
@@ -298,7 +299,7 @@ impl Streams {
             wait: 0,
             pause: LONGEST / PAUSES,
             demands: None,
-            files: Vec::new(),
+            files: Numbered::default(),
             last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
             latest: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
         }
@@ -481,7 +482,7 @@ impl Streams {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
             + (self.cells.len() + self.last.len() + self.latest.len()) * 4
-            + self.files.capacity() * core::mem::size_of::<OfFile>()
+            + self.files.footprint()
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 

@@ -265,6 +265,9 @@ impl Driver {
                     "{key:?} is evicted while read"
                 );
             }
+            Action::Emptied { file } => {
+                assert!(!self.resident.iter().any(|key| key.file() == file), "blocks of an empty file");
+            }
             Action::Forgotten { file } => {
                 assert!(!self.resident.iter().any(|key| key.file() == file), "blocks of a forgotten file");
                 self.free_files.push(file.0);

@@ -21,6 +21,7 @@ use std::time::Instant as RealInstant;
 
 pub use forebay_core::Referenced;
 use forebay_core::index::Hashed;
+use forebay_core::numbered::Numbered;
 use forebay_core::{
     Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy, ReadId,
     Setup,
@@ -113,13 +114,17 @@ struct PendingRead {
 /// What makes two opens the same file: device, name (where inodes say nothing), version.
 type Identity = (DeviceId, String, Version);
 
+/// In the order in which closed files are forgotten: those of which no block is left before those that have some, and the one that was
+/// closed first before the others.
+type Closed = (bool, u64);
+
 struct FileEntry {
     identity: Arc<Identity>,
     /// `None` while nobody has it open, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
     /// Where it is among the closed ones, if it is.
-    closed: Option<u64>,
+    closed: Option<Closed>,
 }
 
 struct State {
@@ -127,11 +132,11 @@ struct State {
     actions: Actions,
     reads: Vec<Option<PendingRead>>,
     free_reads: Vec<ReadId>,
-    files: Vec<Option<FileEntry>>,
-    free_files: Vec<FileId>,
+    files: Numbered<FileEntry>,
+    last_file: FileId,
     known: HashMap<Arc<Identity>, FileId>,
-    /// Files that nobody has open and whose blocks are kept, by the number of their last closing.
-    closed: BTreeMap<u64, FileId>,
+    /// Files that nobody has open and whose blocks are kept.
+    closed: BTreeMap<Closed, FileId>,
     closings: u64,
     /// Fetches that sources were asked for, or are about to be, and that are not over.
     under_way: HashMap<IoId, CallOff>,
@@ -169,8 +174,8 @@ impl Engine {
             actions: Actions::new(),
             reads: Vec::new(),
             free_reads: Vec::new(),
-            files: Vec::new(),
-            free_files: Vec::new(),
+            files: Numbered::default(),
+            last_file: FileId(u32::MAX),
             known: HashMap::new(),
             closed: BTreeMap::new(),
             closings: 0,
@@ -200,14 +205,14 @@ impl Engine {
         let mut state = self.state.lock();
         let known = state.known.get(&identity).copied();
         let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, stripes, &layout));
-        if let Some(entry) = &mut state.files[file.index()] {
+        if let Some(entry) = state.files.get_mut(file.0) {
             entry.handles += 1;
             let closed = entry.closed.take();
             entry.object.get_or_insert_with(|| Arc::clone(&object));
             let handles = entry.handles;
             let at = self.now();
             state.handle(Event { at, kind: EventKind::Handles { file, handles } });
-            closed.and_then(|number| state.closed.remove(&number));
+            closed.and_then(|place| state.closed.remove(&place));
         }
         drop(state);
         OpenFile::new(Arc::clone(self), file, device, stripes, object.version().size)
@@ -254,7 +259,7 @@ impl Engine {
     pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, String, Version)> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {
-            let (device, name, version) = &*state.files.get(file.index())?.as_ref()?.identity;
+            let (device, name, version) = &*state.files.get(file.0)?.identity;
             Some((file, *device, name.clone(), version.clone()))
         });
         known.collect()
@@ -262,7 +267,7 @@ impl Engine {
 
     fn close(self: &Arc<Self>, file: FileId) {
         let mut state = self.state.lock();
-        let Some(entry) = state.files[file.index()].as_mut() else { return };
+        let Some(entry) = state.files.get_mut(file.0) else { return };
         entry.handles -= 1;
         let (handles, at) = (entry.handles, self.now());
         if handles > 0 {
@@ -276,8 +281,8 @@ impl Engine {
             state.keep_closed(file);
         }
         while state.closed.len() > self.budget.closed_files {
-            let Some((_, oldest)) = state.closed.pop_first() else { break };
-            state.forget(at, oldest);
+            let Some((_, first)) = state.closed.pop_first() else { break };
+            state.forget(at, first);
         }
         self.carry_out(state);
         drop(object);
@@ -299,14 +304,12 @@ impl State {
 
     /// Gives a version a number and tells the core of it.
     fn introduce(&mut self, at: Instant, identity: Identity, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
-        let file = self.free_files.pop().unwrap_or_else(|| {
-            self.files.push(None);
-            FileId(self.files.len() as u32 - 1)
-        });
+        let file = FileId(self.files.next(self.last_file.0));
+        self.last_file = file;
         let (device, bytes) = (identity.0, identity.2.size);
         let identity = Arc::new(identity);
         self.known.insert(Arc::clone(&identity), file);
-        self.files[file.index()] = Some(FileEntry { identity, object: None, handles: 0, closed: None });
+        self.files.insert(file.0, FileEntry { identity, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
         if let Some(stripes) = stripes {
@@ -321,17 +324,29 @@ impl State {
         file
     }
 
-    /// Nobody has it open any more, but its blocks are kept, until many others were closed after it.
+    /// Nobody has it open any more, but its blocks are kept, until many others were closed.
     fn keep_closed(&mut self, file: FileId) {
         self.closings += 1;
-        let Some(entry) = self.files[file.index()].as_mut() else { return };
-        entry.closed = Some(self.closings);
-        self.closed.insert(self.closings, file);
+        let Some(entry) = self.files.get_mut(file.0) else { return };
+        let place = (true, self.closings);
+        entry.closed = Some(place);
+        self.closed.insert(place, file);
+    }
+
+    /// The policy has let go of the last block of a file that nobody has open. Were it kept for as long as it was closed late, one of which
+    /// a loop's partition keeps the blocks would go instead.
+    fn emptied(&mut self, file: FileId) {
+        let Some(entry) = self.files.get_mut(file.0) else { return };
+        // It may be open again, or on its way to be forgotten.
+        let Some(before) = entry.closed.filter(|place| self.closed.remove(place).is_some()) else { return };
+        let place = (false, before.1);
+        entry.closed = Some(place);
+        self.closed.insert(place, file);
     }
 
     /// Tells the core that a file that nobody has open will not be read under this number again.
     fn forget(&mut self, at: Instant, file: FileId) {
-        let Some(entry) = self.files[file.index()].as_ref().filter(|entry| entry.handles == 0) else { return };
+        let Some(entry) = self.files.get(file.0).filter(|entry| entry.handles == 0) else { return };
         if self.known.get(&entry.identity) == Some(&file) {
             self.known.remove(&entry.identity);
             self.handle(Event { at, kind: EventKind::Forget { file } });
@@ -349,8 +364,10 @@ impl State {
     }
 
     fn object(&self, file: FileId) -> Result<Arc<dyn Object>> {
-        let entry = self.files.get(file.index()).and_then(Option::as_ref);
-        entry.and_then(|entry| entry.object.clone()).ok_or_else(|| Error::Stale("a closed file".into()))
+        self.files
+            .get(file.0)
+            .and_then(|entry| entry.object.clone())
+            .ok_or_else(|| Error::Stale("a closed file".into()))
     }
 }
 

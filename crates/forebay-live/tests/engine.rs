@@ -363,24 +363,45 @@ fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     assert_eq!(fetched(), before, "nothing of either is fetched again");
 }
 
+/// Goes so often around in that many files of `size` bytes, each opened for itself. The bytes fetched each time, of all that were read.
+fn around(policy: &str, files: u64, size: usize, times: usize) -> Vec<f64> {
+    let engine = engine(policy, 20 << 20, None);
+    let patterns: Vec<_> = (0..files).map(|seed| pattern(size as u64, seed, Faults::default())).collect();
+    let _drain = drain(patterns.clone());
+    let mut buffer = vec![0; size];
+    let mut fetched = 0;
+    let mut once = || {
+        for pattern in &patterns {
+            let file = engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
+            assert_eq!(file.read(1, 0, &mut buffer).unwrap(), size);
+        }
+        let before = fetched;
+        fetched = patterns.iter().map(|pattern| pattern.fetched.load(Ordering::Relaxed)).sum::<u64>();
+        (fetched - before) as f64 / (files * size as u64) as f64
+    };
+    (0..times).map(|_| once()).collect()
+}
+
+fn frames(policy: &str) -> u64 {
+    Budget::divide(20 << 20, policy.parse().unwrap()).unwrap().frames.into()
+}
+
 /// Whoever goes around in a tree of small files finds them where he left them, as long as there is room.
 #[test]
 fn small_files_are_kept_as_large_ones_are() {
-    let engine = engine("competitive", 20 << 20, None);
-    let blocks = u64::from(Budget::divide(20 << 20, "competitive".parse().unwrap()).unwrap().frames);
     // Of four blocks and a bit less each, in two thirds of the frames.
-    let patterns: Vec<_> = (0..blocks / 6).map(|seed| pattern(15_000, seed, Faults::default())).collect();
-    let _drain = drain(patterns.clone());
-    let mut buffer = vec![0; 15_000];
-    let mut around = || {
-        for pattern in &patterns {
-            let file = engine.open(Arc::clone(pattern) as Arc<dyn Object>, DeviceId(0));
-            assert_eq!(file.read(1, 0, &mut buffer).unwrap(), 15_000);
-        }
-        patterns.iter().map(|pattern| pattern.fetched.load(Ordering::Relaxed)).sum::<u64>()
-    };
-    let first = around();
-    assert_eq!(around(), first, "of {} files in {blocks} blocks", patterns.len());
+    assert_eq!(around("competitive", frames("competitive") / 6, 15_000, 2)[1], 0.0);
+}
+
+/// Where there is not room for all of them, those stay of which the policy keeps blocks, not those that were closed last.
+#[test]
+fn of_small_files_those_stay_that_the_policy_keeps() {
+    // Twice as many blocks as frames, four of a file.
+    let fetched = |policy: &str| around(policy, frames(policy) / 2, 15_000, 4);
+    let (mru, lru) = (fetched("competitive+mru"), fetched("competitive+lru"));
+    assert!(lru.iter().all(|&all| all == 1.0), "{lru:?}");
+    // Of a loop over twice the cache half can be kept, and the first time around brings what stays.
+    assert!(mru[1..].iter().all(|&part| part < 0.6), "{mru:?}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.directory.release(slot);
                 self.directory.frames.move_to_front(slot, FREE);
                 out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
-                self.leaves(key);
+                self.leaves(key, out);
             }
         }
     }

@@ -75,7 +75,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn book_release(&mut self, slot: Slot, out: &mut Actions) {
         let gone = self.directory.released();
         out.push(Action::Evict { frame: self.directory.frames.frame(slot) });
-        let Some(device) = self.leaves(gone.key) else { return };
+        let Some(device) = self.leaves(gone.key, out) else { return };
         if gone.unused {
             self.devices[device.index()].counters.wasted += 1;
             self.history.evicted(gone.key, Was::Unread);
@@ -90,9 +90,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// A frame no longer holds a block. Says on which device that lies.
-    pub(super) fn leaves(&mut self, key: BlockKey) -> Option<DeviceId> {
+    pub(super) fn leaves(&mut self, key: BlockKey, out: &mut Actions) -> Option<DeviceId> {
         let file = self.files.get_mut(key.file())?;
         file.frames -= 1;
+        if file.frames == 0 && file.is_closed() {
+            out.push(Action::Emptied { file: key.file() });
+        }
         let device = file.device_of(key.block());
         self.devices[device.index()].frames -= 1;
         Some(device)

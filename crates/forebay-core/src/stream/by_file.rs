@@ -27,6 +27,7 @@ impl Streams {
             self.order.move_to_back(slot, GONE);
             self.asks_no_more(StreamId(id));
         }
+        self.files.remove(file.0);
     }
 
     /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told of those that had not come to
@@ -45,21 +46,17 @@ impl Streams {
 
     /// How many streams have begun in a file, going round.
     pub(super) fn begun(&self, file: FileId) -> u32 {
-        self.files.get(file.index()).map_or(0, |of_file| of_file.begun)
+        self.files.get(file.0).map_or(0, |of_file| of_file.begun)
     }
 
     fn first_of(&self, file: FileId) -> Option<u32> {
-        self.files.get(file.index()).map(|of_file| of_file.first).filter(|&id| id != NOWHERE)
+        self.files.get(file.0).map(|of_file| of_file.first).filter(|&id| id != NOWHERE)
     }
 
     pub(super) fn link_file(&mut self, id: u32) {
-        let file = self.table[id as usize].file.index();
-        if file >= self.files.len() {
-            self.files.resize(file + 1, OfFile::NONE);
-        }
-        let of_file = &mut self.files[file];
-        of_file.begun = of_file.begun.wrapping_add(1);
-        let second = core::mem::replace(&mut of_file.first, id);
+        let file = self.table[id as usize].file;
+        let OfFile { first: second, begun } = self.files.get(file.0).copied().unwrap_or(OfFile::NONE);
+        self.files.insert(file.0, OfFile { first: id, begun: begun.wrapping_add(1) });
         self.table[id as usize].file_next = second;
         if let Some(second) = self.table.get_mut(second as usize) {
             second.file_prev = id;
@@ -73,7 +70,11 @@ impl Streams {
         }
         match self.table.get_mut(file_prev as usize) {
             Some(prev) => prev.file_next = file_next,
-            None => self.files[file.index()].first = file_next,
+            None => {
+                if let Some(of_file) = self.files.get_mut(file.0) {
+                    of_file.first = file_next;
+                }
+            }
         }
     }
 }

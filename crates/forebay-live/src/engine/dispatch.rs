@@ -105,9 +105,9 @@ impl Engine {
                 state.free_reads.push(read);
                 work.push(Work::Finish(pending.then, Err(of_errno(error))));
             }
+            Action::Emptied { file } => state.emptied(file),
             Action::Forgotten { file } => {
-                state.files[file.index()] = None;
-                state.free_files.push(file);
+                state.files.remove(file.0);
             }
             Action::Evict { .. } => {}
         }

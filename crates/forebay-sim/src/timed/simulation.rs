@@ -453,7 +453,7 @@ impl<'a> Simulation<'a> {
                 let want = self.levels[level].refused(read);
                 self.give(level, &want);
             }
-            Action::Forgotten { .. } | Action::Evict { .. } => {}
+            Action::Emptied { .. } | Action::Forgotten { .. } | Action::Evict { .. } => {}
         }
     }
 }
