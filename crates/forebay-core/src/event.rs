@@ -116,8 +116,8 @@ pub enum EventKind {
         file: FileId,
     },
     /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
-    /// freed and [`Action::Forgotten`] follows; after that its number may name another file, which is better put off: what is
-    /// remembered of blocks that are gone goes by the number ([`Numbered`](crate::numbered::Numbered)).
+    /// freed and [`Action::Forgotten`] follows; after that its number may name another file. Better not: what is
+    /// remembered of blocks that are gone goes by the number ([`numbered`](crate::numbered)).
     Forget {
         /// The file.
         file: FileId,

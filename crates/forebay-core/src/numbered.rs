@@ -1,28 +1,33 @@
-//! A table by number, for numbers that name one thing for ever.
+//! A table by number, where numbers may be anything.
 //!
-//! Ghosts, histories, sketches and lists of contexts remember blocks by their file's number, some for long after the file is forgotten.
-//! A number that soon names another file would have them take its blocks for known ones. So numbers go on and on; what is there
-//! lies where its number's last bits say, and as many bits are looked at as it takes for no two to meet.
-//!
-//! ```text
-//!  numbers  14   9   19   4    ──▶   4 & 3 = 0,   9 & 3 = 1,   14 & 3 = 2,   19 & 3 = 3
-//!  the next one after 19 whose place is free: 20, once 4 has gone
-//! ```
+//! Ghosts, histories, sketches and the lists of program contexts remember blocks by their file's number, some for long after the file is
+//! forgotten. A number that soon names another file would have them take its blocks for known ones; one file that comes back under another
+//! number is new to them all. So a driver numbers a file by a hash of what it is, and numbers lie anywhere. Those that are counted up from
+//! zero do as well.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
+
+/// Which value a number has: its place in the slab, plus one; zero for an empty cell.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cell {
+    number: u32,
+    place: u32,
+}
 
 /// What there is, by number.
 #[derive(Clone, Debug)]
 pub struct Numbered<T> {
-    /// As many as a power of two, or none.
-    cells: Vec<Option<(u32, T)>>,
-    len: usize,
+    /// Open addressing with linear probing; a power of two, at most three quarters full. Or none.
+    cells: Vec<Cell>,
+    slab: Vec<Option<T>>,
+    free: Vec<u32>,
 }
 
 impl<T> Default for Numbered<T> {
     fn default() -> Numbered<T> {
-        Numbered { cells: Vec::new(), len: 0 }
+        Numbered { cells: Vec::new(), slab: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -30,93 +35,122 @@ impl<T> Numbered<T> {
     /// What has that number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
-        let (there, value) = self.cells.get(self.at(number))?.as_ref()?;
-        (*there == number).then_some(value)
+        let (_, place) = self.find(number)?;
+        self.slab[place].as_ref()
     }
 
     /// What has that number.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        let at = self.at(number);
-        let (there, value) = self.cells.get_mut(at)?.as_mut()?;
-        (*there == number).then_some(value)
+        let (_, place) = self.find(number)?;
+        self.slab[place].as_mut()
     }
 
-    /// Puts something there; returns what had the number. Whose place is another's has the table twice as large, as often as it takes:
-    /// whoever numbers as [`next`](Self::next) says needs no more than twice the places of what there is.
+    /// Puts something there; returns what had the number.
     pub fn insert(&mut self, number: u32, value: T) -> Option<T> {
-        while self
-            .cells
-            .get(self.at(number))
-            .is_none_or(|cell| cell.as_ref().is_some_and(|&(there, _)| there != number))
-        {
-            self.double();
+        if let Some((_, place)) = self.find(number) {
+            return self.slab[place].replace(value);
         }
-        let at = self.at(number);
-        let before = self.cells[at].replace((number, value));
-        self.len += usize::from(before.is_none());
-        before.map(|(_, value)| value)
+        if (self.len() + 1) * 4 > self.cells.len() * 3 {
+            self.grow();
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            // Not twice as many: what lies here is large.
+            if self.slab.len() == self.slab.capacity() {
+                self.slab.reserve_exact(self.slab.len() / 8 + 4);
+            }
+            self.slab.push(None);
+            self.slab.len() as u32 - 1
+        });
+        self.slab[place as usize] = Some(value);
+        self.link(Cell { number, place: place + 1 });
+        None
     }
 
     /// Takes out what has that number.
     pub fn remove(&mut self, number: u32) -> Option<T> {
-        self.get(number)?;
-        let at = self.at(number);
-        self.len -= 1;
-        self.cells[at].take().map(|(_, value)| value)
-    }
-
-    /// The first number after this one, going round, whose place is free; where hardly any is, whose place is free once the table is twice
-    /// as large, which the next [`insert`](Self::insert) then sees to.
-    pub fn next(&self, after: u32) -> u32 {
-        let crowded = self.len * 8 >= self.cells.len() * 7;
-        let places = if crowded { self.cells.len() * 2 } else { self.cells.len() };
-        let place = |number: u32| number as usize & places.wrapping_sub(1);
-        let taken = |number: u32| {
-            let there = self.cells.get(self.at(number)).and_then(Option::as_ref);
-            there.is_some_and(|&(there, _)| place(there) == place(number))
-        };
-        let mut number = after.wrapping_add(1);
-        while taken(number) {
-            number = number.wrapping_add(1);
+        let (mut hole, place) = self.find(number)?;
+        let mask = self.cells.len() - 1;
+        let mut at = hole;
+        // Whoever went past the hole on his way from home moves into it, so that no way has a gap.
+        loop {
+            at = (at + 1) & mask;
+            let cell = self.cells[at];
+            if cell.place == 0 {
+                break;
+            }
+            if at.wrapping_sub(self.home(cell.number)) & mask >= at.wrapping_sub(hole) & mask {
+                self.cells[hole] = cell;
+                hole = at;
+            }
         }
-        number
+        self.cells[hole] = Cell::default();
+        self.free.push(place as u32);
+        self.slab[place].take()
     }
 
-    /// All there is, in no order that means anything.
+    /// All there is, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.cells.iter().flatten().map(|(_, value)| value)
+        self.slab.iter().flatten()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.len
+        self.slab.len() - self.free.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The bytes that the table takes, without what its values point to.
     pub fn footprint(&self) -> usize {
-        self.cells.capacity() * size_of::<Option<(u32, T)>>()
+        self.cells.capacity() * size_of::<Cell>()
+            + self.slab.capacity() * size_of::<Option<T>>()
+            + self.free.capacity() * size_of::<u32>()
     }
 
+    /// The cell of a number and its value's place.
     #[inline]
-    fn at(&self, number: u32) -> usize {
-        number as usize & self.cells.len().wrapping_sub(1)
+    fn find(&self, number: u32) -> Option<(usize, usize)> {
+        if self.cells.is_empty() {
+            return None;
+        }
+        let mask = self.cells.len() - 1;
+        let mut at = self.home(number);
+        loop {
+            let cell = self.cells[at];
+            let place = (cell.place as usize).checked_sub(1)?;
+            if cell.number == number {
+                return Some((at, place));
+            }
+            at = (at + 1) & mask;
+        }
     }
 
-    /// Twice the places. What there is goes where one more bit of its number says, so that still no two meet.
-    fn double(&mut self) {
-        let before = core::mem::take(&mut self.cells);
-        let places = (before.len() * 2).max(1);
-        self.cells.reserve_exact(places);
-        self.cells.resize_with(places, || None);
-        for (number, value) in before.into_iter().flatten() {
-            let at = self.at(number);
-            self.cells[at] = Some((number, value));
+    /// Where a number's way begins (Fibonacci hashing: numbers in a row lie far apart).
+    #[inline]
+    fn home(&self, number: u32) -> usize {
+        let bits = self.cells.len().trailing_zeros();
+        (u64::from(number.wrapping_mul(0x9e37_79b9)) << bits >> 32) as usize
+    }
+
+    fn link(&mut self, cell: Cell) {
+        let mask = self.cells.len() - 1;
+        let mut at = self.home(cell.number);
+        while self.cells[at].place != 0 {
+            at = (at + 1) & mask;
+        }
+        self.cells[at] = cell;
+    }
+
+    fn grow(&mut self) {
+        let cells = vec![Cell::default(); (self.cells.len() * 2).max(4)];
+        for cell in core::mem::replace(&mut self.cells, cells) {
+            if cell.place != 0 {
+                self.link(cell);
+            }
         }
     }
 }
@@ -128,46 +162,53 @@ mod tests {
 
     use super::*;
 
+    /// Puts a value under a number, or takes it out.
+    type Op = (bool, u32, u16);
+
+    fn is_a_map(ops: Vec<Op>, number: impl Fn(u32) -> u32) {
+        let (mut table, mut twin) = (Numbered::default(), BTreeMap::new());
+        for (puts, n, value) in ops {
+            let number = number(n);
+            if puts {
+                assert_eq!(table.insert(number, value), twin.insert(number, value));
+            } else {
+                assert_eq!(table.remove(number), twin.remove(&number));
+            }
+            assert_eq!((table.get(number), table.len()), (twin.get(&number), twin.len()));
+        }
+        twin.iter().for_each(|(&number, value)| assert_eq!(table.get_mut(number).as_deref(), Some(value)));
+        let mut all: Vec<u16> = table.iter().copied().collect();
+        let mut known: Vec<u16> = twin.into_values().collect();
+        (all.sort_unstable(), known.sort_unstable());
+        assert_eq!(all, known);
+    }
+
     proptest! {
         #[test]
-        fn it_is_a_map(
-            ops in prop::collection::vec((any::<bool>(), 0u32..64, any::<u16>()), 1..300),
-            first in prop::sample::select(alloc::vec![0, 77, u32::MAX - 20]),
-        ) {
-            let (mut table, mut twin) = (Numbered::default(), BTreeMap::new());
-            for (puts, number, value) in ops {
-                let number = first.wrapping_add(number);
-                if puts {
-                    prop_assert_eq!(table.insert(number, value), twin.insert(number, value));
-                } else {
-                    prop_assert_eq!(table.remove(number), twin.remove(&number));
-                }
-                prop_assert_eq!(table.get(number), twin.get(&number));
-                prop_assert_eq!(table.len(), twin.len());
-            }
-            let mut all: Vec<u16> = table.iter().copied().collect();
-            let mut known: Vec<u16> = twin.into_values().collect();
-            (all.sort_unstable(), known.sort_unstable());
-            prop_assert_eq!(all, known);
+        fn it_is_a_map_of_any_numbers(ops in prop::collection::vec(any::<Op>(), 1..300)) {
+            is_a_map(ops.clone(), |number| number);
+            // Mostly the same ones again, close together, round the end.
+            is_a_map(ops.clone(), |number| (number % 64).wrapping_sub(32));
+            // All of them at home in one place, as far as that is possible: the inverse of the factor, times a few.
+            is_a_map(ops, |number| (number % 64).wrapping_mul(0x144c_bc89));
         }
+    }
 
-        /// However long some stay, the table is small, and a number comes again only after all others.
-        #[test]
-        fn numbers_go_on_and_the_table_stays_small(stays in prop::collection::vec(1usize..200, 1..2000)) {
-            let (mut table, mut last, mut most) = (Numbered::default(), u32::MAX - 500, 0);
-            let mut leaves: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-            for (now, stay) in stays.into_iter().enumerate() {
-                leaves.remove(&now).into_iter().flatten().for_each(|number| assert!(table.remove(number).is_some()));
-                let number = table.next(last);
-                let ahead = number.wrapping_sub(last);
-                prop_assert!(ahead >= 1 && ahead as usize <= table.len() + 1, "{ahead} ahead");
-                prop_assert_eq!(table.insert(number, now), None);
-                leaves.entry(now + stay).or_default().push(number);
-                last = number;
-                most = most.max(table.len());
+    #[test]
+    fn the_factor_is_undone() {
+        assert_eq!(0x9e37_79b9u32.wrapping_mul(0x144c_bc89), 1);
+    }
+
+    #[test]
+    fn it_takes_what_is_there_at_once_not_what_ever_was() {
+        let mut table = Numbered::default();
+        for number in 0..100_000u32 {
+            table.insert(number.wrapping_mul(0x85eb_ca6b), [0u8; 100]);
+            if let Some(old) = number.checked_sub(1000) {
+                assert!(table.remove(old.wrapping_mul(0x85eb_ca6b)).is_some());
             }
-            let places = table.footprint() / size_of::<Option<(u32, usize)>>();
-            prop_assert!(places <= most * 8 / 7 * 2 + 2, "{places} places for {most}");
         }
+        assert_eq!(table.len(), 1000);
+        assert!(table.footprint() < 1000 * 140, "{} bytes", table.footprint());
     }
 }

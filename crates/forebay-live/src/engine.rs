@@ -15,6 +15,7 @@ mod file;
 mod lease;
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant as RealInstant;
@@ -133,7 +134,6 @@ struct State {
     reads: Vec<Option<PendingRead>>,
     free_reads: Vec<ReadId>,
     files: Numbered<FileEntry>,
-    last_file: FileId,
     known: HashMap<Arc<Identity>, FileId>,
     /// Files that nobody has open and whose blocks are kept.
     closed: BTreeMap<Closed, FileId>,
@@ -175,7 +175,6 @@ impl Engine {
             reads: Vec::new(),
             free_reads: Vec::new(),
             files: Numbered::default(),
-            last_file: FileId(u32::MAX),
             known: HashMap::new(),
             closed: BTreeMap::new(),
             closings: 0,
@@ -304,8 +303,7 @@ impl State {
 
     /// Gives a version a number and tells the core of it.
     fn introduce(&mut self, at: Instant, identity: Identity, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
-        let file = FileId(self.files.next(self.last_file.0));
-        self.last_file = file;
+        let file = self.number(&identity);
         let (device, bytes) = (identity.0, identity.2.size);
         let identity = Arc::new(identity);
         self.known.insert(Arc::clone(&identity), file);
@@ -322,6 +320,18 @@ impl State {
             self.handle(Event { at, kind: EventKind::Placed { extent, at_byte: run.at_byte } });
         }
         file
+    }
+
+    /// A number for a version that has none: the same whenever it comes back, so that what is remembered of its blocks is not taken for
+    /// another's; but if that is another's now, the next one.
+    fn number(&self, identity: &Identity) -> FileId {
+        let mut hasher = DefaultHasher::new();
+        identity.hash(&mut hasher);
+        let mut number = hasher.finish() as u32;
+        while self.files.get(number).is_some() {
+            number = number.wrapping_add(1);
+        }
+        FileId(number)
     }
 
     /// Nobody has it open any more, but its blocks are kept, until many others were closed.
