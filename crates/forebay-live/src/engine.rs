@@ -288,6 +288,13 @@ impl Engine {
     }
 }
 
+/// The number that a version has unless another has it.
+fn first_number(identity: &Identity) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    identity.hash(&mut hasher);
+    hasher.finish() as u32
+}
+
 impl State {
     fn handle(&mut self, event: Event) {
         let from = self.actions.len();
@@ -325,9 +332,7 @@ impl State {
     /// A number for a version that has none: the same whenever it comes back, so that what is remembered of its blocks is not taken for
     /// another's; but if that is another's now, the next one.
     fn number(&self, identity: &Identity) -> FileId {
-        let mut hasher = DefaultHasher::new();
-        identity.hash(&mut hasher);
-        let mut number = hasher.finish() as u32;
+        let mut number = first_number(identity);
         while self.files.get(number).is_some() {
             number = number.wrapping_add(1);
         }

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use tempfile::TempDir;
 
 use crate::mounts::{MountPoint, is_mounted, lazy_unmount};
 use crate::served::Served;
@@ -143,6 +144,13 @@ impl Drop for Ext4 {
         }
         lazy_unmount(self.point.path());
     }
+}
+
+/// A folder for an image: in memory where that is possible, so that the machine's own disk plays no part.
+pub fn image_folder(prefix: &str) -> io::Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::Builder::new().prefix(prefix).tempdir_in(place)
 }
 
 /// Makes `image` a file of `size` bytes with an ext4 file system on it, and has `fill` write into that at this machine's pace.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Context;
 use forebay_device::device;
-use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, make_image_of};
+use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, image_folder, make_image_of};
 use forebay_testkit::{loop_disk, memory_group};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -39,10 +39,7 @@ impl Block {
                 return Ok(None);
             }
         };
-        // In memory where that is possible, so that the machine's own disk plays no part.
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = tempfile::Builder::new().prefix("forebay-amp-").tempdir_in(place)?;
+        let folder = image_folder("forebay-amp-")?;
         let image = folder.path().join("image");
         let size = device(DISK)?.build(0)?.capacity() >> 20 << 20;
         let names: std::collections::BTreeSet<PathBuf> = reads.map(|name| data.folder().join(name)).collect();

@@ -113,7 +113,6 @@ pub(super) fn on_a_mount(
 ) -> anyhow::Result<Run> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
-    let model = device(DISK)?.build(seed)?;
     let mut pace = None;
     let source: Arc<dyn Source> = match ground {
         Ground::Block(block) => {
@@ -127,7 +126,10 @@ pub(super) fn on_a_mount(
             Arc::new(disk)
         }
     };
-    let cost = source.cost().unwrap_or_else(|| DeviceQueue::new(model, Box::new(Elevator::default())).cost());
+    let cost = match source.cost() {
+        Some(cost) => cost,
+        None => DeviceQueue::new(device(DISK)?.build(seed)?, Box::new(Elevator::default())).cost(),
+    };
     let engine = Engine::start(Config::new(memory, policy.parse()?), vec![cost])?;
     let branch = Branch { name: None, source, device: DeviceId(0) };
     let mut tree = Tree::new(Arc::clone(&engine), vec![branch])?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use forebay_live::play::{Content, lay};
-use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, make_image};
+use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, image_folder, make_image};
 use forebay_testkit::memory_group::MemoryGroup;
 use forebay_testkit::process::Running;
 use forebay_testkit::served::Served;
@@ -78,10 +78,7 @@ impl<'a> Scene<'a> {
     pub(super) fn set(plan: &'a Plan, forebay: &Path) -> anyhow::Result<Scene<'a>> {
         let device = forebay_device::device(plan.device)?.build(0)?;
         let size = plan.disk.unwrap_or(device.capacity() >> 20 << 20);
-        // In memory where that is possible, so that the machine's own disk plays no part.
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = tempfile::Builder::new().prefix("forebay-kernel-").tempdir_in(place)?;
+        let folder = image_folder("forebay-kernel-")?;
         let image = folder.path().join("image");
         eprintln!("  making the file system …");
         make_image(&image, size, |root| {

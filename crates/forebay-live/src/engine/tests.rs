@@ -13,11 +13,11 @@ use rand::{Rng, SeedableRng};
 use super::*;
 use crate::flight;
 use crate::pacer::Pace;
-use crate::source::Source;
 use crate::source::faulty::{FaultPlan, FaultySource};
 use crate::source::memory::{MemorySource, pattern};
 use crate::source::paced::PacedSource;
 use crate::source::striped::StripedSource;
+use crate::source::{Fetch, FetchId, Source};
 use crate::stats::{PartitionStats, State, Stats};
 
 /// Long enough for any machine; a test that waits so long has failed.
@@ -364,4 +364,66 @@ fn a_source_that_vanishes_takes_nothing_from_the_others() {
         switch.set_down(false);
         read_until(&engine, &files, &of_store, |stats| percent(stats, 1).0 >= 42 && percent(stats, 1).1 >= 35);
     }
+}
+
+/// A file of one block, all of whose bytes are the last of its inode's number.
+struct Small(Version);
+
+impl Object for Small {
+    fn version(&self) -> &Version {
+        &self.0
+    }
+
+    fn fetch(&self, mut fetch: Fetch) {
+        fetch.buffer.write(0, &vec![self.0.inode as u8; fetch.len]);
+        fetch.finish(Ok(()));
+    }
+
+    fn call_off(&self, _fetch: FetchId) {}
+}
+
+fn small(inode: u64) -> Identity {
+    (DeviceId(0), String::new(), Version { inode, size: BLOCK as u64, ..Version::default() })
+}
+
+fn opened(engine: &Arc<Engine>, inode: u64) -> OpenFile {
+    let file = engine.open(Arc::new(Small(small(inode).2)), DeviceId(0));
+    let mut bytes = vec![0; BLOCK];
+    file.read(1, 0, &mut bytes).unwrap();
+    assert!(bytes.iter().all(|&byte| byte == inode as u8), "file {inode}");
+    file
+}
+
+fn number(engine: &Engine, inode: u64) -> Option<u32> {
+    engine.state.lock().known.get(&small(inode)).map(|file| file.0)
+}
+
+#[test]
+fn a_file_that_was_forgotten_has_its_number_again() {
+    let engine = start("competitive+arc", 1);
+    drop(opened(&engine, 0));
+    let first = number(&engine, 0);
+    assert!(first.is_some(), "it has been closed a moment ago");
+    for inode in 1..=2 * u64::from(engine.budget.frames) {
+        drop(opened(&engine, inode));
+        assert!(engine.state.lock().closed.len() <= engine.budget.closed_files);
+    }
+    assert_eq!(number(&engine, 0), None, "so many were closed after it");
+    let _again = opened(&engine, 0);
+    assert_eq!(number(&engine, 0), first);
+}
+
+#[test]
+fn two_files_of_one_number_have_one_each() {
+    let mut seen = HashMap::new();
+    let pair = (0..).find_map(|inode| Some((seen.insert(first_number(&small(inode)), inode)?, inode)));
+    let (one, other) = pair.expect("of 2^32 + 1 two are alike");
+    println!("files {one} and {other}");
+    let engine = start("competitive+arc", 1);
+    let _open = (opened(&engine, one), opened(&engine, other));
+    let (first, second) = (number(&engine, one).unwrap(), number(&engine, other).unwrap());
+    assert_eq!(second, first.wrapping_add(1));
+    // Both are read again, from the cache.
+    (opened(&engine, other), opened(&engine, one));
+    assert_eq!((number(&engine, one), number(&engine, other)), (Some(first), Some(second)));
 }
