@@ -424,6 +424,6 @@ fn two_files_of_one_number_have_one_each() {
     let (first, second) = (number(&engine, one).unwrap(), number(&engine, other).unwrap());
     assert_eq!(second, first.wrapping_add(1));
     // Both are read again, from the cache.
-    (opened(&engine, other), opened(&engine, one));
+    drop((opened(&engine, other), opened(&engine, one)));
     assert_eq!((number(&engine, one), number(&engine, other)), (Some(first), Some(second)));
 }
