@@ -179,7 +179,8 @@ mod tests {
         twin.iter().for_each(|(&number, value)| assert_eq!(table.get_mut(number).as_deref(), Some(value)));
         let mut all: Vec<u16> = table.iter().copied().collect();
         let mut known: Vec<u16> = twin.into_values().collect();
-        (all.sort_unstable(), known.sort_unstable());
+        all.sort_unstable();
+        known.sort_unstable();
         assert_eq!(all, known);
     }
 
