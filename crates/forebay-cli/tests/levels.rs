@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use forebay_core::{EventKind, FileId};
+use forebay_core::EventKind;
 use forebay_live::flight::{self, Line};
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::trees::content;
@@ -129,10 +129,11 @@ fn told(path: &Path) -> Option<(Vec<u32>, usize)> {
         Line::Action(_) => None,
     });
     let (mut times, mut hits, mut label) = (vec![0; SIZE.div_ceil(4096)], 0, None);
+    let mut first = None;
     for event in events {
         match event {
             EventKind::Labelled { read, demand, hits } => label = Some((read, demand, hits)),
-            EventKind::Read { file: FileId(1..), .. } => return Some((times, hits)),
+            EventKind::Read { file, .. } if *first.get_or_insert(file) != file => return Some((times, hits)),
             EventKind::Read { read, offset, len, .. } => {
                 let all = (offset / 4096) as usize..(offset + u64::from(len)).div_ceil(4096) as usize;
                 match label.take().filter(|&(labelled, ..)| labelled == read) {

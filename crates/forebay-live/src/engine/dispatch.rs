@@ -181,7 +181,8 @@ impl Engine {
             return self.fetch(Errand { asked: 0..1, attempt: ATTEMPTS, ..errand });
         }
         if demanded > 0 {
-            log::warn!("block {} of file {}: {error}", extent.start + start, extent.file.0);
+            // The error names the file.
+            log::warn!("block {}: {error}", extent.start + start);
         }
         self.tell(EventKind::Failed { io, valid: start, error: error.errno() });
     }
