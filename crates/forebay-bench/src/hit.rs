@@ -2,13 +2,14 @@
 //! difference of two runs, so that start-up doesn't count, less a loop that only copies, beside a look-up in `quick_cache` counted the same way.
 
 use std::hint::black_box;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::{Fetch, Object, Version};
+use forebay_live::source::{Fetch, Identity, Name, Object, Version};
 
 use crate::report::Row;
 use crate::{contexts, contexts_engine, distances, partitions, prefetch_cache};
@@ -103,7 +104,7 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
 pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
     let config = Config::new(64 << 20, policy.parse()?);
     let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
-    let file = engine.open(Arc::new(Zeros(Version { size: BLOCKS * 4096, ..Version::default() })), DeviceId(0));
+    let file = engine.open(Arc::new(Zeros(zeros())), DeviceId(0));
     let mut buffer = vec![0; 4096];
     // Twice: the first time a block is fetched, the second time some are referenced for the first time.
     for i in (0..BLOCKS).chain(0..BLOCKS) {
@@ -121,10 +122,15 @@ fn block(i: u64) -> u64 {
 }
 
 /// A file of zeros that is there at once.
-struct Zeros(Version);
+struct Zeros(Identity);
+
+fn zeros() -> Identity {
+    let version = Version { size: BLOCKS * 4096, ..Version::default() };
+    Identity { name: Name::path(&"memory".into(), Path::new("zeros")), version }
+}
 
 impl Object for Zeros {
-    fn version(&self) -> &Version {
+    fn identity(&self) -> &Identity {
         &self.0
     }
 

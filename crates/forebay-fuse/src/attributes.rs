@@ -1,5 +1,7 @@
 //! Attributes, kinds and errors in the kernel's terms.
 
+use std::time::Duration;
+
 use forebay_live::source::{Attributes, Error, Kind};
 use forebay_live::tree::NodeId;
 use fuser::{Errno, FileAttr, FileType, INodeNo};
@@ -8,9 +10,10 @@ use fuser::{Errno, FileAttr, FileType, INodeNo};
 /// then ask for a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
 const IO_SIZE: u32 = 128 << 10;
 
-pub(crate) fn attributes(node: NodeId, of: &Attributes) -> FileAttr {
+/// What `stat` shows.
+pub(crate) fn attributes(of: &Attributes) -> FileAttr {
     FileAttr {
-        ino: INodeNo(node.0),
+        ino: INodeNo(of.inode),
         size: of.size,
         blocks: of.allocated.div_ceil(512),
         atime: of.accessed,
@@ -27,6 +30,19 @@ pub(crate) fn attributes(node: NodeId, of: &Attributes) -> FileAttr {
         blksize: IO_SIZE,
         flags: 0,
     }
+}
+
+/// A name's attributes, and for how long the kernel may keep them.
+pub(crate) struct Shown {
+    pub(crate) attributes: FileAttr,
+    pub(crate) ttl: Duration,
+}
+
+/// What the kernel is told with a node. It takes the inode number there for the id; where these differ it must ask for the
+/// attributes ([`attributes`]) before it shows them.
+pub(crate) fn of_node(node: NodeId, of: &Attributes, ttl: Duration) -> Shown {
+    let ttl = if of.inode == node.0 { ttl } else { Duration::ZERO };
+    Shown { attributes: FileAttr { ino: INodeNo(node.0), ..attributes(of) }, ttl }
 }
 
 /// The attributes that say that there is no such name, for the kernel to remember.

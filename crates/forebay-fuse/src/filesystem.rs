@@ -9,7 +9,7 @@ use std::time::Duration;
 use forebay_live::contexts::{FileName, Reader};
 use forebay_live::engine::{Lease, OpenFile, Referenced};
 use forebay_live::source::{self, Error, Kind};
-use forebay_live::tree::{Listing, NodeId, Tree};
+use forebay_live::tree::{Listed, Listing, NodeId, Tree};
 use fuser::{
     AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     IoctlFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
@@ -17,7 +17,7 @@ use fuser::{
 };
 use parking_lot::Mutex;
 
-use crate::attributes::{attributes, errno, kind, nothing};
+use crate::attributes::{Shown, attributes, errno, kind, nothing, of_node};
 use crate::handles::Handles;
 use crate::mount::MountOptions;
 
@@ -27,11 +27,8 @@ const REQUEST_MAX: u32 = 1 << 20;
 /// Requests that the kernel sends of its own accord (its read-ahead) before it waits for replies.
 const BACKGROUND_MAX: u16 = 128;
 
-/// Node ids are never used twice, so all are of one generation.
+/// A node id is another's only when the kernel has forgotten it, so all are of one generation.
 const GENERATION: Generation = Generation(0);
-
-/// The inode number of a listed name that nobody has looked up: unknown, but not zero, which would hide the name.
-const UNKNOWN: INodeNo = INodeNo(u32::MAX as u64);
 
 /// The unit in which free space is counted.
 const SPACE_UNIT: u32 = 4096;
@@ -77,13 +74,14 @@ impl Adapter {
 
     /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is
     /// shown for no time at all: whoever looks at it asks again, and has the error.
-    fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, FileAttr, Duration)> {
+    fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, Shown)> {
         match self.tree.lookup(folder, name) {
-            Ok((id, found)) => Ok((id, attributes(id, &found), self.options.ttl)),
+            Ok((id, found)) => Ok((id, of_node(id, &found, self.options.ttl))),
             Err(error @ Error::NotFound(_)) => Err(error),
             Err(_) => {
                 let id = self.tree.refer_unseen(folder, name, of)?;
-                Ok((id, FileAttr { ino: INodeNo(id.0), kind: kind(of), ..nothing() }, Duration::ZERO))
+                let attributes = FileAttr { ino: INodeNo(id.0), kind: kind(of), ..nothing() };
+                Ok((id, Shown { attributes, ttl: Duration::ZERO }))
             }
         }
     }
@@ -103,14 +101,14 @@ fn open_flags(referenced: Referenced) -> FopenFlags {
 /// goes on from.
 enum At<'a> {
     Dot(&'static str),
-    Name(&'a OsStr, Kind),
+    Name(Listed<'a>),
 }
 
 fn at(listing: &Listing, offset: u64) -> Option<At<'_>> {
     match offset {
         0 => Some(At::Dot(".")),
         1 => Some(At::Dot("..")),
-        _ => listing.get(usize::try_from(offset - 2).ok()?).map(|(name, kind)| At::Name(name, kind)),
+        _ => listing.get(usize::try_from(offset - 2).ok()?).map(At::Name),
     }
 }
 
@@ -179,7 +177,10 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.tree.lookup(node(parent), name) {
-            Ok((id, found)) => reply.entry(&self.options.ttl, &attributes(id, &found), GENERATION),
+            Ok((id, found)) => {
+                let Shown { attributes, ttl } = of_node(id, &found, self.options.ttl);
+                reply.entry_with_ttls(&ttl, &self.options.ttl, &attributes, GENERATION);
+            }
             Err(Error::NotFound(_)) if !self.options.negative_ttl.is_zero() => {
                 reply.entry(&self.options.negative_ttl, &nothing(), GENERATION);
             }
@@ -193,7 +194,7 @@ impl Filesystem for Adapter {
 
     fn getattr(&self, _request: &Request, inode: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
         match self.tree.attributes(node(inode)) {
-            Ok(found) => reply.attr(&self.options.ttl, &attributes(node(inode), &found)),
+            Ok(found) => reply.attr(&self.options.ttl, &attributes(&found)),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -278,7 +279,7 @@ impl Filesystem for Adapter {
             offset += 1;
             let full = match entry {
                 At::Dot(dot) => reply.add(inode, offset, FileType::Directory, dot),
-                At::Name(name, of) => reply.add(UNKNOWN, offset, kind(of), name),
+                At::Name(Listed { name, kind: of, inode }) => reply.add(INodeNo(inode), offset, kind(of), name),
             };
             if full {
                 break;
@@ -306,9 +307,9 @@ impl Filesystem for Adapter {
             offset += 1;
             let full = match entry {
                 At::Dot(name) => reply.add(inode, offset, name, &self.options.ttl, &dot, GENERATION),
-                At::Name(name, of) => match self.named(folder.node, name, of) {
-                    Ok((id, found, ttl)) => {
-                        let full = reply.add(found.ino, offset, name, &ttl, &found, GENERATION);
+                At::Name(Listed { name, kind: of, inode }) => match self.named(folder.node, name, of) {
+                    Ok((id, Shown { attributes, ttl })) => {
+                        let full = reply.add(INodeNo(inode), offset, name, &ttl, &attributes, GENERATION);
                         if full {
                             self.tree.forget(id, 1);
                         }

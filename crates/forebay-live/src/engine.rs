@@ -34,7 +34,7 @@ use crate::budget::{BLOCK, Budget, TooLittleMemory};
 use crate::flight::FlightRecorder;
 use crate::retry::Timer;
 use crate::source::striped::Stripes;
-use crate::source::{Error, Object, Result, Run, Version};
+use crate::source::{Error, Identity, Object, Result, Run};
 
 use dispatch::CallOff;
 pub use file::OpenFile;
@@ -112,15 +112,19 @@ struct PendingRead {
     then: Then,
 }
 
-/// What makes two opens the same file: device, name (where inodes say nothing), version.
-type Identity = (DeviceId, String, Version);
+/// What makes two opens the same file. The device is part of it since a block belongs to its device's partition.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Known {
+    device: DeviceId,
+    identity: Identity,
+}
 
 /// In the order in which closed files are forgotten: those of which no block is left before those that have some, and the one that was
 /// closed first before the others.
 type Closed = (bool, u64);
 
 struct FileEntry {
-    identity: Arc<Identity>,
+    known: Arc<Known>,
     /// `None` while nobody has it open, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
@@ -134,7 +138,7 @@ struct State {
     reads: Vec<Option<PendingRead>>,
     free_reads: Vec<ReadId>,
     files: Numbered<FileEntry>,
-    known: HashMap<Arc<Identity>, FileId>,
+    known: HashMap<Arc<Known>, FileId>,
     /// Files that nobody has open and whose blocks are kept.
     closed: BTreeMap<Closed, FileId>,
     closings: u64,
@@ -196,14 +200,14 @@ impl Engine {
     /// Makes one version of a file readable. Opening the same version twice shares its blocks. A striped file lies on `device` and
     /// those that follow it, a device for each member; with fewer devices than that it is taken as a file of the one.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
-        let identity = (device, object.name(), object.version().clone());
+        let known = Known { device, identity: object.identity().clone() };
         let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
         let stripes = object.stripes().filter(fits);
         // Asked outside the lock: the file system may take its time. Members' own places are no places of one device.
         let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
         let mut state = self.state.lock();
-        let known = state.known.get(&identity).copied();
-        let file = known.unwrap_or_else(|| state.introduce(self.now(), identity, stripes, &layout));
+        let file = state.known.get(&known).copied();
+        let file = file.unwrap_or_else(|| state.introduce(self.now(), known, stripes, &layout));
         if let Some(entry) = state.files.get_mut(file.0) {
             entry.handles += 1;
             let closed = entry.closed.take();
@@ -254,12 +258,12 @@ impl Engine {
         look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
     }
 
-    /// On which device each of these files lies, as what version and under what name, as far as it is known by any.
-    pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, String, Version)> {
+    /// On which device each of these files lies, and which version of which file it is, as far as it is known by any.
+    pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, Identity)> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {
-            let (device, name, version) = &*state.files.get(file.0)?.identity;
-            Some((file, *device, name.clone(), version.clone()))
+            let known = &state.files.get(file.0)?.known;
+            Some((file, known.device, known.identity.clone()))
         });
         known.collect()
     }
@@ -289,9 +293,9 @@ impl Engine {
 }
 
 /// The number that a version has unless another has it.
-fn first_number(identity: &Identity) -> u32 {
+fn first_number(known: &Known) -> u32 {
     let mut hasher = DefaultHasher::new();
-    identity.hash(&mut hasher);
+    known.hash(&mut hasher);
     hasher.finish() as u32
 }
 
@@ -309,12 +313,12 @@ impl State {
     }
 
     /// Gives a version a number and tells the core of it.
-    fn introduce(&mut self, at: Instant, identity: Identity, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
-        let file = self.number(&identity);
-        let (device, bytes) = (identity.0, identity.2.size);
-        let identity = Arc::new(identity);
-        self.known.insert(Arc::clone(&identity), file);
-        self.files.insert(file.0, FileEntry { identity, object: None, handles: 0, closed: None });
+    fn introduce(&mut self, at: Instant, known: Known, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
+        let file = self.number(&known);
+        let (device, bytes) = (known.device, known.identity.version.size);
+        let known = Arc::new(known);
+        self.known.insert(Arc::clone(&known), file);
+        self.files.insert(file.0, FileEntry { known, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
         if let Some(stripes) = stripes {
@@ -331,8 +335,8 @@ impl State {
 
     /// A number for a version that has none: the same whenever it comes back, so that what is remembered of its blocks is not taken for
     /// another's; but if that is another's now, the next one.
-    fn number(&self, identity: &Identity) -> FileId {
-        let mut number = first_number(identity);
+    fn number(&self, known: &Known) -> FileId {
+        let mut number = first_number(known);
         while self.files.get(number).is_some() {
             number = number.wrapping_add(1);
         }
@@ -362,8 +366,8 @@ impl State {
     /// Tells the core that a file that nobody has open will not be read under this number again.
     fn forget(&mut self, at: Instant, file: FileId) {
         let Some(entry) = self.files.get(file.0).filter(|entry| entry.handles == 0) else { return };
-        if self.known.get(&entry.identity) == Some(&file) {
-            self.known.remove(&entry.identity);
+        if self.known.get(&entry.known) == Some(&file) {
+            self.known.remove(&entry.known);
             self.handle(Event { at, kind: EventKind::Forget { file } });
         }
     }

@@ -1,6 +1,7 @@
 //! The live engine over a store that answers late, in any order, sometimes at once and sometimes not at all, by seed.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +9,7 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::budget::Budget;
 use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::flight;
-use forebay_live::source::{Error, Fetch, FetchId, Object, Version};
+use forebay_live::source::{Error, Fetch, FetchId, Identity, Name, Object, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -26,13 +27,18 @@ const MOST: u32 = 3;
 
 /// Bytes that follow from their offset.
 struct Pattern {
-    version: Version,
+    identity: Identity,
     faults: Faults,
     random: Mutex<SmallRng>,
     /// How often the last fetches at an offset have failed.
     failed: Mutex<BTreeMap<u64, u32>>,
     late: Mutex<Vec<Fetch>>,
     fetched: AtomicU64,
+}
+
+fn identity(name: &str, size: u64) -> Identity {
+    let version = Version { size, ..Version::default() };
+    Identity { name: Name::path(&"memory".into(), Path::new(name)), version }
 }
 
 fn byte(offset: u64) -> u8 {
@@ -42,7 +48,7 @@ fn byte(offset: u64) -> u8 {
 fn pattern(size: u64, seed: u64, faults: Faults) -> Arc<Pattern> {
     println!("seed {seed}");
     Arc::new(Pattern {
-        version: Version { inode: seed + 1, size, ..Version::default() },
+        identity: identity(&format!("pattern {seed}"), size),
         faults,
         random: Mutex::new(SmallRng::seed_from_u64(seed)),
         failed: Mutex::default(),
@@ -74,8 +80,8 @@ impl Pattern {
 }
 
 impl Object for Pattern {
-    fn version(&self) -> &Version {
-        &self.version
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, fetch: Fetch) {
@@ -101,15 +107,14 @@ impl Object for Pattern {
 
 /// Bytes as in [`Pattern`], but what nobody waits for stays queued until it is called off or let go.
 struct Slow {
-    version: Version,
+    identity: Identity,
     queued: Mutex<Vec<Fetch>>,
     obeys: bool,
 }
 
 impl Slow {
     fn new(size: u64, obeys: bool) -> Arc<Slow> {
-        let version = Version { inode: 1, size, ..Version::default() };
-        Arc::new(Slow { version, queued: Mutex::new(Vec::new()), obeys })
+        Arc::new(Slow { identity: identity("slow", size), queued: Mutex::new(Vec::new()), obeys })
     }
 
     fn answer(mut fetch: Fetch) {
@@ -125,8 +130,8 @@ impl Slow {
 }
 
 impl Object for Slow {
-    fn version(&self) -> &Version {
-        &self.version
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, fetch: Fetch) {

@@ -9,7 +9,7 @@ use forebay_core::{DeviceCost, DeviceId, EventKind};
 use forebay_live::Label;
 use forebay_live::engine::{Config, Engine, Lease, OpenFile};
 use forebay_live::flight::{self, Line};
-use forebay_live::source::{Fetch, Object, Result, Version};
+use forebay_live::source::{Fetch, Identity, Name, Object, Result, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -24,26 +24,34 @@ fn engine(policy: &str, memory: u64, record: Option<&Path>) -> Arc<Engine> {
     Engine::start(config, vec![DeviceCost::flat(1_000_000, 500_000_000, 4)]).unwrap()
 }
 
+fn identity(name: &str, size: u64) -> Identity {
+    let version = Version { size, ..Version::default() };
+    Identity { name: Name::path(&"memory".into(), Path::new(name)), version }
+}
+
 /// A fetch: which bytes, what was said of them, and where its reader was.
 type Asked = (Range<u64>, Label, u64);
 
 /// Bytes that follow from their offset, of a file that remembers what was said of them.
 struct Listening {
-    version: Version,
+    identity: Identity,
     position: AtomicU64,
     asked: Mutex<Vec<Asked>>,
 }
 
 impl Listening {
     fn new(size: u64) -> Arc<Listening> {
-        let version = Version { inode: 1, size, ..Version::default() };
-        Arc::new(Listening { version, position: AtomicU64::new(0), asked: Mutex::default() })
+        Arc::new(Listening {
+            identity: identity("listening", size),
+            position: AtomicU64::new(0),
+            asked: Mutex::default(),
+        })
     }
 }
 
 impl Object for Listening {
-    fn version(&self) -> &Version {
-        &self.version
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, mut fetch: Fetch) {
@@ -101,12 +109,12 @@ fn demand_and_hits_add_up_to_what_was_read() {
 /// A file of the level below.
 struct Below {
     file: Arc<OpenFile>,
-    version: Version,
+    identity: Identity,
 }
 
 impl Object for Below {
-    fn version(&self) -> &Version {
-        &self.version
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, fetch: Fetch) {
@@ -150,8 +158,7 @@ fn two_levels_serve_the_bytes_of_one_and_replay() {
         let size = 5 * MIB + 777;
         let (lower, upper) = (engine(below, 24 * MIB, Some(&flights[1])), engine(above, 20 * MIB, Some(&flights[0])));
         let file = Arc::new(lower.open(Listening::new(size) as Arc<dyn Object>, DeviceId(0)));
-        let version = Version { inode: 2, size, ..Version::default() };
-        let object = Arc::new(Below { file, version });
+        let object = Arc::new(Below { file, identity: identity("below", size) });
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let (upper, object) = (&upper, Arc::clone(&object));

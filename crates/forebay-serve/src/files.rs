@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Error, Result, Version};
+use forebay_live::source::{Error, Identity, Result};
 use parking_lot::Mutex;
 
 use crate::conditions::Validators;
@@ -29,7 +29,7 @@ pub(crate) struct Shown {
     pub(crate) validators: Validators,
     /// The last modification as HTTP writes it.
     pub(crate) modified: String,
-    version: Version,
+    identity: Identity,
 }
 
 /// The files that are open, by the path of their address.
@@ -92,14 +92,14 @@ impl Files {
             Found::File(..) if target.slash => return Err(Error::NotFound(path.to_owned())),
             Found::File(place, attributes) => (place, attributes),
         };
-        let same = self.known(path).filter(|known| known.shown.version == attributes.version);
+        let same = self.known(path).filter(|known| known.shown.identity == attributes.identity);
         let shown = match same {
             Some(known) => known.shown,
             None => {
                 let (file, attributes) = self.site.open(&place, *attributes)?;
-                let validators = Validators { tag: tag::of(&attributes.version), modified: attributes.modified };
+                let validators = Validators { tag: tag::of(&attributes.identity), modified: attributes.modified };
                 let modified = crate::conditions::date(validators.modified);
-                Arc::new(Shown { file, validators, modified, version: attributes.version })
+                Arc::new(Shown { file, validators, modified, identity: attributes.identity })
             }
         };
         let passed = self.halves.lock().keep(path.into(), Known { shown: Arc::clone(&shown), at });

@@ -72,7 +72,7 @@ pub(crate) fn response(text: &mut String, href: &str, name: &OsStr, found: &Foun
              <D:getetag>{}</D:getetag><D:getcontenttype>{}</D:getcontenttype>",
             attributes.size,
             date(attributes.modified),
-            escape(&tag::of(&attributes.version)),
+            escape(&tag::of(&attributes.identity)),
             media::of(name),
         ),
     };

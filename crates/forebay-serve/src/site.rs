@@ -210,10 +210,7 @@ impl Site {
     pub(crate) fn list(&self, folder: &Folder) -> Result<Vec<Entry>> {
         let mut entries = match &folder.place {
             Some(place) => self.source(place).source.list(&place.path)?,
-            None => {
-                let names = self.tree.branches().iter().filter_map(|branch| branch.name.clone());
-                names.map(|name| Entry { name, kind: Kind::Folder }).collect()
-            }
+            None => self.tree.branches().iter().filter_map(Branch::entry).collect(),
         };
         entries.retain(|entry| entry.kind != Kind::Special);
         entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
@@ -225,7 +222,7 @@ impl Site {
         let branch = self.source(place);
         for _ in 0..LOOKS {
             let object = branch.source.open(&place.path)?;
-            if *object.version() == attributes.version {
+            if *object.identity() == attributes.identity {
                 return Ok((self.tree.engine().open(object, branch.device), attributes));
             }
             attributes = branch.source.stat(&place.path)?;

@@ -2,20 +2,22 @@
 
 use std::fmt::Write;
 
-use forebay_live::source::Version;
+use forebay_live::source::{Identity, Inode, Version};
 
 /// The tag of a version. Equal strong tags of a file mean equal versions.
 ///
 /// The tag of a store below is passed on as it is, so that it stays the same through all levels. Of a folder's file it says what
 /// its version is made of. What has neither a tag nor a time of its inode is known by its length and a time in whole seconds at
 /// best, and is weak.
-pub(crate) fn of(version: &Version) -> String {
-    if let Some(tag) = &version.tag {
+pub(crate) fn of(identity: &Identity) -> String {
+    let Version { size, modified, changed, tag } = &identity.version;
+    if let Some(tag) = tag {
         return passed_on(tag);
     }
-    let weak = if version.changed == 0 { "W/" } else { "" };
-    let Version { inode, size, modified, changed, .. } = version;
-    format!("{weak}\"{inode:x}-{size:x}-{modified:x}-{changed:x}\"")
+    let weak = if *changed == 0 { "W/" } else { "" };
+    // Another file system may be mounted where this one was, with equal numbers and times.
+    let Inode { device, number } = identity.name.inode();
+    format!("{weak}\"{device:x}-{number:x}-{size:x}-{modified:x}-{changed:x}\"")
 }
 
 /// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters, and its other bytes in digits.
@@ -61,10 +63,15 @@ fn tags(list: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use forebay_live::source::Name;
+
     use super::*;
 
     fn tagged(tag: &str) -> String {
-        of(&Version { tag: Some(tag.into()), size: 7, ..Version::default() })
+        let version = Version { tag: Some(tag.into()), size: 7, ..Version::default() };
+        of(&Identity { name: Name::path(&"store".into(), Path::new("x")), version })
     }
 
     #[test]
@@ -78,17 +85,22 @@ mod tests {
 
     #[test]
     fn a_files_tag_is_its_version() {
-        let version = Version { inode: 255, size: 16, modified: -1, changed: 10, tag: None };
-        assert!(of(&version).starts_with("\"ff-10-"));
+        let inode = Inode { device: 1, number: 255 };
+        let version = Version { size: 16, modified: -1, changed: 10, tag: None };
+        let tag = |inode, version: &Version| of(&Identity { name: Name::Linked(inode), version: version.clone() });
+        let first = tag(inode, &version);
+        assert!(first.starts_with("\"1-ff-10-"), "{first}");
+        for other in [Inode { device: 2, ..inode }, Inode { number: 254, ..inode }] {
+            assert_ne!(tag(other, &version), first);
+        }
         for other in [
-            Version { inode: 254, ..version.clone() },
             Version { size: 17, ..version.clone() },
             Version { modified: 1, ..version.clone() },
             Version { changed: 11, ..version.clone() },
         ] {
-            assert_ne!(of(&other), of(&version));
+            assert_ne!(tag(inode, &other), first);
         }
-        assert!(of(&Version { changed: 0, ..version }).starts_with("W/\""));
+        assert!(tag(inode, &Version { changed: 0, ..version }).starts_with("W/\""));
     }
 
     #[test]

@@ -5,22 +5,31 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_live::source::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
+use forebay_live::source::{
+    Attributes, Entry, Error, Fetch, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version,
+};
 
 /// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A folder `crowd` has
 /// [`CROWD`] names more, which all stand for its file `one`: as many real files would take longer than all other tests.
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub(crate) struct Folder {
+    folder: PathBuf,
+    address: Arc<str>,
+}
 
 /// How many names a folder `crowd` has beside its own: `name 0` and so on.
 pub(crate) const CROWD: usize = 100_000;
 
 impl Source for Folder {
     fn describe(&self) -> String {
-        self.0.display().to_string()
+        self.folder.display().to_string()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
     }
 
     fn stat(&self, path: &Path) -> Result<Attributes> {
@@ -40,7 +49,8 @@ impl Source for Folder {
             accessed: found.accessed().map_err(|error| failure(path, error))?,
             modified: found.modified().map_err(|error| failure(path, error))?,
             changed: std::time::UNIX_EPOCH + std::time::Duration::new(found.ctime() as u64, found.ctime_nsec() as u32),
-            version: version(&found),
+            inode: found.ino(),
+            identity: self.identity(path, &found),
         })
     }
 
@@ -48,11 +58,12 @@ impl Source for Folder {
         let entries = self.at(path).read_dir().map_err(|error| failure(path, error))?;
         let entry = |entry: io::Result<std::fs::DirEntry>| {
             let entry = entry?;
-            Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?) })
+            Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?), inode: entry.ino() })
         };
         let mut all: Vec<_> = entries.map(entry).collect::<io::Result<_>>().map_err(|error| failure(path, error))?;
         if path.file_name().is_some_and(|name| name == "crowd") {
-            all.extend((0..CROWD).map(|number| Entry { name: format!("name {number}").into(), kind: Kind::File }));
+            let name = |number| Entry { name: format!("name {number}").into(), kind: Kind::File, inode: 7 };
+            all.extend((0..CROWD).map(name));
         }
         Ok(all)
     }
@@ -77,7 +88,7 @@ impl Source for Folder {
     }
 
     fn space(&self) -> Result<Space> {
-        let found = rustix::fs::statvfs(&self.0).map_err(|e| failure(&self.0, e.into()))?;
+        let found = rustix::fs::statvfs(&self.folder).map_err(|e| failure(&self.folder, e.into()))?;
         Ok(Space {
             bytes: found.f_blocks * found.f_frsize,
             bytes_free: found.f_bavail * found.f_frsize,
@@ -88,33 +99,47 @@ impl Source for Folder {
 
     fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
         let file = File::open(self.at(path)).map_err(|error| failure(path, error))?;
-        let version = version(&file.metadata().map_err(|error| failure(path, error))?);
-        Ok(Arc::new(Opened { file: Arc::new(file), version, path: path.into() }))
+        let identity = self.identity(path, &file.metadata().map_err(|error| failure(path, error))?);
+        Ok(Arc::new(Opened { file: Arc::new(file), identity, path: path.into() }))
     }
 }
 
 impl Folder {
+    pub(crate) fn new(folder: impl Into<PathBuf>) -> Folder {
+        let folder = folder.into();
+        Folder { address: folder.display().to_string().into(), folder }
+    }
+
+    fn identity(&self, path: &Path, of: &Metadata) -> Identity {
+        let inode = Inode { device: of.dev(), number: of.ino() };
+        let linked = of.nlink() > 1 && !of.is_dir();
+        let name = if linked { Name::Linked(inode) } else { Name::path(&self.address, path) };
+        Identity { name, version: version(of) }
+    }
+
     fn at(&self, path: &Path) -> PathBuf {
         match path.parent() {
-            Some(parent) if parent.file_name().is_some_and(|name| name == "crowd") => self.0.join(parent).join("one"),
-            _ => self.0.join(path),
+            Some(parent) if parent.file_name().is_some_and(|name| name == "crowd") => {
+                self.folder.join(parent).join("one")
+            }
+            _ => self.folder.join(path),
         }
     }
 }
 
 struct Opened {
     file: Arc<File>,
-    version: Version,
+    identity: Identity,
     path: PathBuf,
 }
 
 impl Object for Opened {
-    fn version(&self) -> &Version {
-        &self.version
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, mut fetch: Fetch) {
-        let (file, expected, path) = (Arc::clone(&self.file), self.version.clone(), self.path.clone());
+        let (file, expected, path) = (Arc::clone(&self.file), self.version().clone(), self.path.clone());
         std::thread::spawn(move || {
             let mut bytes = vec![0; fetch.len];
             let read = file.read_exact_at(&mut bytes, fetch.offset).and_then(|()| file.metadata());
@@ -134,7 +159,6 @@ impl Object for Opened {
 fn version(of: &Metadata) -> Version {
     let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
     Version {
-        inode: of.ino(),
         size: of.len(),
         modified: nanos(of.mtime(), of.mtime_nsec()),
         changed: nanos(of.ctime(), of.ctime_nsec()),

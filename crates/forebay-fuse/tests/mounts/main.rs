@@ -37,7 +37,7 @@ fn tree(source: &Path) -> Arc<Tree> {
 fn tree_with(source: &Path, referenced: Referenced) -> Arc<Tree> {
     let config = Config { referenced, ..Config::new(64 << 20, "competitive".parse().expect("a policy that exists")) };
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
-    let branch = Branch { name: None, source: Arc::new(folder::Folder(source.into())), device: DeviceId(0) };
+    let branch = Branch { name: None, source: Arc::new(folder::Folder::new(source)), device: DeviceId(0) };
     Arc::new(Tree::new(engine, vec![branch]).unwrap())
 }
 

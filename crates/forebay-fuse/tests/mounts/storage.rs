@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::MountOptions;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::{Attributes, Entry, Error, Fetch, Object, Result, Source, Space, Version};
+use forebay_live::source::{Attributes, Entry, Error, Fetch, Identity, Object, Result, Source, Space};
 use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::{self, MountPoint};
 use parking_lot::{Condvar, Mutex};
@@ -54,8 +54,8 @@ struct Opened {
 }
 
 impl Object for Opened {
-    fn version(&self) -> &Version {
-        self.object.version()
+    fn identity(&self) -> &Identity {
+        self.object.identity()
     }
 
     fn fetch(&self, fetch: Fetch) {
@@ -74,6 +74,9 @@ impl Object for Opened {
 impl Source for Moody {
     fn describe(&self) -> String {
         self.folder.describe()
+    }
+    fn address(&self) -> &Arc<str> {
+        self.folder.address()
     }
     fn stat(&self, path: &Path) -> Result<Attributes> {
         self.folder.stat(path)
@@ -101,7 +104,7 @@ impl Source for Moody {
 /// A moody source in a mood, and what sets it.
 fn moody(folder: &Path, mood: Mood) -> (Moody, Arc<State>) {
     let state = Arc::new(State { mood: Mutex::new(mood), held: Mutex::default(), arrived: Condvar::new() });
-    (Moody { folder: Folder(folder.into()), state: Arc::clone(&state) }, state)
+    (Moody { folder: Folder::new(folder), state: Arc::clone(&state) }, state)
 }
 
 fn tree(sources: Vec<(Option<&str>, Moody)>) -> Arc<Tree> {

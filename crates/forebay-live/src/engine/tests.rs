@@ -17,7 +17,7 @@ use crate::source::faulty::{FaultPlan, FaultySource};
 use crate::source::memory::{MemorySource, pattern};
 use crate::source::paced::PacedSource;
 use crate::source::striped::StripedSource;
-use crate::source::{Fetch, FetchId, Source};
+use crate::source::{Fetch, FetchId, Inode, Name, Source, Version};
 use crate::stats::{PartitionStats, State, Stats};
 
 /// Long enough for any machine; a test that waits so long has failed.
@@ -367,27 +367,29 @@ fn a_source_that_vanishes_takes_nothing_from_the_others() {
 }
 
 /// A file of one block, all of whose bytes are the last of its inode's number.
-struct Small(Version);
+struct Small(Identity);
 
 impl Object for Small {
-    fn version(&self) -> &Version {
+    fn identity(&self) -> &Identity {
         &self.0
     }
 
     fn fetch(&self, mut fetch: Fetch) {
-        fetch.buffer.write(0, &vec![self.0.inode as u8; fetch.len]);
+        fetch.buffer.write(0, &vec![self.0.name.inode().number as u8; fetch.len]);
         fetch.finish(Ok(()));
     }
 
     fn call_off(&self, _fetch: FetchId) {}
 }
 
-fn small(inode: u64) -> Identity {
-    (DeviceId(0), String::new(), Version { inode, size: BLOCK as u64, ..Version::default() })
+fn small(number: u64) -> Known {
+    let version = Version { size: BLOCK as u64, ..Version::default() };
+    let name = Name::Linked(Inode { device: 1, number });
+    Known { device: DeviceId(0), identity: Identity { name, version } }
 }
 
 fn opened(engine: &Arc<Engine>, inode: u64) -> OpenFile {
-    let file = engine.open(Arc::new(Small(small(inode).2)), DeviceId(0));
+    let file = engine.open(Arc::new(Small(small(inode).identity)), DeviceId(0));
     let mut bytes = vec![0; BLOCK];
     file.read(1, 0, &mut bytes).unwrap();
     assert!(bytes.iter().all(|&byte| byte == inode as u8), "file {inode}");

@@ -33,7 +33,7 @@ use forebay_core::DeviceCost;
 use parking_lot::Mutex;
 
 use super::striped::Stripes;
-use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
+use super::{Attributes, Entry, Error, Fetch, FetchId, Identity, Object, Result, Run, Source, Space};
 use delay::Timer;
 
 /// Which faults to make, and how often. Probabilities are between 0 and 1.
@@ -217,6 +217,10 @@ impl Source for FaultySource {
         format!("{} (with faults, seed {})", self.inner.describe(), self.faults.plan.seed)
     }
 
+    fn address(&self) -> &Arc<str> {
+        self.inner.address()
+    }
+
     fn stat(&self, path: &Path) -> Result<Attributes> {
         self.faults.lookup(path).and_then(|()| self.inner.stat(path))
     }
@@ -263,12 +267,8 @@ struct FaultyObject {
 }
 
 impl Object for FaultyObject {
-    fn version(&self) -> &Version {
-        self.inner.version()
-    }
-
-    fn name(&self) -> String {
-        self.inner.name()
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
     }
 
     fn stripes(&self) -> Option<Stripes> {

@@ -20,7 +20,8 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
 
-use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
+use super::identity::foreign_number;
+use super::{Attributes, Entry, Error, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version};
 use crate::io::{self, Reader};
 use object::LocalObject;
 use resolve::Root;
@@ -35,8 +36,16 @@ pub struct LocalSource {
     /// Names by which absolute links may point into the source.
     aliases: Vec<PathBuf>,
     root: Root,
+    here: Here,
     reader: Arc<dyn Reader>,
     direct: bool,
+}
+
+/// Which folder of which file system the source is, for what names are in full.
+#[derive(Clone)]
+struct Here {
+    address: Arc<str>,
+    device: u64,
 }
 
 impl LocalSource {
@@ -52,9 +61,11 @@ impl LocalSource {
         let folder = folder.as_ref().to_path_buf();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&folder, flags, Mode::empty()).map_err(|errno| error(&folder, errno))?;
+        let device = rustix::fs::fstat(&fd).map_err(|errno| error(&folder, errno))?.st_dev;
         let aliases = [std::path::absolute(&folder), std::fs::canonicalize(&folder)];
-        let aliases = aliases.into_iter().filter_map(std::result::Result::ok).collect();
-        Ok(LocalSource { folder, aliases, root: Root::new(fd), reader, direct })
+        let aliases: Vec<PathBuf> = aliases.into_iter().filter_map(std::result::Result::ok).collect();
+        let address = aliases.last().unwrap_or(&folder).display().to_string().into();
+        Ok(LocalSource { folder, aliases, root: Root::new(fd), here: Here { address, device }, reader, direct })
     }
 
     /// Whether we may list the folder; opening it does not ask.
@@ -77,6 +88,7 @@ impl LocalSource {
 
     fn entries(&self, path: &Path) -> rustix::io::Result<Vec<Entry>> {
         let fd = self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+        let device = rustix::fs::fstat(&fd)?.st_dev;
         let mut buffer = Vec::with_capacity(NAMES);
         let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
         let mut entries = Vec::new();
@@ -92,9 +104,46 @@ impl LocalSource {
                 },
                 known => kind(known),
             };
-            entries.push(Entry { name: OsStr::from_bytes(entry.file_name().to_bytes()).to_owned(), kind });
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            let inode = self.here.number(Inode { device, number: entry.ino() });
+            entries.push(Entry { name, kind, inode });
         }
         Ok(entries)
+    }
+}
+
+impl Here {
+    /// The inode number to show: the source's own, unless another file system is mounted on one of its folders.
+    fn number(&self, inode: Inode) -> u64 {
+        if inode.device == self.device { inode.number } else { foreign_number(inode) }
+    }
+
+    /// Which version of which file has these attributes. Only of several links we believe that they are one file: there are file
+    /// systems that give one inode number to several files (9p over several disks, unions that pass on their branches' numbers).
+    fn identity(&self, path: &Path, stat: &Stat) -> Identity {
+        let inode = Inode { device: stat.st_dev, number: stat.st_ino };
+        let linked = stat.st_nlink > 1 && !FileType::from_raw_mode(stat.st_mode).is_dir();
+        let source = || Arc::clone(&self.address);
+        let name = if linked { Name::Linked(inode) } else { Name::Path { source: source(), path: path.into(), inode } };
+        Identity { name, version: version(stat) }
+    }
+
+    fn attributes(&self, path: &Path, stat: &Stat) -> Attributes {
+        Attributes {
+            kind: kind(FileType::from_raw_mode(stat.st_mode)),
+            size: stat.st_size as u64,
+            allocated: (stat.st_blocks as u64).saturating_mul(512),
+            mode: stat.st_mode,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            links: stat.st_nlink as u32,
+            rdev: stat.st_rdev,
+            accessed: time(stat.st_atime, stat.st_atime_nsec as u32),
+            modified: time(stat.st_mtime, stat.st_mtime_nsec as u32),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
+            inode: self.number(Inode { device: stat.st_dev, number: stat.st_ino }),
+            identity: self.identity(path, stat),
+        }
     }
 }
 
@@ -103,9 +152,13 @@ impl Source for LocalSource {
         self.folder.display().to_string()
     }
 
+    fn address(&self) -> &Arc<str> {
+        &self.here.address
+    }
+
     fn stat(&self, path: &Path) -> Result<Attributes> {
         let stat = rustix::fs::fstat(self.name(path)?).map_err(|errno| error(path, errno))?;
-        Ok(attributes(&stat))
+        Ok(self.here.attributes(path, &stat))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
@@ -152,7 +205,7 @@ impl Source for LocalSource {
             Kind::Link => return Err(error(path, Errno::LOOP)),
             Kind::Special => return Err(error(path, Errno::OPNOTSUPP)),
         }
-        let object = LocalObject::open(&self.root, path, Arc::clone(&self.reader), self.direct)?;
+        let object = LocalObject::open(self, path)?;
         Ok(Arc::new(object))
     }
 }
@@ -184,27 +237,9 @@ fn kind(kind: FileType) -> Kind {
     }
 }
 
-fn attributes(stat: &Stat) -> Attributes {
-    Attributes {
-        kind: kind(FileType::from_raw_mode(stat.st_mode)),
-        size: stat.st_size as u64,
-        allocated: (stat.st_blocks as u64).saturating_mul(512),
-        mode: stat.st_mode,
-        uid: stat.st_uid,
-        gid: stat.st_gid,
-        links: stat.st_nlink as u32,
-        rdev: stat.st_rdev,
-        accessed: time(stat.st_atime, stat.st_atime_nsec as u32),
-        modified: time(stat.st_mtime, stat.st_mtime_nsec as u32),
-        changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
-        version: version(stat),
-    }
-}
-
 fn version(stat: &Stat) -> Version {
     let nanos = |seconds: i64, nanos: u32| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
     Version {
-        inode: stat.st_ino,
         size: stat.st_size as u64,
         modified: nanos(stat.st_mtime, stat.st_mtime_nsec as u32),
         changed: nanos(stat.st_ctime, stat.st_ctime_nsec as u32),

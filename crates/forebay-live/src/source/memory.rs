@@ -7,14 +7,16 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use super::{Attributes, Entry, Error, Fetch, Kind, Object, Result, Source, Space, Version};
+use super::identity::inode_number;
+use super::{Attributes, Entry, Error, Fetch, Identity, Kind, Name, Object, Result, Source, Space, Version};
 
 /// Fetches that wait to be let go.
 pub(crate) type Held = Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>;
 
 /// Files of equal size by name, all in the root.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct MemorySource {
+    address: Arc<str>,
     /// In front of names, to make other bytes of them.
     label: String,
     names: Vec<String>,
@@ -31,12 +33,13 @@ pub(crate) fn pattern(name: &str, offset: u64, len: usize) -> Vec<u8> {
 
 impl MemorySource {
     pub(crate) fn of(names: &[&str], size: u64) -> MemorySource {
-        MemorySource { names: names.iter().map(|&name| name.to_owned()).collect(), size, ..MemorySource::default() }
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        MemorySource { address: "memory".into(), label: String::new(), names, size, failing: false, held: None }
     }
 
     /// With other bytes: those of [`pattern`] for the label and the name.
     pub(crate) fn labelled(self, label: &str) -> MemorySource {
-        MemorySource { label: label.to_owned(), ..self }
+        MemorySource { address: format!("memory{label}").into(), label: label.to_owned(), ..self }
     }
 
     /// Every fetch fails.
@@ -50,6 +53,11 @@ impl MemorySource {
         (MemorySource { held: Some(Arc::clone(&held)), ..self }, held)
     }
 
+    fn identity(&self, path: &Path) -> Identity {
+        let version = Version { size: self.size, ..Version::default() };
+        Identity { name: Name::path(&self.address, path), version }
+    }
+
     fn name(&self, path: &Path) -> Result<&String> {
         let found = self.names.iter().find(|name| Path::new(name) == path);
         found.ok_or_else(|| Error::NotFound(path.display().to_string()))
@@ -58,7 +66,11 @@ impl MemorySource {
 
 impl Source for MemorySource {
     fn describe(&self) -> String {
-        format!("memory{}", self.label)
+        self.address.to_string()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
     }
 
     fn stat(&self, path: &Path) -> Result<Attributes> {
@@ -79,13 +91,22 @@ impl Source for MemorySource {
             accessed: time,
             modified: time,
             changed: time,
-            version: Version { size: self.size, ..Version::default() },
+            inode: inode_number(self.address(), path),
+            identity: self.identity(path),
         })
     }
 
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         assert!(path.as_os_str().is_empty(), "the root is the only folder");
-        Ok(self.names.iter().map(|name| Entry { name: name.into(), kind: Kind::File }).collect())
+        Ok(self
+            .names
+            .iter()
+            .map(|name| Entry {
+                name: name.into(),
+                kind: Kind::File,
+                inode: inode_number(self.address(), Path::new(name)),
+            })
+            .collect())
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -106,27 +127,22 @@ impl Source for MemorySource {
 
     fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
         let name = self.name(path)?.clone();
-        let version = Version { size: self.size, ..Version::default() };
-        let label = self.label.clone();
-        Ok(Arc::new(MemoryObject { label, name, version, failing: self.failing, held: self.held.clone() }))
+        let (label, identity) = (self.label.clone(), self.identity(path));
+        Ok(Arc::new(MemoryObject { label, name, identity, failing: self.failing, held: self.held.clone() }))
     }
 }
 
 struct MemoryObject {
     label: String,
     name: String,
-    version: Version,
+    identity: Identity,
     failing: bool,
     held: Option<Held>,
 }
 
 impl Object for MemoryObject {
-    fn version(&self) -> &Version {
-        &self.version
-    }
-
-    fn name(&self) -> String {
-        self.name.clone()
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn fetch(&self, mut fetch: Fetch) {

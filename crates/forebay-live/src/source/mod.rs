@@ -5,6 +5,7 @@
 //! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
 
 pub mod faulty;
+pub mod identity;
 pub mod local;
 pub mod object;
 pub mod striped;
@@ -22,6 +23,8 @@ use forebay_core::DeviceCost;
 use crate::arena::Segments;
 use crate::label::Label;
 use striped::Stripes;
+
+pub use identity::{Identity, Inode, Name, Version};
 
 #[cfg(test)]
 pub(crate) mod memory;
@@ -120,23 +123,17 @@ pub struct Attributes {
     pub modified: SystemTime,
     /// Last change of the inode.
     pub changed: SystemTime,
-    /// What must be equal for two looks to be at the same version: inode, size, times, entity tag.
-    pub version: Version,
+    /// The number to show for its inode: unique in the source, and the same whenever it is looked at.
+    pub inode: u64,
+    /// Which version of which file its bytes are.
+    pub identity: Identity,
 }
 
-/// The identity of one version of a file's bytes. Equal versions have equal bytes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Version {
-    /// Inode, or zero.
-    pub inode: u64,
-    /// Bytes.
-    pub size: u64,
-    /// Modification time in nanoseconds since the epoch.
-    pub modified: i128,
-    /// Inode change time in nanoseconds since the epoch; zero where there is none.
-    pub changed: i128,
-    /// Entity tag of an object store.
-    pub tag: Option<String>,
+impl Attributes {
+    /// Which version of its file it is.
+    pub fn version(&self) -> &Version {
+        &self.identity.version
+    }
 }
 
 /// A name in a folder.
@@ -146,6 +143,8 @@ pub struct Entry {
     pub name: OsString,
     /// What it stands for.
     pub kind: Kind,
+    /// As [`Attributes::inode`].
+    pub inode: u64,
 }
 
 /// How full a source is, in bytes and names; zeros where it has no bounds.
@@ -176,6 +175,9 @@ pub struct Run {
 pub trait Source: Send + Sync + 'static {
     /// What it is, for messages: `/srv/data`, `s3://bucket/prefix`.
     fn describe(&self) -> String;
+    /// What it is in full, with its server and all else that tells it from other sources: two sources of one address have the same
+    /// files. Without secrets.
+    fn address(&self) -> &Arc<str>;
     /// What is known of a name. Symbolic links are not followed, in no part of the path.
     fn stat(&self, path: &Path) -> Result<Attributes>;
     /// The names in a folder, without `.` and `..`, in any order, each once.
@@ -204,12 +206,11 @@ pub trait Source: Send + Sync + 'static {
 
 /// One version of one file's bytes.
 pub trait Object: Send + Sync + 'static {
-    /// Which version.
-    fn version(&self) -> &Version;
-    /// What tells it from other files of the same version: its path where the version has no inode, else nothing, so that
-    /// hard links share their blocks.
-    fn name(&self) -> String {
-        String::new()
+    /// Which version of which file: what its blocks are cached under.
+    fn identity(&self) -> &Identity;
+    /// Which version of its file.
+    fn version(&self) -> &Version {
+        &self.identity().version
     }
     /// How its bytes are dealt out over the devices of its source; `None` if that is one device.
     fn stripes(&self) -> Option<Stripes> {

@@ -25,7 +25,8 @@ use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
+use super::identity::inode_number;
+use super::{Attributes, Entry, Error, Identity, Kind, Name, Object, Result, Source, Space, Version};
 use fetch::StoreObject;
 use gate::Gate;
 use listing::{Below, Listing};
@@ -41,6 +42,7 @@ const CHECK: Duration = Duration::from_secs(4);
 pub struct StoreSource {
     /// For messages: `s3://bucket/prefix`.
     name: String,
+    address: Arc<str>,
     prefix: Key,
     store: Arc<dyn ObjectStore>,
     listing: Listing,
@@ -55,7 +57,7 @@ pub struct StoreSource {
 }
 
 impl StoreSource {
-    /// A source over any store. `pages` is the same store once more, if it can list page by page: then questions about
+    /// A source over any store; its name is its address. `pages` is the same store once more, if it can list page by page: then questions about
     /// folders cost little however large they are. `connections` bounds the fetches under way at once.
     pub fn new(
         name: impl Into<String>,
@@ -68,6 +70,7 @@ impl StoreSource {
         let runtime =
             runtime::shared().map_err(|error| Error::Storage { name: name.clone(), reason: error.to_string() })?;
         Ok(StoreSource {
+            address: name.as_str().into(),
             name,
             prefix,
             listing: Listing::new(Arc::clone(&store), pages),
@@ -122,6 +125,10 @@ impl StoreSource {
         self.key(path).ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
 
+    fn identity(&self, path: &Path, version: Version) -> Identity {
+        Identity { name: Name::path(&self.address, path), version }
+    }
+
     fn head(&self, path: &Path) -> Result<(Key, ObjectMeta)> {
         let (key, name, store) = (self.known_key(path)?, path.display().to_string(), Arc::clone(&self.store));
         self.runtime.wait(&self.name, async move {
@@ -130,17 +137,19 @@ impl StoreSource {
         })
     }
 
-    fn folder(&self) -> Attributes {
+    fn folder(&self, path: &Path) -> Attributes {
         let mode = libc::S_IFDIR | 0o555;
-        Attributes { links: 2, ..self.attributes(Kind::Folder, mode, 0, self.opened, Version::default()) }
+        let identity = self.identity(path, Version::default());
+        Attributes { links: 2, ..self.attributes(Kind::Folder, mode, self.opened, identity) }
     }
 
-    fn file(&self, meta: &ObjectMeta) -> Attributes {
+    fn file(&self, path: &Path, meta: &ObjectMeta) -> Attributes {
         let modified = SystemTime::from(meta.last_modified);
-        self.attributes(Kind::File, libc::S_IFREG | 0o444, meta.size, modified, version(meta))
+        self.attributes(Kind::File, libc::S_IFREG | 0o444, modified, self.identity(path, version(meta)))
     }
 
-    fn attributes(&self, kind: Kind, mode: u32, size: u64, modified: SystemTime, version: Version) -> Attributes {
+    fn attributes(&self, kind: Kind, mode: u32, modified: SystemTime, identity: Identity) -> Attributes {
+        let (size, inode) = (identity.version.size, identity.name.number());
         Attributes {
             kind,
             size,
@@ -153,7 +162,8 @@ impl StoreSource {
             accessed: modified,
             modified,
             changed: modified,
-            version,
+            inode,
+            identity,
         }
     }
 
@@ -167,11 +177,15 @@ impl Source for StoreSource {
         self.name.clone()
     }
 
+    fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+
     /// Asks at once for the object and for a key below it: two requests, the time of one.
     fn stat(&self, path: &Path) -> Result<Attributes> {
         let key = self.known_key(path)?;
         if key == self.prefix {
-            return Ok(self.folder());
+            return Ok(self.folder(path));
         }
         let (store, listing, name) = (Arc::clone(&self.store), self.listing.clone(), path.display().to_string());
         let found = self.runtime.wait(&self.name, async move {
@@ -186,14 +200,20 @@ impl Source for StoreSource {
                 (_, object) => object.map(Some).map_err(|error| refusal::of(&name, &error)),
             }
         })?;
-        Ok(found.map_or_else(|| self.folder(), |meta| self.file(&meta)))
+        Ok(found.map_or_else(|| self.folder(path), |meta| self.file(path, &meta)))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         let (key, name) = (self.known_key(path)?, path.display().to_string());
         let (listing, store, root) = (self.listing.clone(), Arc::clone(&self.store), key == self.prefix);
+        let (address, folder) = (Arc::clone(&self.address), path.to_path_buf());
         self.runtime.wait(&self.name, async move {
-            let (entries, below) = listing.names(&key).await.map_err(|error| refusal::of(&name, &error))?;
+            let (names, below) = listing.names(&key).await.map_err(|error| refusal::of(&name, &error))?;
+            let entries = names.into_iter().map(|(name, kind)| {
+                let inode = inode_number(&address, &folder.join(&name));
+                Entry { name: OsString::from(name), kind, inode }
+            });
+            let entries = entries.collect();
             if below == Below::Some || root {
                 return Ok(entries);
             }
@@ -226,9 +246,9 @@ impl Source for StoreSource {
             return Err(Error::Refused { name: path.display().to_string(), errno: libc::EISDIR });
         }
         let (key, meta) = self.head(path)?;
-        let name = path.display().to_string();
+        let identity = self.identity(path, version(&meta));
         let (store, gate, runtime) = (Arc::clone(&self.store), Arc::clone(&self.gate), self.runtime.clone());
-        Ok(Arc::new(StoreObject::new(name, store, key, version(&meta), gate, runtime)))
+        Ok(Arc::new(StoreObject::new(identity, store, key, gate, runtime)))
     }
 }
 
@@ -238,5 +258,5 @@ fn version(meta: &ObjectMeta) -> Version {
     // Times of listings and of single answers differ in precision, so they count only where there is nothing better.
     let nanos = meta.last_modified.timestamp_nanos_opt().unwrap_or_default();
     let modified = if tag.is_none() { i128::from(nanos) } else { 0 };
-    Version { inode: 0, size: meta.size, modified, changed: 0, tag }
+    Version { size: meta.size, modified, changed: 0, tag: tag.map(String::into_boxed_str) }
 }

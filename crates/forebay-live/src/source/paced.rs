@@ -34,7 +34,7 @@ use forebay_device::random::Random;
 use forebay_device::scheduler::Scheduler;
 use forebay_device::{DeviceQueue, Model, Queue, Request};
 
-use super::{Attributes, Entry, Error, Fetch, FetchId, Object, Result, Run, Source, Space, Version};
+use super::{Attributes, Entry, Error, Fetch, FetchId, Identity, Object, Result, Run, Source, Space};
 use crate::pacer::{Ending, Pace, Pacer};
 
 /// See the module's head.
@@ -91,6 +91,10 @@ impl Source for PacedSource {
         self.inner.describe()
     }
 
+    fn address(&self) -> &Arc<str> {
+        self.inner.address()
+    }
+
     fn stat(&self, path: &Path) -> Result<Attributes> {
         self.inner.stat(path)
     }
@@ -134,12 +138,8 @@ struct PacedObject {
 }
 
 impl Object for PacedObject {
-    fn version(&self) -> &Version {
-        self.inner.version()
-    }
-
-    fn name(&self) -> String {
-        self.inner.name()
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
     }
 
     fn layout(&self) -> Vec<Run> {

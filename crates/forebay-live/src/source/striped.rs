@@ -24,7 +24,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Attributes, Entry, Error, Kind, Object, Result, Source, Space, Version};
+use super::{Attributes, Entry, Error, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version};
 use object::{Part, StripedObject};
 
 pub use deal::{DealError, Dealt, deal};
@@ -36,6 +36,7 @@ pub struct StripedSource {
     members: Vec<Arc<dyn Source>>,
     /// What they are, for messages.
     names: Vec<String>,
+    address: Arc<str>,
 }
 
 impl StripedSource {
@@ -43,7 +44,9 @@ impl StripedSource {
     pub fn new(unit: u64, members: Vec<Arc<dyn Source>>) -> std::result::Result<StripedSource, StripesError> {
         let stripes = Stripes::new(unit, members.len())?;
         let names = members.iter().map(|member| member.describe()).collect();
-        Ok(StripedSource { stripes, members, names })
+        let addresses: Vec<&str> = members.iter().map(|member| &**member.address()).collect();
+        let address = format!("stripe:{unit}:{}", addresses.join(",")).into();
+        Ok(StripedSource { stripes, members, names, address })
     }
 
     /// Asks all members the same. It is missing if all say so.
@@ -92,16 +95,53 @@ impl StripedSource {
             accessed: latest(|part| part.accessed).unwrap_or(first.accessed),
             modified: latest(|part| part.modified).unwrap_or(first.modified),
             changed: latest(|part| part.changed).unwrap_or(first.changed),
-            version: together(size, parts.iter().map(|part| &part.version)),
+            identity: together(&self.address, path, size, parts.iter().map(|part| &part.identity)),
             ..first.clone()
         })
     }
+}
+
+/// What the file of these parts is. Hard links have one name if they have in all members. The parts' identities are hashed, 128
+/// bits, since every file that the engine knows keeps its version: two are taken for one with a chance of 2^-128.
+fn together<'a>(
+    address: &Arc<str>,
+    path: &Path,
+    size: u64,
+    parts: impl Iterator<Item = &'a Identity> + Clone,
+) -> Identity {
+    let linked = parts.clone().all(|part| matches!(part.name, Name::Linked(_)));
+    let name = match parts.clone().next() {
+        Some(first) if linked => {
+            let device = hash(0, parts.clone().map(|part| &part.name));
+            Name::Linked(Inode { device, number: first.name.inode().number })
+        }
+        _ => Name::path(address, path),
+    };
+    let latest = |time: fn(&Version) -> i128| parts.clone().map(|part| time(&part.version)).max();
+    let version = Version {
+        size,
+        modified: latest(|version| version.modified).unwrap_or(0),
+        changed: latest(|version| version.changed).unwrap_or(0),
+        tag: Some(format!("{:016x}{:016x}", hash(0, parts.clone()), hash(1, parts.clone())).into()),
+    };
+    Identity { name, version }
+}
+
+fn hash(salt: u8, of: impl Iterator<Item = impl Hash>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    salt.hash(&mut hasher);
+    of.for_each(|part| part.hash(&mut hasher));
+    hasher.finish()
 }
 
 impl Source for StripedSource {
     fn describe(&self) -> String {
         let unit = crate::size::Size::of(self.stripes.unit());
         format!("stripe:{unit}:{}", self.names.join(","))
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
     }
 
     fn stat(&self, path: &Path) -> Result<Attributes> {
@@ -120,10 +160,10 @@ impl Source for StripedSource {
     /// By name; of a name that is of several kinds, the first member's.
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         let mut names = BTreeMap::new();
-        for Entry { name, kind } in self.all(path, |member| member.list(path))?.into_iter().flatten() {
-            names.entry(name).or_insert(kind);
+        for entry in self.all(path, |member| member.list(path))?.into_iter().flatten() {
+            names.entry(entry.name.clone()).or_insert(entry);
         }
-        Ok(names.into_iter().map(|(name, kind)| Entry { name, kind }).collect())
+        Ok(names.into_values().collect())
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -160,32 +200,14 @@ impl Source for StripedSource {
         let objects = self.all(path, |member| member.open(path))?;
         let lengths: Vec<u64> = objects.iter().map(|object| object.version().size).collect();
         let size = self.size(path, &lengths)?;
-        let version = together(size, objects.iter().map(|object| object.version()));
+        let identity = together(&self.address, path, size, objects.iter().map(|object| object.identity()));
         let named = objects.into_iter().zip(&self.names);
         let parts = named.map(|(object, member)| Part { object, member: member.as_str().into() }).collect();
-        Ok(Arc::new(StripedObject::new(path.display().to_string(), version, self.stripes, parts)))
+        Ok(Arc::new(StripedObject::new(identity, self.stripes, parts)))
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {
         &self.members
-    }
-}
-
-/// One version of all parts. The members' own are hashed, 128 bits, since every file that the engine knows keeps its version: two
-/// are taken for one with a chance of 2^-128.
-fn together<'a>(size: u64, versions: impl Iterator<Item = &'a Version> + Clone) -> Version {
-    let hash = |salt: u8| {
-        let mut hasher = DefaultHasher::new();
-        salt.hash(&mut hasher);
-        versions.clone().for_each(|version| version.hash(&mut hasher));
-        hasher.finish()
-    };
-    Version {
-        inode: versions.clone().next().map_or(0, |first| first.inode),
-        size,
-        modified: versions.clone().map(|version| version.modified).max().unwrap_or(0),
-        changed: versions.clone().map(|version| version.changed).max().unwrap_or(0),
-        tag: Some(format!("{:016x}{:016x}", hash(0), hash(1))),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Names for what the engine numbers: files by the nodes that the kernel holds, devices by their sources, contexts by their programs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use forebay_core::{ContextId, FileId};
 
-use super::nodes::Identity;
+use super::nodes::{Fingerprint, Place};
 use super::{Tree, XATTR_SIZE_MAX};
+use crate::source::Name;
 
 impl Tree {
     /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much as an extended attribute takes.
@@ -29,22 +31,34 @@ impl Tree {
     /// What files are called that the engine knows by number: of several hard links, the first by name.
     fn names_of(&self, files: BTreeSet<FileId>) -> BTreeMap<FileId, String> {
         let known = self.engine.identities(files.into_iter());
-        let versions: Vec<u64> = known.iter().map(|(.., version)| Identity::file(version).version).collect();
-        let places = self.nodes.lock().of_versions(&versions.iter().copied().collect());
         let mut names = BTreeMap::new();
-        for ((file, device, name, _), version) in known.into_iter().zip(versions) {
-            let same = places
-                .iter()
-                .filter(|(known, place)| *known == version && self.branches[place.branch].device == device);
-            let shown = same.map(|(_, place)| {
-                let path = place.path.display();
-                self.branches[place.branch]
-                    .name
-                    .as_ref()
-                    .map_or_else(|| path.to_string(), |name| format!("{}/{path}", name.display()))
-            });
-            names.insert(file, shown.min().unwrap_or(name));
+        let mut linked = Vec::new();
+        for (file, device, identity) in known {
+            let branch = self.branches.iter().position(|branch| branch.device == device);
+            let shown = match (&identity.name, branch) {
+                (Name::Path { path, .. }, Some(branch)) => self.path_of(&Place { branch, path: Arc::clone(path) }),
+                (Name::Linked(_), Some(branch)) => {
+                    linked.push((file, Fingerprint::file(branch, &identity).identity));
+                    identity.name.to_string()
+                }
+                (_, None) => identity.name.to_string(),
+            };
+            names.insert(file, shown);
+        }
+        let places = self.nodes.lock().of_identities(&linked.iter().map(|&(_, identity)| identity).collect());
+        for (file, identity) in linked {
+            let same = places.iter().filter(|(known, _)| *known == identity);
+            if let Some(shown) = same.map(|(_, place)| self.path_of(place)).min() {
+                names.insert(file, shown);
+            }
         }
         names
+    }
+
+    /// The path in the tree.
+    fn path_of(&self, place: &Place) -> String {
+        let path = place.path.display();
+        let name = &self.branches[place.branch].name;
+        name.as_ref().map_or_else(|| path.to_string(), |name| format!("{}/{path}", name.display()))
     }
 }

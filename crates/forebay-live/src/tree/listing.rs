@@ -5,13 +5,32 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::source::{Entry, Kind};
 
+/// A name of a listing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listed<'a> {
+    /// The name.
+    pub name: &'a OsStr,
+    /// What it stands for.
+    pub kind: Kind,
+    /// The inode number that it shows.
+    pub inode: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// Where the name ends.
+    at: u64,
+    inode: u64,
+    kind: Kind,
+}
+
 /// The names of a folder when it was listed. Positions don't move, whatever happens to the folder.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// All names, one after the other.
     names: Vec<u8>,
-    /// Where each name ends, and what it stands for.
-    ends: Vec<(u64, Kind)>,
+    /// Where each name ends, and what else is known of it.
+    ends: Vec<End>,
 }
 
 impl Listing {
@@ -26,19 +45,19 @@ impl Listing {
     }
 
     /// The name at a position, counted from zero.
-    pub fn get(&self, position: usize) -> Option<(&OsStr, Kind)> {
-        let &(end, kind) = self.ends.get(position)?;
-        let start = position.checked_sub(1).map_or(0, |before| self.ends[before].0);
-        Some((OsStr::from_bytes(&self.names[start as usize..end as usize]), kind))
+    pub fn get(&self, position: usize) -> Option<Listed<'_>> {
+        let &End { at, inode, kind } = self.ends.get(position)?;
+        let start = position.checked_sub(1).map_or(0, |before| self.ends[before].at);
+        Some(Listed { name: OsStr::from_bytes(&self.names[start as usize..at as usize]), kind, inode })
     }
 }
 
 impl FromIterator<Entry> for Listing {
     fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Listing {
         let mut listing = Listing::default();
-        for Entry { name, kind } in entries {
+        for Entry { name, kind, inode } in entries {
             listing.names.extend_from_slice(name.as_bytes());
-            listing.ends.push((listing.names.len() as u64, kind));
+            listing.ends.push(End { at: listing.names.len() as u64, inode, kind });
         }
         listing.names.shrink_to_fit();
         listing.ends.shrink_to_fit();
@@ -60,13 +79,14 @@ mod tests {
             let entries: Vec<Entry> = names
                 .into_iter()
                 .enumerate()
-                .map(|(i, name)| Entry { name: OsString::from_vec(name), kind: kinds[i % 4] })
+                .map(|(i, name)| Entry { name: OsString::from_vec(name), kind: kinds[i % 4], inode: i as u64 * 7 })
                 .collect();
             let listing: Listing = entries.iter().cloned().collect();
             prop_assert_eq!(listing.len(), entries.len());
             prop_assert_eq!(listing.is_empty(), entries.is_empty());
             for (position, entry) in entries.iter().enumerate() {
-                prop_assert_eq!(listing.get(position), Some((entry.name.as_os_str(), entry.kind)));
+                let listed = Listed { name: &entry.name, kind: entry.kind, inode: entry.inode };
+                prop_assert_eq!(listing.get(position), Some(listed));
             }
             prop_assert_eq!(listing.get(entries.len()), None);
         }

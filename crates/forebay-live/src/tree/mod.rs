@@ -7,8 +7,8 @@
 //! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again
 //!   by itself and finds the new id, so an `open` by name does not see the error.
 //!
-//! Inode numbers are node ids: unique within a mount, not the same from mount to mount, and not shared by hard links,
-//! so that `du` and `tar` take two links of a file for two files.
+//! Inode numbers are the source's own where it has them, else a hash of its address and the path, and so the same in every mount;
+//! hard links share one. Under a root over several sources, whose numbers may be equal, they are hashed with the source's folder.
 
 mod explain;
 mod listing;
@@ -27,11 +27,12 @@ use parking_lot::Mutex;
 use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
-use crate::source::{Attributes, Entry, Error, Kind, Result, Source, Space, Version};
+use crate::source::identity::inode_number;
+use crate::source::{Attributes, Entry, Error, Identity, Kind, Name, Result, Source, Space, Version};
 
-pub use listing::Listing;
+pub use listing::{Listed, Listing};
 pub use nodes::NodeId;
-use nodes::{Identity, Nodes, Place};
+use nodes::{Fingerprint, Nodes, Place};
 
 /// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
 pub const STATS_XATTR: &str = "user.forebay.stats";
@@ -53,6 +54,21 @@ pub struct Branch {
 }
 
 impl Branch {
+    /// The inode number that a mount shows for one of the source's. Several sources may have equal ones.
+    fn number(&self, path: &Path, of_source: u64) -> u64 {
+        match &self.name {
+            None => of_source,
+            Some(name) if path.as_os_str().is_empty() => inode_number(self.source.address(), Path::new(name)),
+            Some(name) => inode_number(&of_source.to_string(), Path::new(name)),
+        }
+    }
+
+    /// Its folder under the root over several sources.
+    pub fn entry(&self) -> Option<Entry> {
+        let name = self.name.clone()?;
+        Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder })
+    }
+
     /// What its devices are called: as the branch, else as the source; of a set, as the members, after the branch's name.
     fn devices(&self) -> Vec<String> {
         let name = self.name.as_ref().map(|name| name.display().to_string());
@@ -96,7 +112,7 @@ enum Node<'a> {
     /// The root over several sources.
     Top,
     /// A name of a source; the root of a source that *is* the root has no identity to keep.
-    In { branch: &'a Branch, place: Place, identity: Option<Identity> },
+    In { branch: &'a Branch, place: Place, fingerprint: Option<Fingerprint> },
 }
 
 impl Tree {
@@ -115,7 +131,7 @@ impl Tree {
         if branches.is_empty() {
             return Err(BranchError::None);
         }
-        Ok(Tree { engine, branches, nodes: Mutex::new(Nodes::new()), callers: None, made: SystemTime::now() })
+        Ok(Tree { engine, branches, nodes: Mutex::default(), callers: None, made: SystemTime::now() })
     }
 
     /// From now on readers' program contexts are told to the policy.
@@ -163,16 +179,20 @@ impl Tree {
     /// [`forget`](Tree::forget).
     pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
         let (branch, place) = self.inside(parent, name)?;
-        let attributes = branch.source.stat(&place.path)?;
-        let id = self.nodes.lock().refer(place, Identity::of(&attributes));
+        let attributes = self.shown(&place, branch.source.stat(&place.path)?);
+        let fingerprint = Fingerprint::of(place.branch, &attributes);
+        let id = self.nodes.lock().refer(place, attributes.inode, fingerprint);
         Ok((id, attributes))
     }
 
     /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the
     /// same. Of a file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
     pub fn refer_unseen(&self, parent: NodeId, name: &OsStr, kind: Kind) -> Result<NodeId> {
-        let (_, place) = self.inside(parent, name)?;
-        Ok(self.nodes.lock().refer(place, Identity::unseen(kind)))
+        let (branch, place) = self.inside(parent, name)?;
+        let name = Name::path(branch.source.address(), &place.path);
+        let number = branch.number(&place.path, name.number());
+        let fingerprint = Fingerprint::unseen(place.branch, &name, kind);
+        Ok(self.nodes.lock().refer(place, number, fingerprint))
     }
 
     /// Gives back lookup references.
@@ -182,22 +202,46 @@ impl Tree {
 
     /// What is known of a node; [`Error::Stale`] if its name is another version by now.
     pub fn attributes(&self, node: NodeId) -> Result<Attributes> {
-        let Node::In { branch, place, identity } = self.node(node)? else { return Ok(self.top()) };
-        let attributes = branch.source.stat(&place.path)?;
-        match identity {
-            Some(identity) if identity != Identity::of(&attributes) => Err(stale(&place)),
-            _ => Ok(attributes),
+        match self.node(node)? {
+            Node::Top => Ok(self.top()),
+            Node::In { branch, place, fingerprint: None } => Ok(self.shown(&place, branch.source.stat(&place.path)?)),
+            Node::In { fingerprint: Some(fingerprint), .. } => self.at_any_place(node, |branch, place| {
+                let attributes = branch.source.stat(&place.path)?;
+                let same = Fingerprint::of(place.branch, &attributes) == fingerprint;
+                if same { Ok(self.shown(place, attributes)) } else { Err(stale(place)) }
+            }),
         }
+    }
+
+    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone where another is left.
+    fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
+        let mut failed = None;
+        let places = self.nodes.lock().places(node);
+        for place in &places {
+            match ask(&self.branches[place.branch], place) {
+                Err(error @ Error::NotFound(_)) => failed = failed.or(Some(error)),
+                Err(error @ Error::Stale(_)) => failed = Some(error),
+                outcome => return outcome,
+            }
+        }
+        Err(failed.unwrap_or_else(|| Error::Stale(format!("node {}", node.0))))
+    }
+
+    /// Attributes with the inode number that the mount shows.
+    fn shown(&self, place: &Place, attributes: Attributes) -> Attributes {
+        let inode = self.branches[place.branch].number(&place.path, attributes.inode);
+        Attributes { inode, ..attributes }
     }
 
     /// The names of a folder, as they are now.
     pub fn list(&self, node: NodeId) -> Result<Listing> {
         match self.node(node)? {
-            Node::In { branch, place, .. } => Ok(branch.source.list(&place.path)?.into_iter().collect()),
-            Node::Top => {
-                let names = self.branches.iter().filter_map(|branch| branch.name.clone());
-                Ok(names.map(|name| Entry { name, kind: Kind::Folder }).collect())
+            Node::In { branch, place, .. } => {
+                let entries = branch.source.list(&place.path)?.into_iter();
+                let number = |entry: &Entry| branch.number(Path::new(&entry.name), entry.inode);
+                Ok(entries.map(|entry| Entry { inode: number(&entry), ..entry }).collect())
             }
+            Node::Top => Ok(self.branches.iter().filter_map(Branch::entry).collect()),
         }
     }
 
@@ -271,19 +315,19 @@ impl Tree {
 
     /// Opens a regular file for reading; [`Error::Stale`] if its name is another version by now.
     pub fn open(&self, node: NodeId) -> Result<OpenFile> {
-        let Node::In { branch, place, identity } = self.node(node)? else {
+        let Node::In { place, fingerprint, .. } = self.node(node)? else {
             return Err(refused(Path::new("/"), libc::EISDIR));
         };
-        match identity.map(|identity| identity.kind) {
+        match fingerprint.map(|fingerprint| fingerprint.kind) {
             None | Some(Kind::Folder) => Err(refused(&place.path, libc::EISDIR)),
             Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
-            Some(Kind::File) => {
+            Some(Kind::File) => self.at_any_place(node, |branch, place| {
                 let object = branch.source.open(&place.path)?;
-                if identity != Some(Identity::file(object.version())) {
-                    return Err(stale(&place));
+                if fingerprint != Some(Fingerprint::file(place.branch, object.identity())) {
+                    return Err(stale(place));
                 }
                 Ok(self.engine.open(object, branch.device))
-            }
+            }),
         }
     }
 
@@ -303,13 +347,13 @@ impl Tree {
             return Ok(match self.branches.as_slice() {
                 [branch] if branch.name.is_none() => {
                     let place = Place { branch: 0, path: Path::new("").into() };
-                    Node::In { branch, place, identity: None }
+                    Node::In { branch, place, fingerprint: None }
                 }
                 _ => Node::Top,
             });
         }
-        let (place, identity) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
-        Ok(Node::In { branch: &self.branches[place.branch], place, identity: Some(identity) })
+        let (place, fingerprint) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
+        Ok(Node::In { branch: &self.branches[place.branch], place, fingerprint: Some(fingerprint) })
     }
 
     /// The place of a name in a folder.
@@ -342,7 +386,8 @@ impl Tree {
             accessed: self.made,
             modified: self.made,
             changed: self.made,
-            version: Version::default(),
+            inode: NodeId::ROOT.0,
+            identity: Identity { name: Name::path(&"".into(), Path::new("")), version: Version::default() },
         }
     }
 }

@@ -1,4 +1,8 @@
-//! Node ids: which id stands for which version of which name, and how often the kernel holds it.
+//! Node ids: which id stands for which version of which file, and how often the kernel holds it.
+//!
+//! An id is the inode number that the file shows, so that it is the same in the next mount and after it was forgotten. Where that
+//! number is another's (of an older version of the file that the kernel still holds, or of a file whose number happens to be equal) the id is
+//! one that is free, and only `stat` shows the number.
 //!
 //! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as the kernel forgets.
 
@@ -7,9 +11,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::source::{Attributes, Kind, Version};
+use crate::source::{Attributes, Identity, Kind, Name};
 
-/// The id of a node, unique for the life of a tree: ids are never used twice, so no generation number is needed.
+/// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is given to another before all
+/// references to it are given back, so no generation number is needed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u64);
 
@@ -27,80 +32,103 @@ pub(super) struct Place {
 
 /// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred thousand names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Identity {
+pub(super) struct Fingerprint {
     pub(super) kind: Kind,
     /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
     /// listed but not looked up.
     format: u32,
-    /// A regular file's version, hashed, so that pages that the kernel caches for an id are of one version. Two
-    /// versions of a name are taken for one with a chance of 2^-64. Zero for anything else.
-    pub(super) version: u64,
+    /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for an id are of one version of one
+    /// file; of anything else its name, since a folder stays the same when names in it change. Two are taken for one with a chance of
+    /// 2^-64.
+    pub(super) identity: u64,
 }
 
-impl Identity {
-    /// What has these attributes.
-    pub(super) fn of(attributes: &Attributes) -> Identity {
+impl Fingerprint {
+    /// What has these attributes, in that branch.
+    pub(super) fn of(branch: usize, attributes: &Attributes) -> Fingerprint {
         match attributes.kind {
-            Kind::File => Identity::file(&attributes.version),
-            kind => Identity { kind, format: attributes.mode & libc::S_IFMT, version: 0 },
+            Kind::File => Fingerprint::file(branch, &attributes.identity),
+            kind => {
+                let identity = hash(&(branch, &attributes.identity.name));
+                Fingerprint { kind, format: attributes.mode & libc::S_IFMT, identity }
+            }
         }
     }
 
-    /// A regular file of this version.
-    pub(super) fn file(version: &Version) -> Identity {
-        let mut hasher = DefaultHasher::new();
-        version.hash(&mut hasher);
-        Identity { kind: Kind::File, format: libc::S_IFREG, version: hasher.finish() }
+    /// This version of a regular file.
+    pub(super) fn file(branch: usize, identity: &Identity) -> Fingerprint {
+        Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(branch, identity)) }
     }
 
     /// What a listing alone tells.
-    pub(super) fn unseen(kind: Kind) -> Identity {
+    pub(super) fn unseen(branch: usize, name: &Name, kind: Kind) -> Fingerprint {
         let format = match kind {
             Kind::File => 0,
             Kind::Folder => libc::S_IFDIR,
             Kind::Link => libc::S_IFLNK,
             Kind::Special => libc::S_IFIFO,
         };
-        Identity { kind, format, version: 0 }
+        Fingerprint { kind, format, identity: hash(&(branch, name)) }
     }
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// One id.
 #[derive(Debug)]
 struct Node {
-    place: Place,
-    identity: Identity,
+    /// Where the kernel found it: several places only of a file with hard links.
+    places: Vec<Place>,
+    fingerprint: Fingerprint,
     lookups: u64,
 }
 
 /// The table of all ids that the kernel holds, the root apart.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Nodes {
     by_id: HashMap<NodeId, Node>,
     newest: HashMap<Place, NodeId>,
-    next: u64,
 }
 
 impl Nodes {
-    pub(super) fn new() -> Nodes {
-        Nodes { by_id: HashMap::new(), newest: HashMap::new(), next: NodeId::ROOT.0 + 1 }
-    }
-
-    /// Takes one lookup reference on the id of a name as it is now: the id that it has, or a new one if it is another
-    /// version than before. The old id stays until the kernel forgets it.
-    pub(super) fn refer(&mut self, place: Place, identity: Identity) -> NodeId {
+    /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another one if it is another
+    /// version than before. The old id stays until the kernel forgets it. `number` is the inode number that it shows.
+    pub(super) fn refer(&mut self, place: Place, number: u64, fingerprint: Fingerprint) -> NodeId {
         if let Some(&id) = self.newest.get(&place)
             && let Some(node) = self.by_id.get_mut(&id)
-            && node.identity == identity
+            && node.fingerprint == fingerprint
         {
             node.lookups += 1;
             return id;
         }
-        let id = NodeId(self.next);
-        self.next += 1;
+        let id = self.id_for(number, fingerprint);
         self.newest.insert(place.clone(), id);
-        self.by_id.insert(id, Node { place, identity, lookups: 1 });
+        match self.by_id.get_mut(&id) {
+            // Another of its hard links was looked up.
+            Some(node) => {
+                node.lookups += 1;
+                if !node.places.contains(&place) {
+                    node.places.push(place);
+                }
+            }
+            None => drop(self.by_id.insert(id, Node { places: vec![place], fingerprint, lookups: 1 })),
+        }
         id
+    }
+
+    /// The inode number if that is free or stands for the same, else the first such id of those that follow from the fingerprint.
+    fn id_for(&self, number: u64, fingerprint: Fingerprint) -> NodeId {
+        let fits = |&id: &NodeId| {
+            // The kernel takes zero for no inode, and the root's id is the root's.
+            let usable = id.0 > NodeId::ROOT.0;
+            usable && self.by_id.get(&id).is_none_or(|node| node.fingerprint == fingerprint)
+        };
+        let others = (0..).map(|step| hash(&(number, fingerprint.identity)).wrapping_add(step));
+        std::iter::once(number).chain(others).map(NodeId).find(fits).expect("fewer than 2^64 ids are held")
     }
 
     /// Gives up `lookups` references; the id goes with its last one.
@@ -110,28 +138,32 @@ impl Nodes {
         if node.lookups > 0 {
             return;
         }
-        if let Some(Node { place, .. }) = self.by_id.remove(&id)
-            && self.newest.get(&place) == Some(&id)
-        {
-            self.newest.remove(&place);
+        let places = self.by_id.remove(&id).map(|node| node.places).unwrap_or_default();
+        for place in places {
+            if self.newest.get(&place) == Some(&id) {
+                self.newest.remove(&place);
+            }
         }
     }
 
-    /// What an id stands for.
-    pub(super) fn get(&self, id: NodeId) -> Option<(Place, Identity)> {
-        self.by_id.get(&id).map(|node| (node.place.clone(), node.identity))
+    /// What an id stands for, and the first place where it was found.
+    pub(super) fn get(&self, id: NodeId) -> Option<(Place, Fingerprint)> {
+        self.by_id.get(&id).map(|node| (node.places[0].clone(), node.fingerprint))
     }
 
-    /// Regular files of these versions, hashed as in their identity: where they are, a hard link's names all.
-    pub(super) fn of_versions(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
-        let files = self.by_id.values().filter(|node| node.identity.kind == Kind::File);
-        let found = files.filter(|node| wanted.contains(&node.identity.version));
-        found.map(|node| (node.identity.version, node.place.clone())).collect()
+    /// All places where an id was found.
+    pub(super) fn places(&self, id: NodeId) -> Vec<Place> {
+        self.by_id.get(&id).map(|node| node.places.clone()).unwrap_or_default()
+    }
+
+    /// Where the kernel found these, by the hash of their identity.
+    pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
+        let found = self.by_id.values().filter(|node| wanted.contains(&node.fingerprint.identity));
+        found.flat_map(|node| node.places.iter().map(|place| (node.fingerprint.identity, place.clone()))).collect()
     }
 
     /// How many ids there are.
     pub(super) fn len(&self) -> usize {
-        debug_assert!(self.newest.len() <= self.by_id.len());
         self.by_id.len()
     }
 }
@@ -145,10 +177,15 @@ mod tests {
         Place { branch: usize::from(path % 2), path: Path::new(&format!("folder/{path}")).into() }
     }
 
-    fn identity(version: u8) -> Identity {
+    /// Files 4 and 5 are two names of one, and all other things have numbers of which some are equal.
+    fn number(path: u8) -> u64 {
+        u64::from(path.min(4) / 2)
+    }
+
+    fn fingerprint(path: u8, version: u8) -> Fingerprint {
         match version {
-            0 => Identity::unseen(Kind::Folder),
-            size => Identity::file(&Version { size: u64::from(size), ..Version::default() }),
+            0 => Fingerprint::unseen(0, &Name::path(&"store".into(), &place(path).path), Kind::Folder),
+            version => Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(path.min(4), version)) },
         }
     }
 
@@ -164,60 +201,71 @@ mod tests {
         prop::collection::vec(prop_oneof![3 => look, 2 => forget], 0..200)
     }
 
-    /// The naive twin: every id ever given, in order, with its references.
+    /// The naive twin: what the kernel holds, and every answer that it got.
     #[derive(Default)]
-    struct Twin(Vec<(NodeId, u8, u8, u64)>);
+    struct Twin {
+        held: Vec<Held>,
+        given: Vec<(Place, NodeId)>,
+    }
+
+    #[derive(Debug)]
+    struct Held {
+        id: NodeId,
+        fingerprint: Fingerprint,
+        places: Vec<Place>,
+        lookups: u64,
+    }
 
     impl Twin {
-        fn refer(&mut self, path: u8, version: u8, given: NodeId) {
-            // An id is kept exactly if it is the newest of its path, still held, and of the same version.
-            let newest = self.0.iter_mut().rev().find(|node| node.1 == path);
-            match newest {
-                Some(node) if node.3 > 0 && node.2 == version => {
-                    assert_eq!(node.0, given, "same path and version, same id");
-                    node.3 += 1;
+        /// An id that is held stands for the same as ever; one that is not held may stand for anything.
+        fn refer(&mut self, place: Place, fingerprint: Fingerprint, given: NodeId) {
+            assert!(given > NodeId::ROOT);
+            let last = self.given.iter().rev().find(|(of, _)| *of == place).map(|&(_, id)| id);
+            let same = |held: &&Held| held.fingerprint == fingerprint && held.places.contains(&place);
+            let kept = self.held.iter().filter(same).find(|held| Some(held.id) == last);
+            assert!(kept.is_none_or(|held| held.id == given), "what is held under that name has another id");
+            self.given.push((place.clone(), given));
+            match self.held.iter_mut().find(|held| held.id == given) {
+                Some(held) => {
+                    assert_eq!(held.fingerprint, fingerprint, "an id that is held was given to another");
+                    held.lookups += 1;
+                    if !held.places.contains(&place) {
+                        held.places.push(place);
+                    }
                 }
-                _ => {
-                    assert!(self.0.iter().all(|node| node.0 < given), "a new id was never used before");
-                    self.0.push((given, path, version, 1));
-                }
+                None => self.held.push(Held { id: given, fingerprint, places: vec![place], lookups: 1 }),
             }
-        }
-
-        fn held(&self) -> impl Iterator<Item = &(NodeId, u8, u8, u64)> {
-            self.0.iter().filter(|node| node.3 > 0)
         }
     }
 
     proptest! {
         #[test]
         fn lookups_and_forgets_balance(steps in steps()) {
-            let (mut nodes, mut twin) = (Nodes::new(), Twin::default());
+            let (mut nodes, mut twin) = (Nodes::default(), Twin::default());
             for step in steps {
                 match step {
                     Step::Look { path, version } => {
-                        let id = nodes.refer(place(path), identity(version));
-                        twin.refer(path, version, id);
+                        let id = nodes.refer(place(path), number(path), fingerprint(path, version));
+                        twin.refer(place(path), fingerprint(path, version), id);
                     }
-                    Step::Forget { which, part } => {
-                        let held = twin.held().count();
-                        if held > 0 {
-                            let id = twin.held().nth(which.index(held)).unwrap().0;
-                            let node = twin.0.iter_mut().find(|node| node.0 == id).unwrap();
-                            let part = part.min(node.3);
-                            node.3 -= part;
-                            nodes.forget(id, part);
-                        }
+                    Step::Forget { which, part } if !twin.held.is_empty() => {
+                        let which = which.index(twin.held.len());
+                        let held = &mut twin.held[which];
+                        let part = part.min(held.lookups);
+                        held.lookups -= part;
+                        nodes.forget(held.id, part);
+                        twin.held.retain(|held| held.lookups > 0);
                     }
+                    Step::Forget { .. } => {}
                 }
-                prop_assert_eq!(nodes.len(), twin.held().count());
-                for &(id, path, version, lookups) in &twin.0 {
-                    let expected = (lookups > 0).then(|| (place(path), identity(version)));
-                    prop_assert_eq!(nodes.get(id), expected);
+                prop_assert_eq!(nodes.len(), twin.held.len());
+                for held in &twin.held {
+                    prop_assert_eq!(nodes.get(held.id), Some((held.places[0].clone(), held.fingerprint)));
+                    prop_assert_eq!(nodes.places(held.id), held.places.clone());
                 }
             }
-            for (id, _, _, lookups) in twin.0 {
-                nodes.forget(id, lookups);
+            for held in twin.held {
+                nodes.forget(held.id, held.lookups);
             }
             prop_assert_eq!((nodes.by_id.len(), nodes.newest.len()), (0, 0));
         }
@@ -225,18 +273,40 @@ mod tests {
 
     #[test]
     fn forgetting_the_old_version_keeps_the_new_one_findable() {
-        let mut nodes = Nodes::new();
-        let old = nodes.refer(place(1), identity(1));
-        let new = nodes.refer(place(1), identity(2));
+        let mut nodes = Nodes::default();
+        let old = nodes.refer(place(1), 77, fingerprint(1, 1));
+        let new = nodes.refer(place(1), 77, fingerprint(1, 2));
+        assert_eq!(old, NodeId(77));
         assert_ne!(old, new);
         nodes.forget(old, 1);
-        assert_eq!(nodes.refer(place(1), identity(2)), new);
+        assert_eq!(nodes.refer(place(1), 77, fingerprint(1, 2)), new);
+    }
+
+    #[test]
+    fn what_was_forgotten_has_its_number_again() {
+        let mut nodes = Nodes::default();
+        for version in 1..4 {
+            let id = nodes.refer(place(1), 77, fingerprint(1, version));
+            assert_eq!(id, NodeId(77));
+            nodes.forget(id, 1);
+        }
+    }
+
+    #[test]
+    fn hard_links_are_one_node_and_files_that_share_a_number_are_two() {
+        let mut nodes = Nodes::default();
+        assert_eq!(nodes.refer(place(4), 2, fingerprint(4, 1)), nodes.refer(place(5), 2, fingerprint(5, 1)));
+        assert_eq!(nodes.places(NodeId(2)), [place(4), place(5)]);
+        assert_ne!(nodes.refer(place(1), 2, fingerprint(1, 1)), NodeId(2));
+        for number in [0, NodeId::ROOT.0] {
+            assert!(nodes.refer(place(3), number, fingerprint(3, 1)) > NodeId::ROOT);
+        }
     }
 
     #[test]
     fn too_many_forgets_are_no_harm() {
-        let mut nodes = Nodes::new();
-        let id = nodes.refer(place(1), identity(1));
+        let mut nodes = Nodes::default();
+        let id = nodes.refer(place(1), 77, fingerprint(1, 1));
         nodes.forget(id, u64::MAX);
         nodes.forget(id, 1);
         nodes.forget(NodeId::ROOT, 7);

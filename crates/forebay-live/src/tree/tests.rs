@@ -1,6 +1,7 @@
 //! The tree over sources that live in memory, so that every change of a name is a line of the test.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::*;
 use crate::engine::Config;
@@ -33,8 +34,9 @@ impl Shelf {
     }
 }
 
-fn version(content: &str) -> Version {
-    Version { size: content.len() as u64, tag: Some(content.into()), ..Version::default() }
+fn identity(path: &Path, content: &str) -> Identity {
+    let version = Version { size: content.len() as u64, tag: Some(content.into()), ..Version::default() };
+    Identity { name: Name::path(&"shelf".into(), path), version }
 }
 
 impl Source for Shelf {
@@ -42,14 +44,18 @@ impl Source for Shelf {
         "shelf".into()
     }
 
+    fn address(&self) -> &Arc<str> {
+        static ADDRESS: LazyLock<Arc<str>> = LazyLock::new(|| "shelf".into());
+        &ADDRESS
+    }
+
     fn stat(&self, path: &Path) -> Result<Attributes> {
         let content = self.content(path)?;
         let (kind, mode) = if content.is_some() { (Kind::File, libc::S_IFREG) } else { (Kind::Folder, libc::S_IFDIR) };
-        let version = version(content.unwrap_or_default());
         let time = SystemTime::UNIX_EPOCH;
         Ok(Attributes {
             kind,
-            size: version.size,
+            size: content.unwrap_or_default().len() as u64,
             allocated: 0,
             mode: mode | 0o755,
             uid: 0,
@@ -59,7 +65,8 @@ impl Source for Shelf {
             accessed: time,
             modified: time,
             changed: time,
-            version,
+            inode: inode_number(self.address(), path),
+            identity: identity(path, content.unwrap_or_default()),
         })
     }
 
@@ -69,6 +76,7 @@ impl Source for Shelf {
         let entry = |(name, content): (&PathBuf, &Option<_>)| Entry {
             name: name.file_name().expect("not the root").into(),
             kind: if content.is_some() { Kind::File } else { Kind::Folder },
+            inode: inode_number(self.address(), name),
         };
         Ok(inside.map(entry).collect())
     }
@@ -91,16 +99,16 @@ impl Source for Shelf {
 
     fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
         match self.content(path)? {
-            Some(content) => Ok(Arc::new(Opened(content, version(content)))),
+            Some(content) => Ok(Arc::new(Opened(content, identity(path, content)))),
             None => Err(refused(path, libc::EISDIR)),
         }
     }
 }
 
-struct Opened(&'static str, Version);
+struct Opened(&'static str, Identity);
 
 impl Object for Opened {
-    fn version(&self) -> &Version {
+    fn identity(&self) -> &Identity {
         &self.1
     }
 
@@ -124,7 +132,7 @@ fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Tree, 
 }
 
 fn names(listing: &Listing) -> Vec<&str> {
-    (0..listing.len()).map(|i| listing.get(i).unwrap().0.to_str().unwrap()).collect()
+    (0..listing.len()).map(|i| listing.get(i).unwrap().name.to_str().unwrap()).collect()
 }
 
 fn read(file: &OpenFile) -> Vec<u8> {

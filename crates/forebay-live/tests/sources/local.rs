@@ -155,7 +155,7 @@ fn names_kinds_and_attributes_are_those_of_the_folder() {
             assert_eq!(entry.kind == Kind::Folder, there.is_dir(), "{:?}", entry.name);
             assert_eq!(entry.kind == Kind::Link, there.is_symlink(), "{:?}", entry.name);
             assert_eq!(entry.kind == Kind::File, there.is_file(), "{:?}", entry.name);
-            let got = (stat.size, stat.mode, stat.uid, stat.gid, stat.links, stat.allocated, stat.version.inode);
+            let got = (stat.size, stat.mode, stat.uid, stat.gid, stat.links, stat.allocated, stat.inode);
             let nlink = there.nlink() as u32;
             let expected =
                 (there.size(), there.mode(), there.uid(), there.gid(), nlink, there.blocks() * 512, there.ino());

@@ -5,7 +5,7 @@
 //! bytes count only if it still is the version that was opened.
 //!
 //! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted there. And a version
-//! is told by inode, size and times. A change that leaves all of them alone goes unnoticed: a write within the same
+//! is told by size and times. A change that leaves all of them alone goes unnoticed: a write within the same
 //! tick of a kernel's clock as the opening (before Linux 6.13, a few milliseconds), or a store through a mapping to a
 //! page that is dirty already.
 
@@ -18,10 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::resolve::Root;
-use super::{error, layout, version};
+use super::{LocalSource, error, layout, version};
 use crate::io::{Read, Reader};
-use crate::source::{Error, Fetch, Object, Result, Run, Version};
+use crate::source::{Error, Fetch, Identity, Object, Result, Run};
 
 /// One version of a local file.
 pub(super) struct LocalObject {
@@ -32,15 +31,15 @@ pub(super) struct LocalObject {
 struct File {
     fd: Arc<OwnedFd>,
     name: String,
-    version: Version,
+    identity: Identity,
     /// Whether reads bypass the page cache.
     direct: AtomicBool,
 }
 
 impl LocalObject {
-    pub(super) fn open(root: &Root, path: &Path, reader: Arc<dyn Reader>, direct: bool) -> Result<LocalObject> {
+    pub(super) fn open(source: &LocalSource, path: &Path) -> Result<LocalObject> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let mut direct = direct;
+        let (root, mut direct) = (&source.root, source.direct);
         let fd = match direct.then(|| root.open(path, flags | OFlags::DIRECT)) {
             None => root.open(path, flags),
             Some(Err(Errno::INVAL)) => {
@@ -59,8 +58,9 @@ impl LocalObject {
             no_readahead(&fd);
         }
         let name = path.display().to_string();
-        let file = File { fd: Arc::new(fd), name, version: version(&stat), direct: AtomicBool::new(direct) };
-        Ok(LocalObject { file: Arc::new(file), reader })
+        let identity = source.here.identity(path, &stat);
+        let file = File { fd: Arc::new(fd), name, identity, direct: AtomicBool::new(direct) };
+        Ok(LocalObject { file: Arc::new(file), reader: Arc::clone(&source.reader) })
     }
 }
 
@@ -77,8 +77,8 @@ fn no_readahead(fd: &OwnedFd) {
 }
 
 impl Object for LocalObject {
-    fn version(&self) -> &Version {
-        &self.file.version
+    fn identity(&self) -> &Identity {
+        &self.file.identity
     }
 
     fn layout(&self) -> Vec<Run> {
@@ -129,7 +129,7 @@ impl File {
         let now = rustix::fs::fstat(&self.fd).map(|stat| version(&stat));
         let storage = |error: io::Error| Error::Storage { name: self.name.clone(), reason: error.to_string() };
         match (outcome, now) {
-            (_, Ok(now)) if now != self.version => Err(Error::Stale(self.name.clone())),
+            (_, Ok(now)) if now != self.identity.version => Err(Error::Stale(self.name.clone())),
             (_, Err(Errno::STALE)) => Err(Error::Stale(self.name.clone())),
             (Err(error), _) if error.raw_os_error() == Some(libc::ESTALE) => Err(Error::Stale(self.name.clone())),
             (Err(error), _) => Err(storage(error)),

@@ -14,7 +14,7 @@ use super::runtime::Shared;
 use super::{refusal, version};
 use crate::arena::Segments;
 use crate::label::Label;
-use crate::source::{Error, Fetch, FetchId, Object, Result, Version};
+use crate::source::{Error, Fetch, FetchId, Identity, Object, Result};
 
 /// One version of an object.
 pub(super) struct StoreObject {
@@ -25,34 +25,32 @@ pub(super) struct StoreObject {
 
 /// What every range of the object is asked for with.
 struct Request {
-    name: String,
+    identity: Identity,
     store: Arc<dyn ObjectStore>,
     key: Key,
-    version: Version,
 }
 
 impl StoreObject {
     pub(super) fn new(
-        name: String,
+        identity: Identity,
         store: Arc<dyn ObjectStore>,
         key: Key,
-        version: Version,
         gate: Arc<Gate>,
         runtime: Shared,
     ) -> StoreObject {
-        StoreObject { request: Arc::new(Request { name, store, key, version }), gate, runtime }
+        StoreObject { request: Arc::new(Request { identity, store, key }), gate, runtime }
     }
 }
 
 impl Object for StoreObject {
-    fn version(&self) -> &Version {
-        &self.request.version
+    fn identity(&self) -> &Identity {
+        &self.request.identity
     }
 
     fn fetch(&self, fetch: Fetch) {
         let (request, runtime) = (Arc::clone(&self.request), self.runtime.clone());
         let (id, urgent) = (fetch.id, fetch.urgent);
-        let pending = Pending { fetch: Some(fetch), name: request.name.clone() };
+        let pending = Pending { fetch: Some(fetch), name: request.name() };
         self.gate.enter(
             id,
             urgent,
@@ -90,19 +88,19 @@ impl Request {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared below.
-            if_match: self.version.tag.clone().filter(|tag| tag.starts_with('"')),
+            if_match: self.identity.version.tag.as_deref().filter(|tag| tag.starts_with('"')).map(str::to_owned),
             extensions,
             ..GetOptions::default()
         };
         let answer = self.store.get_opts(&self.key, options).await;
-        let answer = answer.map_err(|error| refusal::of_range(&self.name, &error))?;
-        if version(&answer.meta) != self.version || answer.range != range {
-            return Err(Error::Stale(self.name.clone()));
+        let answer = answer.map_err(|error| refusal::of_range(&self.name(), &error))?;
+        if version(&answer.meta) != self.identity.version || answer.range != range {
+            return Err(Error::Stale(self.name()));
         }
         let mut body = answer.into_stream();
         let mut filled = 0;
         while let Some(bytes) = body.next().await {
-            let bytes = bytes.map_err(|error| refusal::of_range(&self.name, &error))?;
+            let bytes = bytes.map_err(|error| refusal::of_range(&self.name(), &error))?;
             if filled + bytes.len() > len {
                 return Err(self.broken("more bytes came than were asked for"));
             }
@@ -112,8 +110,13 @@ impl Request {
         if filled == len { Ok(()) } else { Err(self.broken("the answer ended early")) }
     }
 
+    /// For messages.
+    fn name(&self) -> String {
+        self.identity.name.to_string()
+    }
+
     fn broken(&self, reason: &str) -> Error {
-        Error::Storage { name: self.name.clone(), reason: reason.into() }
+        Error::Storage { name: self.name(), reason: reason.into() }
     }
 }
 

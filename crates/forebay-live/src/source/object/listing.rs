@@ -4,7 +4,6 @@
 //! that a page with a key that no path can name does not hide the others: see [`Listing::around`].
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +12,7 @@ use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
 use super::web::Listed;
-use crate::source::{Entry, Kind};
+use crate::source::Kind;
 
 /// Keys a page: the most that S3 gives.
 const PAGE: usize = 1000;
@@ -46,7 +45,7 @@ impl Listing {
     }
 
     /// The names in the folder `prefix`, and what there is of it at all.
-    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<Entry>, Below)> {
+    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<(String, Kind)>, Below)> {
         let mut names = Names::default();
         match &self.pages {
             Some(pages) => self.by_pages(&**pages, prefix, &mut names).await?,
@@ -144,12 +143,11 @@ impl Names {
         self.folders.extend(page.common_prefixes.iter().filter_map(|folder| name(prefix, folder)));
     }
 
-    fn finish(self) -> (Vec<Entry>, Below) {
+    fn finish(self) -> (Vec<(String, Kind)>, Below) {
         let Names { files, folders, below } = self;
-        let entry = |name: String, kind| Entry { name: OsString::from(name), kind };
-        let mut entries: Vec<Entry> = Vec::with_capacity(files.len() + folders.len());
-        entries.extend(files.into_iter().filter(|name| !folders.contains(name)).map(|name| entry(name, Kind::File)));
-        entries.extend(folders.into_iter().map(|name| entry(name, Kind::Folder)));
+        let mut entries = Vec::with_capacity(files.len() + folders.len());
+        entries.extend(files.into_iter().filter(|name| !folders.contains(name)).map(|name| (name, Kind::File)));
+        entries.extend(folders.into_iter().map(|name| (name, Kind::Folder)));
         (entries, below)
     }
 }

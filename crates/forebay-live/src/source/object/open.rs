@@ -90,8 +90,16 @@ impl Default for StoreOptions {
     }
 }
 
-/// A store, the same store as one that lists page by page, and what to say of its server.
-type Stores = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>, String);
+/// A store that was found.
+struct Found {
+    store: Arc<dyn ObjectStore>,
+    /// The same store as one that lists page by page.
+    pages: Option<Arc<dyn PaginatedListStore>>,
+    /// What tells its server from others, where the URI doesn't: endpoint and region.
+    server: String,
+    /// What to say of its server when it cannot be reached.
+    about: String,
+}
 
 pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
@@ -109,29 +117,35 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
         "http" | "https" => http(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let (store, pages, about) = stores.map_err(|error| refuse(&error.to_string()))?;
+    let Found { store, pages, server, about } = stores.map_err(|error| refuse(&error.to_string()))?;
     // A key of a bucket is meant literally, the path of a web address is encoded.
     let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
     let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
     // A password in a web address is for the server, not for messages.
     let shown = authority.rsplit_once('@').filter(|_| scheme.starts_with("http")).map_or(authority, |(_, host)| host);
-    let name = format!("{scheme}://{shown}/{}", rest[authority.len()..].trim_matches('/'));
+    let path = rest[authority.len()..].trim_matches('/');
+    let name = format!("{scheme}://{shown}/{path}");
     let source = StoreSource::new(name.trim_end_matches('/'), store, pages, prefix, options.connections)?;
+    // Another user may see other files.
+    let user = authority.strip_suffix(shown).map_or("", |user| user.split([':', '@']).next().unwrap_or_default());
+    let user = if user.is_empty() { String::new() } else { format!("{user}@") };
+    let address = format!("{scheme}://{user}{shown}/{path}{server}").into();
     let hint = match (scheme, &options.token) {
         ("http" | "https", None) => "it may want a token",
         ("http" | "https", Some(_)) => "it does not take this token",
         _ => source.hint,
     };
-    Ok(StoreSource { about, hint, ..source })
+    Ok(StoreSource { address, about, hint, ..source })
 }
 
-fn both<S: ObjectStore + PaginatedListStore>(store: S, options: &StoreOptions) -> Stores {
+fn both<S: ObjectStore + PaginatedListStore>(store: S, endpoint: Option<&str>, region: Option<&str>) -> Found {
     let store = Arc::new(store);
-    let about = options.endpoint.as_ref().map(|endpoint| format!(" at {endpoint}")).unwrap_or_default();
-    (Arc::clone(&store) as Arc<dyn ObjectStore>, Some(store), about)
+    let about = endpoint.map(|endpoint| format!(" at {}", endpoint.trim_end_matches('/'))).unwrap_or_default();
+    let server = region.map_or_else(|| about.clone(), |region| format!("{about} in {region}"));
+    Found { store: Arc::clone(&store) as Arc<dyn ObjectStore>, pages: Some(store), server, about }
 }
 
-fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let builder = AmazonS3Builder::from_env();
     let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     let options = &StoreOptions { endpoint, ..options.clone() };
@@ -155,12 +169,15 @@ fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     }
     // Without keys the client asks the machine's cloud for some, which elsewhere ends in silence.
     let keyless = !options.anonymous && builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none();
-    let (store, pages, about) = both(builder.build()?, options);
-    let about = if keyless { about + " (AWS_ACCESS_KEY_ID is not set)" } else { about };
-    Ok((store, pages, about))
+    let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
+    let mut found = both(builder.build()?, options.endpoint.as_deref(), region.as_deref());
+    if keyless {
+        found.about += " (AWS_ACCESS_KEY_ID is not set)";
+    }
+    Ok(found)
 }
 
-fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let mut builder =
         GoogleCloudStorageBuilder::from_env().with_url(base).with_client_options(client).with_retry(retry(options));
     if let Some(endpoint) = &options.endpoint {
@@ -172,10 +189,10 @@ fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
     }
-    builder.build().map(|store| both(store, options))
+    builder.build().map(|store| both(store, options.endpoint.as_deref(), None))
 }
 
-fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_url(base)
         .with_client_options(client)
@@ -188,10 +205,11 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
     }
-    builder.build().map(|store| both(store, options))
+    let account = builder.get_config_value(&AzureConfigKey::AccountName);
+    builder.build().map(|store| both(store, options.endpoint.as_deref(), account.as_deref()))
 }
 
-fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Stores> {
+fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let plain = base.starts_with("http://");
     let client = client.with_allow_http(plain || options.plain());
     let connector = WebConnector { labels: options.labels, token: options.token.clone() };
@@ -200,7 +218,7 @@ fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_sto
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
     }
-    Ok((Arc::new(builder.build()?), None, String::new()))
+    Ok(Found { store: Arc::new(builder.build()?), pages: None, server: String::new(), about: String::new() })
 }
 
 impl StoreOptions {

@@ -253,7 +253,8 @@ fn read(object: &dyn Object, offset: u64, len: usize) -> source::Result<Vec<u8>>
     });
     let (id, label) = (FetchId::unique(), Label::all(offset..offset + len as u64));
     object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: true, label, done });
-    let dropped = || source::Error::Storage { name: object.name(), reason: "gave no answer".into() };
+    let dropped =
+        || source::Error::Storage { name: object.identity().name.to_string(), reason: "gave no answer".into() };
     let mut bytes = receive.recv().map_err(|_| dropped())??;
     bytes.truncate(len);
     Ok(bytes)

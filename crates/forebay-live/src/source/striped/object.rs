@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::{Stripes, of_member};
 use crate::arena::Segments;
 use crate::label::Label;
-use crate::source::{Error, Fetch, FetchId, Object, Result, Run, Version};
+use crate::source::{Error, Fetch, FetchId, Identity, Object, Result, Run};
 
 /// What a member has of a file.
 pub(super) struct Part {
@@ -27,8 +27,7 @@ pub(super) struct Part {
 
 /// See the file's head.
 pub(super) struct StripedObject {
-    name: String,
-    version: Version,
+    identity: Identity,
     stripes: Stripes,
     parts: Vec<Part>,
     /// A member was found changed: nothing more is read of this version, of none.
@@ -36,8 +35,8 @@ pub(super) struct StripedObject {
 }
 
 impl StripedObject {
-    pub(super) fn new(name: String, version: Version, stripes: Stripes, parts: Vec<Part>) -> StripedObject {
-        StripedObject { name, version, stripes, parts, stale: Arc::default() }
+    pub(super) fn new(identity: Identity, stripes: Stripes, parts: Vec<Part>) -> StripedObject {
+        StripedObject { identity, stripes, parts, stale: Arc::default() }
     }
 
     /// Tells what a member answered, with its name on errors.
@@ -134,14 +133,8 @@ impl Gathering {
 }
 
 impl Object for StripedObject {
-    fn version(&self) -> &Version {
-        &self.version
-    }
-
-    /// Nothing where all members tell hard links by their inodes.
-    fn name(&self) -> String {
-        let names = self.parts.iter().map(|part| part.object.name());
-        if names.into_iter().all(|name| name.is_empty()) { String::new() } else { self.name.clone() }
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Where the parts lie, in the members' own bytes, if that is the same on all of them.
@@ -155,7 +148,7 @@ impl Object for StripedObject {
 
     fn fetch(&self, fetch: Fetch) {
         if self.stale.load(Ordering::Relaxed) {
-            return fetch.finish(Err(Error::Stale(self.name.clone())));
+            return fetch.finish(Err(Error::Stale(self.identity.name.to_string())));
         }
         let range = fetch.offset..fetch.offset.saturating_add(fetch.len as u64);
         let member = self.stripes.member(range.start);

@@ -12,21 +12,15 @@ use crate::source::{Fetch, FetchId, Run};
 const UNIT: u64 = 4096;
 
 /// A part whose fetches wait for the test.
-#[derive(Default)]
 struct Waiting {
-    version: Version,
+    identity: Identity,
     layout: Vec<Run>,
-    named: bool,
     queue: Mutex<Vec<Fetch>>,
 }
 
 impl Object for Waiting {
-    fn version(&self) -> &Version {
-        &self.version
-    }
-
-    fn name(&self) -> String {
-        if self.named { "key".into() } else { String::new() }
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn layout(&self) -> Vec<Run> {
@@ -46,7 +40,17 @@ impl Object for Waiting {
     }
 }
 
+/// A part that has other names.
+fn linked(number: u64, chunks: u64) -> Identity {
+    let version = Version { size: chunks * UNIT, ..Version::default() };
+    Identity { name: Name::Linked(Inode { device: 1, number }), version }
+}
+
 impl Waiting {
+    fn of(identity: Identity) -> Waiting {
+        Waiting { identity, layout: Vec::new(), queue: Mutex::default() }
+    }
+
     /// Answers the oldest fetch; every block gets `fill` and its own number in the part.
     fn answer(&self, fill: u8, outcome: Result<()>) {
         let mut fetch = self.queue.lock().remove(0);
@@ -67,15 +71,14 @@ fn object(parts: &[Arc<Waiting>]) -> StripedObject {
         object: Arc::clone(part) as _,
         member: format!("/d{number}").into(),
     };
-    let size = parts.iter().map(|part| part.version.size).sum();
-    let version = together(size, parts.iter().map(|part| &part.version));
+    let size = parts.iter().map(|part| part.version().size).sum();
+    let identity = together(&"set".into(), Path::new("x"), size, parts.iter().map(|part| part.identity()));
     let stripes = Stripes::new(UNIT, parts.len()).unwrap();
-    StripedObject::new("x".into(), version, stripes, parts.iter().enumerate().map(named).collect())
+    StripedObject::new(identity, stripes, parts.iter().enumerate().map(named).collect())
 }
 
 fn parts(members: usize, chunks: u64) -> Vec<Arc<Waiting>> {
-    let version = |inode| Version { inode, size: chunks * UNIT, ..Version::default() };
-    (0..members).map(|member| Arc::new(Waiting { version: version(member as u64 + 1), ..Waiting::default() })).collect()
+    (0..members).map(|member| Arc::new(Waiting::of(linked(member as u64 + 1, chunks)))).collect()
 }
 
 fn fetch(object: &dyn Object, chunks: std::ops::Range<u64>) -> (FetchId, Receiver<Result<Vec<u8>>>) {
@@ -181,13 +184,7 @@ fn places_count_if_they_are_the_same_on_all_members() {
     let run = |offset, len, at_byte| Run { offset, len: len * UNIT, at_byte };
     let layout = |layouts: [Vec<Run>; 2], chunks: [u64; 2]| {
         let parts: Vec<_> = layouts.into_iter().zip(chunks).collect();
-        let part = |(layout, chunks): (Vec<Run>, u64)| {
-            Arc::new(Waiting {
-                version: Version { size: chunks * UNIT, ..Version::default() },
-                layout,
-                ..Waiting::default()
-            })
-        };
+        let part = |(layout, chunks): (Vec<Run>, u64)| Arc::new(Waiting { layout, ..Waiting::of(linked(1, chunks)) });
         object(&parts.into_iter().map(part).collect::<Vec<_>>()).layout()
     };
     let two = vec![run(0, 2, 70_000), run(2 * UNIT, 2, 10_000)];
@@ -203,9 +200,22 @@ fn places_count_if_they_are_the_same_on_all_members() {
 #[test]
 fn a_path_tells_files_apart_where_a_member_has_no_inodes() {
     let inodes = parts(2, 1);
-    assert_eq!(object(&inodes).name(), "");
-    let keys = Arc::new(Waiting { named: true, ..Waiting::default() });
-    assert_eq!(object(&[Arc::clone(&inodes[0]), keys]).name(), "x");
+    assert!(matches!(object(&inodes).identity().name, Name::Linked(Inode { number: 1, .. })));
+    let key = Identity { name: Name::path(&"store".into(), Path::new("x")), ..linked(0, 1) };
+    let keys = Arc::new(Waiting::of(key));
+    let mixed = object(&[Arc::clone(&inodes[0]), keys]);
+    assert_eq!(mixed.identity().name, Name::path(&"set".into(), Path::new("x")));
+}
+
+/// One inode in the first member is not enough.
+#[test]
+fn hard_links_have_one_inode_in_every_member() {
+    let name = |second| {
+        let parts = [1, second].map(|number| Arc::new(Waiting::of(linked(number, 1))));
+        object(&parts).identity().name.clone()
+    };
+    assert_eq!(name(2), name(2));
+    assert_ne!(name(2), name(3));
 }
 
 #[test]
@@ -214,11 +224,11 @@ fn the_version_is_that_of_all_members() {
     let (first, mut other) = (parts(3, 4), parts(3, 4));
     assert_eq!(whole(&first), whole(&other));
     for member in 0..3 {
-        let same = other[member].version.clone();
-        let changed = Version { changed: 7, ..same.clone() };
-        other[member] = Arc::new(Waiting { version: changed, ..Waiting::default() });
+        let same = other[member].identity.clone();
+        let changed = Version { changed: 7, ..same.version.clone() };
+        other[member] = Arc::new(Waiting::of(Identity { version: changed, ..same.clone() }));
         assert_ne!(whole(&first), whole(&other), "member {member}");
-        other[member] = Arc::new(Waiting { version: same, ..Waiting::default() });
+        other[member] = Arc::new(Waiting::of(same));
     }
     other.swap(1, 2);
     assert_ne!(whole(&first), whole(&other), "in another order it is another file");
