@@ -1,33 +1,41 @@
 //! One connection, from its first byte to its end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::answer::Service;
 use crate::limits::{HEAD_LINES, Limits, WRITE_BUFFER};
 use crate::patience::Patient;
 
-/// Answers the requests of a connection, until either side ends it or `stop` turns true; then what is being answered is finished.
+/// What ends a connection from our side.
+pub(crate) struct Ending<'a> {
+    /// Turns true when the server stops.
+    pub(crate) stop: watch::Receiver<bool>,
+    /// Tells one of the connections that were of use that another wants its place.
+    pub(crate) wanted: &'a Notify,
+}
+
+/// Answers the requests of a connection, until either side ends it or it is told to end; then what is being answered is finished.
 pub(crate) async fn serve<S>(
     service: Arc<Service>,
     stream: S,
     handler: u32,
     limits: &Limits,
-    mut stop: watch::Receiver<bool>,
+    Ending { mut stop, wanted }: Ending<'_>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let stream = TokioIo::new(Patient::new(stream, limits.stall));
-    let asked = Arc::new(AtomicBool::new(false));
+    // Its first request has come.
+    let asked = Arc::new(Notify::new());
     let asks = Arc::clone(&asked);
     let answer = service_fn(move |request| {
-        asks.store(true, Ordering::Relaxed);
+        asks.notify_one();
         Arc::clone(&service).answer(handler, request)
     });
     let mut http = http1::Builder::new();
@@ -46,12 +54,11 @@ pub(crate) async fn serve<S>(
                 }
                 return;
             }
+            () = asked.notified(), if waits_for_first => waits_for_first = false,
             () = first.as_mut(), if waits_for_first => {
-                waits_for_first = false;
-                if !asked.load(Ordering::Relaxed) {
-                    return log::debug!("connection {handler}: no request came in time");
-                }
+                return log::debug!("connection {handler}: no request came in time");
             }
+            () = wanted.notified(), if !waits_for_first => break,
             _ = stop.wait_for(|stop| *stop) => break,
         }
     }

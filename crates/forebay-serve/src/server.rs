@@ -10,11 +10,11 @@ use forebay_core::level::Labels;
 use forebay_live::tree::Tree;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::answer::Service;
 use crate::buffers::Buffers;
-use crate::connection;
+use crate::connection::{self, Ending};
 use crate::limits::Limits;
 use crate::site::Site;
 use crate::tls::Tls;
@@ -22,6 +22,9 @@ use crate::token::Token;
 
 /// How long tasks may take to end that have nothing to answer any more.
 const LETTING_GO: Duration = Duration::from_secs(2);
+
+/// How long a connection that is told to end may take before another one is told as well.
+const MAKING_ROOM: Duration = Duration::from_millis(20);
 
 /// Threads that ask sources for names and files, which may take them their time.
 const ASKING: usize = 32;
@@ -79,6 +82,8 @@ struct Shared {
     options: Options,
     /// A place for each connection.
     places: Arc<Semaphore>,
+    /// Tells one connection that its place is wanted.
+    wanted: Notify,
     stop: watch::Sender<bool>,
     /// Connections that are open.
     open: AtomicUsize,
@@ -105,6 +110,7 @@ impl Server {
         let shared = Arc::new(Shared {
             service: Arc::new(service),
             places: Arc::new(Semaphore::new(places)),
+            wanted: Notify::new(),
             stop: watch::Sender::new(false),
             open: AtomicUsize::new(0),
             next: AtomicU32::new(1),
@@ -172,27 +178,41 @@ impl Shared {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
         let mut stop = self.stop.subscribe();
         loop {
-            // A place first: who finds none waits with the kernel, which holds only so many and costs us nothing.
+            // One connection at most waits here for its place; the others wait with the kernel, which holds only so many.
             let accepted = async {
-                let place = Arc::clone(&self.places).acquire_owned().await;
-                (place, listener.accept().await)
+                let (stream, peer) = listener.accept().await?;
+                Ok((stream, peer, self.place().await))
             };
-            let (place, accepted) = tokio::select! {
+            let accepted: io::Result<_> = tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return,
                 accepted = accepted => accepted,
             };
-            match (place, accepted) {
-                (Ok(place), Ok((stream, peer))) => {
+            match accepted {
+                Ok((stream, peer, place)) => {
                     let handler = self.number();
                     log::debug!("connection {handler}: from {peer}");
                     tokio::spawn(Arc::clone(&self).connection(stream, handler, place));
                 }
-                (_, Err(error)) => {
+                Err(error) => {
                     // Out of descriptors, most likely; some will be given back.
                     log::warn!("cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
-                (Err(_), _) => return,
+            }
+        }
+    }
+
+    /// A place for a connection that was accepted. While there is none, one connection after another is told to end after the answer
+    /// that it has under way: otherwise clients that keep idle connections would keep all others out.
+    async fn place(&self) -> OwnedSemaphorePermit {
+        loop {
+            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+                return place;
+            }
+            self.wanted.notify_one();
+            let place = Arc::clone(&self.places).acquire_owned();
+            if let Ok(Ok(place)) = tokio::time::timeout(MAKING_ROOM, place).await {
+                return place;
             }
         }
     }
@@ -208,15 +228,16 @@ impl Shared {
 
     async fn connection(self: Arc<Self>, stream: TcpStream, handler: u32, place: OwnedSemaphorePermit) {
         let _open = Open::new(&self.open, place);
-        let (limits, stop) = (&self.options.limits, self.stop.subscribe());
+        let limits = &self.options.limits;
+        let ending = Ending { stop: self.stop.subscribe(), wanted: &self.wanted };
         let service = Arc::clone(&self.service);
         // Only answers that would wait for more bytes are hurt if it cannot be set.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.options.tls else {
-            return connection::serve(service, stream, handler, limits, stop).await;
+            return connection::serve(service, stream, handler, limits, ending).await;
         };
         match tokio::time::timeout(limits.request, tls.0.accept(stream)).await {
-            Ok(Ok(stream)) => connection::serve(service, stream, handler, limits, stop).await,
+            Ok(Ok(stream)) => connection::serve(service, stream, handler, limits, ending).await,
             Ok(Err(error)) => log::debug!("connection {handler}: {error}"),
             Err(_) => log::debug!("connection {handler}: no handshake in time"),
         }

@@ -103,6 +103,30 @@ fn more_than_there_are_places_for_wait() {
     assert_eq!(parse(&closed(&mut third)).text(), "bytes");
 }
 
+/// Clients that keep their connections leave room for others between two requests.
+#[test]
+fn idle_connections_make_room_for_those_that_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    let limits = Limits { connections: 4, idle: Duration::from_secs(600), ..Limits::default() };
+    let server = serve(folder.path(), limited(limits));
+    let request = b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut kept: Vec<TcpStream> = Vec::new();
+    for _ in 0..20 {
+        let mut stream = connect(&server, request);
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"bytes") {
+            let mut part = [0; 1000];
+            let len = stream.read(&mut part).expect("an answer comes");
+            assert!(len > 0, "the answer was cut off: {}", String::from_utf8_lossy(&answer));
+            answer.extend_from_slice(&part[..len]);
+        }
+        kept.push(stream);
+    }
+    eventually("the others were ended", || server.connections() <= 4);
+}
+
 #[test]
 fn many_at_once_read_the_same() {
     let folder = tempfile::tempdir().unwrap();
