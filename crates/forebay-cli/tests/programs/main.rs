@@ -6,6 +6,7 @@ mod bytes;
 mod changes;
 mod contexts;
 mod explain;
+mod identity;
 mod life;
 mod media;
 mod memory;

@@ -3,6 +3,7 @@
 mod bytes;
 mod faults;
 mod folder;
+mod identity;
 mod kernel_cache;
 mod life;
 mod names;
