@@ -1,15 +1,21 @@
-//! What tests may leave behind: FUSE mounts, loop devices, servers that nobody stops any more.
+//! What tests may leave behind: FUSE mounts, loop devices, servers that nobody stops any more, and
+//! the folders of servers.
 //!
-//! What was there before the tests is not ours. A server counts only if its parent is gone: the children of a test that
-//! runs in another checkout at the same time have one. A mount of such a test is told from ours by waiting, which fails
-//! if it stays mounted for longer than [`PATIENCE`].
+//! What was there before the tests is not ours. A server counts only if its parent is gone, and a
+//! folder only if the process that made it is gone: the servers of a test that runs in another
+//! checkout at the same time have both. A mount of such a test is told from ours by waiting, which
+//! fails if it stays mounted for longer than [`PATIENCE`].
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Servers that tests start.
-const SERVERS: [&str; 3] = ["versitygw", "nginx", "forebay"];
+const SERVERS: [&str; 5] = ["versitygw", "nginx", "apache2", "rclone", "forebay"];
+
+/// Servers that Python runs, as one of the arguments of their process ends.
+const PYTHON_SERVERS: [&str; 3] = ["/wsgidav", "/moto_server", "http.server"];
 
 /// How long something may take to go away after the tests.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,11 +28,14 @@ impl Leftovers {
     /// What there is now.
     pub(crate) fn now() -> Leftovers {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        Leftovers(mounts.lines().filter_map(fuse_mount).chain(loop_devices()).chain(orphans()).collect())
+        Leftovers(
+            mounts.lines().filter_map(fuse_mount).chain(loop_devices()).chain(orphans()).chain(folders()).collect(),
+        )
     }
 }
 
-/// Waits until nothing is there that was not there `before`, and says what stays; whether nothing does.
+/// Waits until nothing is there that was not there `before`, and says what stays; whether nothing
+/// does.
 pub(crate) fn report(before: &Leftovers) -> bool {
     let start = Instant::now();
     let mut left = &Leftovers::now().0 - &before.0;
@@ -39,7 +48,7 @@ pub(crate) fn report(before: &Leftovers) -> bool {
         println!("left behind: {thing}");
     }
     if left.is_empty() {
-        println!("no mount, loop device or server is left");
+        println!("no mount, loop device, server or folder of a server is left");
     }
     left.is_empty()
 }
@@ -64,16 +73,44 @@ fn loop_devices() -> Vec<String> {
 
 fn orphans() -> Vec<String> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|process| orphan(&fs::read_to_string(process.path().join("stat")).ok()?)).collect()
+    let read = |process: &Path, file| fs::read(process.join(file)).unwrap_or_default();
+    processes
+        .filter_map(|process| {
+            let (stat, arguments) = (read(&process.path(), "stat"), read(&process.path(), "cmdline"));
+            orphan(&String::from_utf8_lossy(&stat), &String::from_utf8_lossy(&arguments))
+        })
+        .collect()
 }
 
-/// A server whose parent is gone, in a line of `/proc/PID/stat`: `12 (nginx) S 1 …`.
-fn orphan(stat: &str) -> Option<String> {
+/// A server whose parent is gone, in a line of `/proc/PID/stat` (`12 (nginx) S 1 …`) and its
+/// arguments, each of which a zero ends.
+fn orphan(stat: &str, arguments: &str) -> Option<String> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let (state, parent) = (fields.next()?, fields.next()?);
-    (SERVERS.contains(&name) && parent == "1" && state != "Z").then(|| format!("{name}, process {pid}"))
+    let server = if name.starts_with("python") {
+        let mut arguments = arguments.split('\0').take(3);
+        arguments.find_map(|argument| PYTHON_SERVERS.into_iter().find(|server| argument.ends_with(server)))?
+    } else {
+        SERVERS.into_iter().find(|&server| server == name)?
+    };
+    let server = server.trim_start_matches('/');
+    (parent == "1" && state != "Z").then(|| format!("{server}, process {pid}"))
+}
+
+fn folders() -> Vec<String> {
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter_map(|name| folder(&name, |pid| Path::new("/proc").join(pid).exists())).collect()
+}
+
+/// The folder of a server whose test process is gone, by its name: `forebay-nginx-12-a1b2c3`.
+fn folder(name: &str, runs: impl Fn(&str) -> bool) -> Option<String> {
+    let mut parts = name.strip_prefix("forebay-")?.rsplit('-');
+    let (_, pid, server) = (parts.next()?, parts.next()?, parts.next()?);
+    let number = !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit());
+    (number && !server.is_empty() && !runs(pid)).then(|| format!("the folder {name} of a server"))
 }
 
 #[cfg(test)]
@@ -92,9 +129,30 @@ mod tests {
 
     #[test]
     fn servers_without_a_parent_and_no_others() {
+        let orphan = |stat| super::orphan(stat, "");
         assert_eq!(orphan("12 (nginx) S 1 12 12").unwrap(), "nginx, process 12");
         assert_eq!(orphan("12 (nginx) S 11 12 12"), None, "its parent lives");
         assert_eq!(orphan("12 (nginx) Z 1 12 12"), None, "it has ended");
         assert_eq!(orphan("12 (a) (b) S 1 12 12"), None);
+    }
+
+    #[test]
+    fn servers_that_python_runs_and_no_other_program_of_it() {
+        let orphan = |arguments| super::orphan("12 (python3) S 1 12 12", arguments);
+        assert_eq!(orphan("/t/bin/python3\0/t/bin/wsgidav\0--no-config\0").unwrap(), "wsgidav, process 12");
+        assert_eq!(orphan("/t/bin/python3\0/t/bin/moto_server\0-p\0").unwrap(), "moto_server, process 12");
+        assert_eq!(orphan("python3\0-m\0http.server\0--bind\0").unwrap(), "http.server, process 12");
+        assert_eq!(orphan("python3\0/usr/bin/daemon\0"), None);
+        assert_eq!(orphan(""), None);
+    }
+
+    #[test]
+    fn folders_of_a_process_that_is_gone_and_no_others() {
+        let folder = |name| super::folder(name, |pid| pid == "11");
+        assert_eq!(folder("forebay-nginx-12-a1b2c3").unwrap(), "the folder forebay-nginx-12-a1b2c3 of a server");
+        assert_eq!(folder("forebay-nginx-11-a1b2c3"), None, "the process lives");
+        assert_eq!(folder("forebay-odd-a1b2c3"), None);
+        assert_eq!(folder("forebay-12-a1b2c3"), None);
+        assert_eq!(folder("other-nginx-12-a1b2c3"), None);
     }
 }

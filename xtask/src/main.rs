@@ -5,6 +5,7 @@
 mod leftovers;
 mod licences;
 mod lint;
+mod python;
 mod reference;
 mod run;
 mod suite;
@@ -26,7 +27,7 @@ struct Xtask {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Fetches the programs that tests need: versitygw with Go, the rest from Debian
+    /// Fetches the programs that tests need, with Go, Python and Debian's packages
     Tools,
     /// Checks format, lints, documentation, licences and the repository's own rules; runs no test
     Check,
@@ -36,7 +37,7 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Says which mounts, loop devices and servers tests have left behind
+    /// Says which mounts, loop devices, servers and folders tests have left behind
     CheckClean,
     /// Writes docs/cli.md from the definitions of the options
     Docs,

@@ -1,20 +1,26 @@
-//! The programs that tests need beside Rust: an S3 server, a web server, load generators, BLAST, FUSE's mount program.
+//! The programs that tests need beside Rust: S3 servers, web servers, load generators, BLAST,
+//! FUSE's mount program.
 //!
-//! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI and is skipped
-//! elsewhere (`forebay_testkit::need!`).
+//! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI
+//! and is skipped elsewhere (`forebay_testkit::need!`).
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::run::{answers, heading, succeeds};
-use crate::target;
+use crate::{python, target};
 
-/// The S3 server of the tests, as `go install` takes it. Pinned, so that a test fails for our reasons only.
+/// The S3 server of the tests, as `go install` takes it. Pinned, so that a test fails for our
+/// reasons only.
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
-/// A program of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 9] = [
+/// A program or a server's module of Debian: its name and the package that brings it.
+const DEBIAN: [(&str, &str); 13] = [
     ("nginx", "nginx-light"),
+    ("ngx_http_dav_ext_module.so", "libnginx-mod-http-dav-ext"),
+    ("apache2", "apache2-bin"),
+    ("rclone", "rclone"),
+    ("python3", "python3"),
     ("wrk", "wrk"),
     ("fio", "fio"),
     ("fusermount3", "fuse3"),
@@ -34,6 +40,9 @@ pub(crate) fn fetch() -> bool {
     }
     if let Err(reason) = debian() {
         missing.extend(absent().iter().map(|(program, package)| format!("{program} (package {package}: {reason})")));
+    }
+    if let Err(reason) = python::install() {
+        missing.extend(python::PROGRAMS.map(|program| format!("{program} ({reason})")));
     }
     if missing.is_empty() {
         println!("everything that tests need is there");
@@ -76,7 +85,8 @@ fn debian() -> Result<(), String> {
     if absent().is_empty() { Ok(()) } else { Err("apt-get did not install it".into()) }
 }
 
-/// `apt-get` that asks nothing and starts no service: runlevel 1 is the one in which a package starts none.
+/// `apt-get` that asks nothing and starts no service: runlevel 1 is the one in which a package
+/// starts none.
 fn apt(args: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command.args(args).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdin(Stdio::null());
@@ -84,15 +94,23 @@ fn apt(args: &[&str]) -> Command {
 }
 
 fn absent() -> Vec<(&'static str, &'static str)> {
-    DEBIAN.into_iter().filter(|(program, _)| find(program).is_none()).collect()
+    let mut absent: Vec<_> = DEBIAN.into_iter().filter(|(program, _)| find(program).is_none()).collect();
+    if !python::makes_environments() {
+        absent.push(("the module venv of python3", "python3-venv"));
+    }
+    absent
 }
 
-/// Where a program is: in `target/tools`, on the PATH or in `/usr/sbin`, which is where tests look as well.
+/// The folders in which Debian's packages put programs and modules that no PATH needs to name.
+const PLACES: [&str; 3] = ["/usr/sbin", "/usr/lib/nginx/modules", "/usr/lib/apache2/modules"];
+
+/// Where a program or a server's module is. Tests look in the same folders, and in the same order.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::iter::once(target().join("tools"))
+    [target().join("tools"), python::folder().join("bin")]
+        .into_iter()
         .chain(std::env::split_paths(&path))
-        .chain([PathBuf::from("/usr/sbin")])
+        .chain(PLACES.map(PathBuf::from))
         .map(|folder| folder.join(program))
         .find(|file| file.is_file())
 }

@@ -3,14 +3,20 @@
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
 pub mod answers;
+pub mod asking;
+pub mod bucket;
 pub mod delay;
 pub mod loop_disk;
 pub mod memory_group;
+pub mod moto;
 pub mod mounts;
 pub mod nginx;
 pub mod preloaded;
 pub mod process;
 pub mod s3;
+pub mod scratch;
 pub mod served;
+pub mod server;
 pub mod tools;
 pub mod trees;
+pub mod web;

@@ -2,84 +2,85 @@
 
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use crate::process::Running;
+use crate::server::{Place, Server};
+use crate::tools;
+
+/// The module that answers PROPFIND, as [`tools::find`] finds it: `need!(nginx::DAV_MODULE)`.
+pub const DAV_MODULE: &str = "ngx_http_dav_ext_module.so";
 
 /// A running server. Stopped when dropped.
-pub struct Nginx {
-    address: SocketAddr,
-    // Dropped in this order: first the server, then its files.
-    _server: Running,
-    _folder: tempfile::TempDir,
+#[derive(Debug)]
+pub struct Nginx(Server);
+
+/// What nginx does beyond sending files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Features {
+    /// Whether the kernel passes the bytes on; otherwise nginx reads them.
+    pub sendfile: bool,
+    /// Whether a folder is answered with a page of its entries; otherwise with 403.
+    pub autoindex: bool,
+    /// Whether PROPFIND and OPTIONS are answered; needs [`DAV_MODULE`]. Nothing can be written.
+    pub dav: bool,
 }
 
 impl Nginx {
-    /// Serves `root`. `sendfile` says whether the kernel passes the bytes on or nginx reads them.
+    /// Serves the files of `root`, and nothing else. `sendfile` is that of [`Features`].
     pub fn start(nginx: &Path, root: &Path, sendfile: bool) -> io::Result<Nginx> {
-        let folder = tempfile::Builder::new().prefix("forebay-nginx-").tempdir()?;
-        let mut tries = 0;
-        loop {
-            match serve(nginx, root, sendfile, folder.path()) {
-                // Somebody else took the port between our looking and its listening.
-                Err(error) if tries < 5 && error.kind() == io::ErrorKind::AddrInUse => tries += 1,
-                Err(error) => return Err(error),
-                Ok((server, address)) => return Ok(Nginx { address, _server: server, _folder: folder }),
-            }
-        }
+        Nginx::start_with(nginx, root, Features { sendfile, ..Features::default() })
+    }
+
+    /// Serves `root` with `features`.
+    pub fn start_with(nginx: &Path, root: &Path, features: Features) -> io::Result<Nginx> {
+        let server = Server::start("nginx", |place| {
+            let conf = place.folder.join("nginx.conf");
+            fs::write(&conf, configuration(root, features, place)?)?;
+            let mut command = Command::new(nginx);
+            command.arg("-p").arg(place.folder).arg("-c").arg(&conf).args(["-e", "stderr"]);
+            Ok(command)
+        })?;
+        Ok(Nginx(server))
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
+    }
+
+    /// Where it listens, as `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        self.0.url()
     }
 }
 
-fn serve(nginx: &Path, root: &Path, sendfile: bool, folder: &Path) -> io::Result<(Running, SocketAddr)> {
-    /// Longer than it ever takes; only a hanging server gets there.
-    const PATIENCE: Duration = Duration::from_secs(60);
-    let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-    let conf = folder.join("nginx.conf");
-    fs::write(&conf, configuration(root, sendfile, folder, address))?;
-    let mut command = Command::new(nginx);
-    command.arg("-p").arg(folder).arg("-c").arg(&conf).arg("-e").arg(folder.join("error.log"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let server = Running::start(command)?;
-    let begun = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        if let Some(status) = server.ended()? {
-            let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();
-            let kind = if log.contains("in use") { io::ErrorKind::AddrInUse } else { io::ErrorKind::Other };
-            return Err(io::Error::new(kind, format!("nginx ended: {status}: {log}")));
-        }
-        if begun.elapsed() > PATIENCE {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "nginx does not answer"));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok((server, address))
-}
-
-/// One process in the foreground (a second one would outlive a killed test), as the present user, with whatever it
-/// writes in `folder`. Threads read, so that one slow file does not hold up all connections. With `?rate=N` a file is sent at
-/// N bytes a second.
-fn configuration(root: &Path, sendfile: bool, folder: &Path, address: SocketAddr) -> String {
-    let (root, folder) = (root.display(), folder.display());
+/// One process in the foreground (a second one would outlive a killed test), as the present user,
+/// with whatever it writes in its folder. Threads read, so that one slow file does not hold up all
+/// connections. With `?rate=N` a file is sent at N bytes a second.
+fn configuration(root: &Path, features: Features, place: Place) -> io::Result<String> {
+    let (root, folder, address) = (root.display(), place.folder.display(), place.address);
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
-    let sendfile = if sendfile { "on" } else { "off" };
+    let on = |yes| if yes { "on" } else { "off" };
+    let (sendfile, autoindex) = (on(features.sendfile), on(features.autoindex));
+    let (mut module, mut methods) = (String::new(), "");
+    if features.dav {
+        let file = tools::find(DAV_MODULE).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, DAV_MODULE))?;
+        module = format!("load_module \"{}\";", file.display());
+        methods = "dav_ext_methods PROPFIND OPTIONS;";
+    }
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let temporary: String = temporary.map(|kind| format!("{kind}_temp_path \"{folder}/{kind}\"; ")).concat();
-    format!(
-        "daemon off; master_process off; {user} pid \"{folder}/pid\";
+    Ok(format!(
+        "{module} daemon off; master_process off; {user} pid \"{folder}/pid\";
          events {{ worker_connections 512; }}
          http {{
             access_log off; {temporary}
-            sendfile {sendfile}; aio threads;
+            sendfile {sendfile}; autoindex {autoindex}; aio threads;
             server {{ listen {address}; root \"{root}\"; default_type application/octet-stream;
+                      {methods}
                       if ($arg_rate) {{ set $limit_rate $arg_rate; }} }}
          }}"
-    )
+    ))
 }

@@ -25,8 +25,8 @@ enum Order {
 }
 
 impl Running {
-    /// Starts a program. The kernel's death signal comes when the *thread* that started the program ends, so a thread
-    /// of its own starts it and stays with it.
+    /// Starts a program. The kernel's death signal comes when the *thread* that started the program
+    /// ends, so a thread of its own starts it and stays with it.
     pub fn start(mut command: Command) -> io::Result<Running> {
         // SAFETY: `prctl` with these arguments is async-signal-safe and touches no memory.
         unsafe {
@@ -39,7 +39,8 @@ impl Running {
         let (orders, receive) = channel();
         let thread = std::thread::Builder::new().name("test-program".into()).spawn(move || {
             let spawned = command.spawn();
-            // Closes our copies of what the program got as its output: whoever reads the other end sees it end.
+            // Closes our copies of what the program got as its output: whoever reads the other end
+            // sees it end.
             drop(command);
             match spawned {
                 Ok(child) => {
@@ -85,6 +86,14 @@ impl Running {
     }
 }
 
+/// Whether the process `id` runs. One that has ended and that its parent has not yet asked about
+/// does not.
+pub fn runs(id: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // `12 (name of any kind) S 1 …`
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
 fn stay(mut child: Child, orders: &Receiver<Order>) {
     while let Ok(Order::Ask(answer)) = orders.recv() {
         let _ = answer.send(child.try_wait());
@@ -115,10 +124,10 @@ mod tests {
         };
         let running = std::thread::spawn(start).join().unwrap();
         assert!(running.ended().unwrap().is_none());
-        let proc = format!("/proc/{}", running.id());
-        assert!(std::fs::exists(&proc).unwrap());
+        let id = running.id();
+        assert!(runs(id));
         drop(running);
-        assert!(!std::fs::exists(&proc).unwrap());
+        assert!(!runs(id));
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Programs that tests run. `cargo xtask test` fetches them; a test that lacks one fails in CI and elsewhere says
-//! loudly that it was skipped.
+//! Programs that tests run. `cargo xtask test` fetches them; a test that lacks one fails in CI and
+//! elsewhere says loudly that it was skipped.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The folder into which `cargo xtask tools` puts what it builds: `target/tools` of the workspace.
 pub fn folder() -> PathBuf {
@@ -9,14 +10,37 @@ pub fn folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from).join("tools")
 }
 
-/// Where a program is: in [`folder`], on the PATH, or in `/usr/sbin`.
+/// The folders in which Debian's packages put programs and modules that no PATH needs to name.
+const PLACES: [&str; 3] = ["/usr/sbin", "/usr/lib/nginx/modules", "/usr/lib/apache2/modules"];
+
+/// Where a program or a server's module is: in [`folder`], in its Python environment, on the PATH,
+/// or where Debian's packages put it.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::iter::once(folder())
+    [folder(), python().join("bin")]
+        .into_iter()
         .chain(std::env::split_paths(&path))
-        .chain([PathBuf::from("/usr/sbin")])
+        .chain(PLACES.map(PathBuf::from))
         .map(|dir| dir.join(name))
         .find(|file| file.is_file())
+}
+
+/// The virtual environment into which `cargo xtask tools` installs Python packages.
+fn python() -> PathBuf {
+    folder().join("python")
+}
+
+/// The command that runs a Python program which [`find`] found. The interpreter of the environment
+/// runs a program of the environment: the program's own first line names a path that is wrong once
+/// the environment was moved.
+pub fn python_program(program: &Path) -> Command {
+    let interpreter = python().join("bin/python3");
+    if !program.starts_with(python()) || !interpreter.is_file() {
+        return Command::new(program);
+    }
+    let mut command = Command::new(interpreter);
+    command.arg(program);
+    command
 }
 
 /// Says that a test was skipped because `what` is missing; in CI (`CI` is set) that is a failure.
