@@ -6,12 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use forebay_testkit::mounts;
-use forebay_testkit::need;
-use forebay_testkit::nginx::Nginx;
+use forebay_testkit::nginx::{self, Nginx};
 use forebay_testkit::process::Running;
 use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::trees::content;
+use forebay_testkit::web::apache::{self, Apache};
+use forebay_testkit::web::rclone::{Protocol, Rclone};
+use forebay_testkit::web::wsgidav::Wsgidav;
+use forebay_testkit::{mounts, need, tools};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -124,23 +126,54 @@ fn folders_and_servers_of_folders() {
     alike.check(&[&above.url], "a server of a server of a folder");
 }
 
+/// Their tags are made of length and time, or there are none.
 #[test]
-fn a_web_server_that_makes_tags_of_length_and_time() {
+fn web_servers() {
     if !mounts::possible() {
         return;
     }
-    let nginx = need!("nginx");
+    let [nginx, apache, rclone, wsgidav] = ["nginx", "apache2", "rclone", "wsgidav"].map(tools::find);
     let (alike, folder) = (Alike::new(), tempfile::tempdir().expect("a folder"));
     alike.fill(folder.path());
-    let nginx = Nginx::start(&nginx, folder.path(), true).expect("a server");
-    let url = format!("http://{}", nginx.address());
-    alike.check(&[&url], "nginx");
-    alike.check(&[&Serve::start(&[&url]).url], "a server of nginx");
-    // Two sources of one mount, alike as well.
-    let mount = Mount::start(&["--memory", "32MiB", "--hints", "off", &format!("web={url}"), &format!("again={url}/")]);
-    for name in ["web", "again"] {
-        alike.read_all(&mount.path().join(name), name);
+    let root = folder.path();
+    if let Some(nginx) = wanted(nginx, "nginx") {
+        let server = Nginx::start(&nginx, root, true).expect("a server");
+        alike.check(&[&server.url()], "nginx");
+        // Two sources of one mount, alike as well.
+        let sources = [format!("web={}", server.url()), format!("again={}/", server.url())];
+        let mount = Mount::start(&["--memory", "32MiB", "--hints", "off", &sources[0], &sources[1]]);
+        for name in ["web", "again"] {
+            alike.read_all(&mount.path().join(name), name);
+        }
+        drop(mount);
+        let dav = nginx::Features { dav: true, ..nginx::Features::default() };
+        let server = Nginx::start_with(&nginx, root, dav).expect("a server");
+        alike.check(&[&server.url()], "nginx with WebDAV");
+        alike.check(&[&Serve::start(&[&server.url()]).url], "a server of nginx");
     }
+    if let Some(apache) = wanted(apache, "apache2") {
+        let dav = apache::Features { dav: true, ..apache::Features::default() };
+        let server = Apache::start(&apache, root, dav).expect("a server");
+        alike.check(&[&server.url()], "Apache");
+    }
+    if let Some(rclone) = wanted(rclone, "rclone") {
+        for protocol in [Protocol::Http, Protocol::WebDav] {
+            let server = Rclone::start(&rclone, root, protocol).expect("a server");
+            alike.check(&[&server.url()], &format!("rclone, {protocol:?}"));
+        }
+    }
+    if let Some(wsgidav) = wanted(wsgidav, "wsgidav") {
+        let server = Wsgidav::start(&wsgidav, root).expect("a server");
+        alike.check(&[&server.url()], "wsgidav");
+    }
+}
+
+/// A program if it is there; else the test goes on without it, and fails in CI.
+fn wanted(program: Option<PathBuf>, name: &str) -> Option<PathBuf> {
+    if program.is_none() {
+        tools::skip(name);
+    }
+    program
 }
 
 #[test]
