@@ -101,6 +101,6 @@ pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64))
 pub fn identity(target: &Target) -> Result<String, ProfileError> {
     match target {
         Target::Path(path) => disk::identity(path),
-        Target::Source(source) => Ok(source.describe()),
+        Target::Source(source) => Ok(source.address().to_string()),
     }
 }

@@ -81,10 +81,18 @@ fn hash(what: &impl Hash) -> u64 {
 /// One id.
 #[derive(Debug)]
 struct Node {
-    /// Where the kernel found it: several places only of a file with hard links.
-    places: Vec<Place>,
+    /// Where the kernel found it first.
+    place: Place,
+    /// Where else, of a file with hard links.
+    others: Vec<Place>,
     fingerprint: Fingerprint,
     lookups: u64,
+}
+
+impl Node {
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.place).chain(&self.others)
+    }
 }
 
 /// The table of all ids that the kernel holds, the root apart.
@@ -111,11 +119,11 @@ impl Nodes {
             // Another of its hard links was looked up.
             Some(node) => {
                 node.lookups += 1;
-                if !node.places.contains(&place) {
-                    node.places.push(place);
+                if !node.places().any(|known| *known == place) {
+                    node.others.push(place);
                 }
             }
-            None => drop(self.by_id.insert(id, Node { places: vec![place], fingerprint, lookups: 1 })),
+            None => drop(self.by_id.insert(id, Node { place, others: Vec::new(), fingerprint, lookups: 1 })),
         }
         id
     }
@@ -138,28 +146,28 @@ impl Nodes {
         if node.lookups > 0 {
             return;
         }
-        let places = self.by_id.remove(&id).map(|node| node.places).unwrap_or_default();
-        for place in places {
-            if self.newest.get(&place) == Some(&id) {
-                self.newest.remove(&place);
+        let Some(node) = self.by_id.remove(&id) else { return };
+        for place in node.places() {
+            if self.newest.get(place) == Some(&id) {
+                self.newest.remove(place);
             }
         }
     }
 
     /// What an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Fingerprint)> {
-        self.by_id.get(&id).map(|node| (node.places[0].clone(), node.fingerprint))
+        self.by_id.get(&id).map(|node| (node.place.clone(), node.fingerprint))
     }
 
     /// All places where an id was found.
     pub(super) fn places(&self, id: NodeId) -> Vec<Place> {
-        self.by_id.get(&id).map(|node| node.places.clone()).unwrap_or_default()
+        self.by_id.get(&id).map(|node| node.places().cloned().collect()).unwrap_or_default()
     }
 
     /// Where the kernel found these, by the hash of their identity.
     pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
         let found = self.by_id.values().filter(|node| wanted.contains(&node.fingerprint.identity));
-        found.flat_map(|node| node.places.iter().map(|place| (node.fingerprint.identity, place.clone()))).collect()
+        found.flat_map(|node| node.places().map(|place| (node.fingerprint.identity, place.clone()))).collect()
     }
 
     /// How many ids there are.

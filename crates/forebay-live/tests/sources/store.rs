@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::{fetch, read_all};
 use forebay_live::Label;
 use forebay_live::arena::Segments;
+use forebay_live::profiler::{self, Target};
 use forebay_live::source::object::{StoreOptions, StoreSource};
 use forebay_live::source::uri::open_source;
 use forebay_live::source::{Error, Fetch, FetchId, Kind, Source};
@@ -270,6 +271,25 @@ fn messages_and_logs_tell_no_secrets() {
     assert!(!format!("{options:?}").contains("test-secret"), "{options:?}");
     let source = StoreSource::open_uri("http://user:pass@127.0.0.1:1/a/b/", &StoreOptions::default()).unwrap();
     assert_eq!(source.describe(), "http://127.0.0.1:1/a/b");
+    assert_eq!(&**source.address(), "http://user@127.0.0.1:1/a/b", "another user may see other files");
+}
+
+/// A bucket of the same name at another endpoint, or in another region, is another source: profiles are kept by its address.
+#[test]
+fn an_address_names_endpoint_and_region() {
+    let at = |endpoint: &str, region: &str| {
+        let (endpoint, region) = (Some(endpoint.to_owned()), Some(region.to_owned()));
+        let options = StoreOptions { endpoint, region, settings: S3::settings(), ..Default::default() };
+        let source = StoreSource::open_uri("s3://bucket/prefix", &options).unwrap();
+        assert_eq!(source.describe(), "s3://bucket/prefix");
+        let target = Target::Source(Arc::new(source));
+        profiler::identity(&target).unwrap()
+    };
+    let address = at("http://127.0.0.1:1", "us-east-1");
+    assert_eq!(address, "s3://bucket/prefix at http://127.0.0.1:1 in us-east-1");
+    assert_eq!(at("http://127.0.0.1:1/", "us-east-1"), address);
+    assert_ne!(at("http://127.0.0.1:2", "us-east-1"), address);
+    assert_ne!(at("http://127.0.0.1:1", "eu-west-1"), address);
 }
 
 #[test]

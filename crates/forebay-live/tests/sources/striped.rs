@@ -141,9 +141,9 @@ fn a_tree_is_the_same_as_a_set() {
     while let Some(folder) = folders.pop() {
         let mut expected = source.list(&folder).unwrap();
         expected.sort_by(|a, b| a.name.cmp(&b.name));
-        let names =
+        let shown =
             |entries: &[Entry]| entries.iter().map(|entry| (entry.name.clone(), entry.kind)).collect::<Vec<_>>();
-        assert_eq!(names(&set.list(&folder).unwrap()), names(&expected));
+        assert_eq!(shown(&set.list(&folder).unwrap()), shown(&expected));
         for entry in expected {
             names += 1;
             let path = folder.join(&entry.name);

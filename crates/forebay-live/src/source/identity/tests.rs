@@ -89,7 +89,8 @@ struct Plan {
 
 impl Plan {
     fn new(seed: u64) -> Plan {
-        let name = |number: u64| PathBuf::from(format!("{}/{number}", if number % 2 == 0 { "even" } else { "odd" }));
+        let name =
+            |number: u64| PathBuf::from(format!("{}/{number}", if number.is_multiple_of(2) { "even" } else { "odd" }));
         Plan { seed, names: (0..12).map(name).collect() }
     }
 
