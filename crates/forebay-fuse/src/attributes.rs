@@ -38,8 +38,8 @@ pub(crate) struct Shown {
     pub(crate) ttl: Duration,
 }
 
-/// What the kernel is told with a node. It takes the inode number there for the id; where these differ it must ask for the
-/// attributes ([`attributes`]) before it shows them.
+/// What the kernel is told with a node. It takes the inode number there for the id; where these
+/// differ it must ask for the attributes ([`attributes`]) before it shows them.
 pub(crate) fn of_node(node: NodeId, of: &Attributes, ttl: Duration) -> Shown {
     let ttl = if of.inode == node.0 { ttl } else { Duration::ZERO };
     Shown { attributes: FileAttr { ino: INodeNo(node.0), ..attributes(of) }, ttl }

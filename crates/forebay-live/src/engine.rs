@@ -112,7 +112,8 @@ struct PendingRead {
     then: Then,
 }
 
-/// What makes two opens the same file. The device is part of it since a block belongs to its device's partition.
+/// What makes two opens the same file. The device is part of it since a block belongs to its
+/// device's partition.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Known {
     device: DeviceId,
@@ -258,7 +259,8 @@ impl Engine {
         look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
     }
 
-    /// On which device each of these files lies, and which version of which file it is, as far as it is known by any.
+    /// On which device each of these files lies, and which version of which file it is, as far as
+    /// it is known by any.
     pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, Identity)> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {

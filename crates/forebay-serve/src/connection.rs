@@ -20,7 +20,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) wanted: &'a Notify,
 }
 
-/// Answers the requests of a connection, until either side ends it or it is told to end; then what is being answered is finished.
+/// Answers the requests of a connection, until either side ends it or it is told to end; then what
+/// is being answered is finished.
 pub(crate) async fn serve<S>(
     service: Arc<Service>,
     stream: S,

@@ -13,8 +13,8 @@ pub(crate) const HEAD_LINES: usize = 100;
 /// Bounds on what clients can take up. Whoever exceeds one is answered so, or the connection is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Connections at once. When more want to be served, one after the other of those that are is ended after its answer; those that
-    /// have not asked yet for anything have their time.
+    /// Connections at once. When more want to be served, one after the other of those that are is
+    /// ended after its answer; those that have not asked yet for anything have their time.
     pub connections: usize,
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,

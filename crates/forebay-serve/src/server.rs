@@ -178,7 +178,8 @@ impl Shared {
     async fn accept(self: Arc<Self>, listener: TcpListener) {
         let mut stop = self.stop.subscribe();
         loop {
-            // One connection at most waits here for its place; the others wait with the kernel, which holds only so many.
+            // One connection at most waits here for its place; the others wait with the kernel,
+            // which holds only so many.
             let accepted = async {
                 let (stream, peer) = listener.accept().await?;
                 Ok((stream, peer, self.place().await))
@@ -202,8 +203,9 @@ impl Shared {
         }
     }
 
-    /// A place for a connection that was accepted. While there is none, one connection after another is told to end after the answer
-    /// that it has under way: otherwise clients that keep idle connections would keep all others out.
+    /// A place for a connection that was accepted. While there is none, one connection after
+    /// another is told to end after the answer that it has under way: otherwise clients that keep
+    /// idle connections would keep all others out.
     async fn place(&self) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {

@@ -1,4 +1,5 @@
-//! Files that are alike in all but their bytes, on every kind of source and on chains of them: whoever reads one gets that one.
+//! Files that are alike in all but their bytes, on every kind of source and on chains of them:
+//! whoever reads one gets that one.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -74,7 +75,8 @@ impl Alike {
         }
     }
 
-    /// 32 readers, each in an order of its own: from the kernel's pages, from the mount's blocks and from the source.
+    /// 32 readers, each in an order of its own: from the kernel's pages, from the mount's blocks
+    /// and from the source.
     fn read_all(&self, root: &Path, what: &str) {
         std::thread::scope(|scope| {
             for reader in 0..32 {
@@ -92,7 +94,8 @@ impl Alike {
         });
     }
 
-    /// Mounts the source, with the kernel keeping what was read and without; each time the files have the numbers of the time before.
+    /// Mounts the source, with the kernel keeping what was read and without; each time the files
+    /// have the numbers of the time before.
     fn check(&self, source: &[&str], what: &str) {
         let mut before = None;
         for kernel_cache in ["off", "on"] {

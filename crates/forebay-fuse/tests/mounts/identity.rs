@@ -1,4 +1,5 @@
-//! Files that are alike in all but their bytes: two file systems under one folder, hard links, and what `stat` says of them.
+//! Files that are alike in all but their bytes: two file systems under one folder, hard links, and
+//! what `stat` says of them.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -42,7 +43,8 @@ fn set_times(image: &Path, file: &str) {
     }
 }
 
-/// An ext4 file system in an image, mounted below a folder; made the same way, two of them have equal inode numbers.
+/// An ext4 file system in an image, mounted below a folder; made the same way, two of them have
+/// equal inode numbers.
 struct Below {
     point: PathBuf,
     _mounted: Ext4,
@@ -116,7 +118,8 @@ fn two_file_systems_under_one_folder() {
     }
 }
 
-/// The numbers that programs keep: in the mount, in the next one, and once the kernel has forgotten them.
+/// The numbers that programs keep: in the mount, in the next one, and once the kernel has forgotten
+/// them.
 #[test]
 fn numbers_are_the_folders() {
     if !mounts::possible() {
@@ -154,7 +157,8 @@ fn ino(entry: &fs::DirEntry) -> u64 {
     std::os::unix::fs::DirEntryExt::ino(entry)
 }
 
-/// The old version of a file is held, so the new one has another node; `stat` shows the file's own number all the same.
+/// The old version of a file is held, so the new one has another node; `stat` shows the file's own
+/// number all the same.
 #[test]
 fn a_changed_file_keeps_its_number() {
     if !mounts::possible() {

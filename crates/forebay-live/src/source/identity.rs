@@ -1,7 +1,8 @@
 //! What a cached block belongs to: (source, name, version), beside its place in the file.
 //!
-//! A version alone says nothing. An entity tag is unique for one name of one server, an inode number within one file system. Two names
-//! of one version are two files, unless their source vouches that they are one: [`Name::Linked`].
+//! A version alone says nothing. An entity tag is unique for one name of one server, an inode
+//! number within one file system. Two names of one version are two files, unless their source
+//! vouches that they are one: [`Name::Linked`].
 
 use std::fmt;
 use std::hash::Hasher;
@@ -29,8 +30,8 @@ pub enum Name {
         source: Arc<str>,
         /// The path in the source.
         path: Arc<Path>,
-        /// What it is in its file system, so that a file that was put in the place of another is another one;
-        /// [`Inode::NONE`] where there is none.
+        /// What it is in its file system, so that a file that was put in the place of another is
+        /// another one; [`Inode::NONE`] where there is none.
         inode: Inode,
     },
     /// A file that has several names. The file system vouches that all of them are this inode.
@@ -96,8 +97,8 @@ pub struct Version {
     pub tag: Option<Box<str>>,
 }
 
-/// The inode number to show for a name that has none of its own: a hash of the source and the path, hence the same in every mount.
-/// Two names of a million have one number with a chance of 3 in 10⁸.
+/// The inode number to show for a name that has none of its own: a hash of the source and the path,
+/// hence the same in every mount. Two names of a million have one number with a chance of 3 in 10⁸.
 pub fn inode_number(source: &str, path: &Path) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     hasher.write(source.as_bytes());
@@ -107,8 +108,8 @@ pub fn inode_number(source: &str, path: &Path) -> u64 {
     hasher.finish()
 }
 
-/// The inode number to show for an inode of another file system than the source's own. It stays while the file system keeps
-/// its device number.
+/// The inode number to show for an inode of another file system than the source's own. It stays
+/// while the file system keeps its device number.
 pub fn foreign_number(inode: Inode) -> u64 {
     let mut hasher = XxHash64::with_seed(inode.device);
     hasher.write(&inode.number.to_le_bytes());

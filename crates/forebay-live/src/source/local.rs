@@ -113,13 +113,15 @@ impl LocalSource {
 }
 
 impl Here {
-    /// The inode number to show: the source's own, unless another file system is mounted on one of its folders.
+    /// The inode number to show: the source's own, unless another file system is mounted on one of
+    /// its folders.
     fn number(&self, inode: Inode) -> u64 {
         if inode.device == self.device { inode.number } else { foreign_number(inode) }
     }
 
-    /// Which version of which file has these attributes. Only of several links we believe that they are one file: there are file
-    /// systems that give one inode number to several files (9p over several disks, unions that pass on their branches' numbers).
+    /// Which version of which file has these attributes. Only of several links we believe that they
+    /// are one file: there are file systems that give one inode number to several files (9p over
+    /// several disks, unions that pass on their branches' numbers).
     fn identity(&self, path: &Path, stat: &Stat) -> Identity {
         let inode = Inode { device: stat.st_dev, number: stat.st_ino };
         let linked = stat.st_nlink > 1 && !FileType::from_raw_mode(stat.st_mode).is_dir();

@@ -123,7 +123,8 @@ pub struct Attributes {
     pub modified: SystemTime,
     /// Last change of the inode.
     pub changed: SystemTime,
-    /// The number to show for its inode: unique in the source, and the same whenever it is looked at.
+    /// The number to show for its inode: unique in the source, and the same whenever it is looked
+    /// at.
     pub inode: u64,
     /// Which version of which file its bytes are.
     pub identity: Identity,
@@ -175,8 +176,8 @@ pub struct Run {
 pub trait Source: Send + Sync + 'static {
     /// What it is, for messages: `/srv/data`, `s3://bucket/prefix`.
     fn describe(&self) -> String;
-    /// What it is in full, with its server and all else that tells it from other sources: two sources of one address have the same
-    /// files. Without secrets.
+    /// What it is in full, with its server and all else that tells it from other sources: two
+    /// sources of one address have the same files. Without secrets.
     fn address(&self) -> &Arc<str>;
     /// What is known of a name. Symbolic links are not followed, in no part of the path.
     fn stat(&self, path: &Path) -> Result<Attributes>;

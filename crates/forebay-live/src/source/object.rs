@@ -57,8 +57,9 @@ pub struct StoreSource {
 }
 
 impl StoreSource {
-    /// A source over any store; its name is its address. `pages` is the same store once more, if it can list page by page: then questions about
-    /// folders cost little however large they are. `connections` bounds the fetches under way at once.
+    /// A source over any store; its name is its address. `pages` is the same store once more, if it
+    /// can list page by page: then questions about folders cost little however large they are.
+    /// `connections` bounds the fetches under way at once.
     pub fn new(
         name: impl Into<String>,
         store: Arc<dyn ObjectStore>,

@@ -101,8 +101,9 @@ impl StripedSource {
     }
 }
 
-/// What the file of these parts is. Hard links have one name if they have in all members. The parts' identities are hashed, 128
-/// bits, since every file that the engine knows keeps its version: two are taken for one with a chance of 2^-128.
+/// What the file of these parts is. Hard links have one name if they have in all members. The
+/// parts' identities are hashed, 128 bits, since every file that the engine knows keeps its
+/// version: two are taken for one with a chance of 2^-128.
 fn together<'a>(
     address: &Arc<str>,
     path: &Path,

@@ -7,8 +7,9 @@
 //! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again
 //!   by itself and finds the new id, so an `open` by name does not see the error.
 //!
-//! Inode numbers are the source's own where it has them, else a hash of its address and the path, and so the same in every mount;
-//! hard links share one. Under a root over several sources, whose numbers may be equal, they are hashed with the source's folder.
+//! Inode numbers are the source's own where it has them, else a hash of its address and the path,
+//! and so the same in every mount; hard links share one. Under a root over several sources, whose
+//! numbers may be equal, they are hashed with the source's folder.
 
 mod explain;
 mod listing;
@@ -54,7 +55,8 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// The inode number that a mount shows for one of the source's. Several sources may have equal ones.
+    /// The inode number that a mount shows for one of the source's. Several sources may have equal
+    /// ones.
     fn number(&self, path: &Path, of_source: u64) -> u64 {
         match &self.name {
             None => of_source,
@@ -213,7 +215,8 @@ impl Tree {
         }
     }
 
-    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone where another is left.
+    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone
+    /// where another is left.
     fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
         let mut failed = None;
         let places = self.nodes.lock().places(node);

@@ -1,8 +1,9 @@
 //! Node ids: which id stands for which version of which file, and how often the kernel holds it.
 //!
-//! An id is the inode number that the file shows, so that it is the same in the next mount and after it was forgotten. Where that
-//! number is another's (of an older version of the file that the kernel still holds, or of a file whose number happens to be equal) the id is
-//! one that is free, and only `stat` shows the number.
+//! An id is the inode number that the file shows, so that it is the same in the next mount and
+//! after it was forgotten. Where that number is another's (of an older version of the file that the
+//! kernel still holds, or of a file whose number happens to be equal) the id is one that is free,
+//! and only `stat` shows the number.
 //!
 //! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as the kernel forgets.
 
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 use crate::source::{Attributes, Identity, Kind, Name};
 
-/// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is given to another before all
-/// references to it are given back, so no generation number is needed.
+/// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
+/// given to another before all references to it are given back, so no generation number is needed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u64);
 
@@ -37,9 +38,9 @@ pub(super) struct Fingerprint {
     /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
     /// listed but not looked up.
     format: u32,
-    /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for an id are of one version of one
-    /// file; of anything else its name, since a folder stays the same when names in it change. Two are taken for one with a chance of
-    /// 2^-64.
+    /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for
+    /// an id are of one version of one file; of anything else its name, since a folder stays the
+    /// same when names in it change. Two are taken for one with a chance of 2^-64.
     pub(super) identity: u64,
 }
 
@@ -103,8 +104,9 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another one if it is another
-    /// version than before. The old id stays until the kernel forgets it. `number` is the inode number that it shows.
+    /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another
+    /// one if it is another version than before. The old id stays until the kernel forgets it.
+    /// `number` is the inode number that it shows.
     pub(super) fn refer(&mut self, place: Place, number: u64, fingerprint: Fingerprint) -> NodeId {
         if let Some(&id) = self.newest.get(&place)
             && let Some(node) = self.by_id.get_mut(&id)
@@ -128,7 +130,8 @@ impl Nodes {
         id
     }
 
-    /// The inode number if that is free or stands for the same, else the first such id of those that follow from the fingerprint.
+    /// The inode number if that is free or stands for the same, else the first such id of those
+    /// that follow from the fingerprint.
     fn id_for(&self, number: u64, fingerprint: Fingerprint) -> NodeId {
         let fits = |&id: &NodeId| {
             // The kernel takes zero for no inode, and the root's id is the root's.
@@ -185,7 +188,8 @@ mod tests {
         Place { branch: usize::from(path % 2), path: Path::new(&format!("folder/{path}")).into() }
     }
 
-    /// Files 4 and 5 are two names of one, and all other things have numbers of which some are equal.
+    /// Files 4 and 5 are two names of one, and all other things have numbers of which some are
+    /// equal.
     fn number(path: u8) -> u64 {
         u64::from(path.min(4) / 2)
     }
@@ -225,7 +229,8 @@ mod tests {
     }
 
     impl Twin {
-        /// An id that is held stands for the same as ever; one that is not held may stand for anything.
+        /// An id that is held stands for the same as ever; one that is not held may stand for
+        /// anything.
         fn refer(&mut self, place: Place, fingerprint: Fingerprint, given: NodeId) {
             assert!(given > NodeId::ROOT);
             let last = self.given.iter().rev().find(|(of, _)| *of == place).map(|&(_, id)| id);

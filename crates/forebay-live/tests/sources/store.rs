@@ -274,7 +274,8 @@ fn messages_and_logs_tell_no_secrets() {
     assert_eq!(&**source.address(), "http://user@127.0.0.1:1/a/b", "another user may see other files");
 }
 
-/// A bucket of the same name at another endpoint, or in another region, is another source: profiles are kept by its address.
+/// A bucket of the same name at another endpoint, or in another region, is another source: profiles
+/// are kept by its address.
 #[test]
 fn an_address_names_endpoint_and_region() {
     let at = |endpoint: &str, region: &str| {

@@ -1,5 +1,5 @@
-//! Trees in which many names share one length, tag, time or inode, behind every kind of source and wrapper: whatever is
-//! cached, readers get the file's own bytes.
+//! Trees in which many names share one length, tag, time or inode, behind every kind of source and
+//! wrapper: whatever is cached, readers get the file's own bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -30,7 +30,8 @@ mod alike;
 
 use alike::AlikeStore;
 
-/// The numbers are kept by others (archives, indexes of version control), so they must not change from release to release.
+/// The numbers are kept by others (archives, indexes of version control), so they must not change
+/// from release to release.
 #[test]
 fn numbers_are_pinned() {
     assert_eq!(inode_number("s3://bucket", Path::new("a/b")), 11_609_130_053_559_830_989);

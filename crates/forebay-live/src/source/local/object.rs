@@ -4,10 +4,10 @@
 //! refuses that, what was read is dropped from the page cache afterwards. After every read the file is looked at again:
 //! bytes count only if it still is the version that was opened.
 //!
-//! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted there. And a version
-//! is told by size and times. A change that leaves all of them alone goes unnoticed: a write within the same
-//! tick of a kernel's clock as the opening (before Linux 6.13, a few milliseconds), or a store through a mapping to a
-//! page that is dirty already.
+//! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted
+//! there. And a version is told by size and times. A change that leaves all of them alone goes
+//! unnoticed: a write within the same tick of a kernel's clock as the opening (before Linux 6.13, a
+//! few milliseconds), or a store through a mapping to a page that is dirty already.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -12,7 +12,8 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// All objects have one time and one tag, or none, as on a server that makes tags of length and time.
+/// All objects have one time and one tag, or none, as on a server that makes tags of length and
+/// time.
 #[derive(Debug)]
 pub(super) struct AlikeStore {
     objects: Arc<InMemory>,
