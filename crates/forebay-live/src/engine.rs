@@ -34,7 +34,7 @@ use crate::budget::{BLOCK, Budget, TooLittleMemory};
 use crate::flight::FlightRecorder;
 use crate::retry::Timer;
 use crate::source::striped::Stripes;
-use crate::source::{Error, Identity, Object, Result, Run};
+use crate::source::{Error, Fingerprint, Name, Object, Result, Run};
 
 use dispatch::CallOff;
 pub use file::OpenFile;
@@ -113,11 +113,11 @@ struct PendingRead {
 }
 
 /// What makes two opens the same file. The device is part of it since a block belongs to its
-/// device's partition.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// device's partition. A closed file keeps no more of its identity than this.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Known {
     device: DeviceId,
-    identity: Identity,
+    fingerprint: Fingerprint,
 }
 
 /// In the order in which closed files are forgotten: those of which no block is left before those that have some, and the one that was
@@ -125,12 +125,21 @@ struct Known {
 type Closed = (bool, u64);
 
 struct FileEntry {
-    known: Arc<Known>,
+    known: Known,
     /// `None` while nobody has it open, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
     /// Where it is among the closed ones, if it is.
     closed: Option<Closed>,
+}
+
+/// A file that the engine knows by number.
+pub(crate) struct Identified {
+    pub(crate) file: FileId,
+    pub(crate) device: DeviceId,
+    pub(crate) fingerprint: Fingerprint,
+    /// While somebody has it open.
+    pub(crate) name: Option<Name>,
 }
 
 struct State {
@@ -139,7 +148,7 @@ struct State {
     reads: Vec<Option<PendingRead>>,
     free_reads: Vec<ReadId>,
     files: Numbered<FileEntry>,
-    known: HashMap<Arc<Known>, FileId>,
+    known: HashMap<Known, FileId>,
     /// Files that nobody has open and whose blocks are kept.
     closed: BTreeMap<Closed, FileId>,
     closings: u64,
@@ -201,14 +210,14 @@ impl Engine {
     /// Makes one version of a file readable. Opening the same version twice shares its blocks. A striped file lies on `device` and
     /// those that follow it, a device for each member; with fewer devices than that it is taken as a file of the one.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
-        let known = Known { device, identity: object.identity().clone() };
+        let known = Known { device, fingerprint: object.identity().fingerprint() };
         let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
         let stripes = object.stripes().filter(fits);
         // Asked outside the lock: the file system may take its time. Members' own places are no places of one device.
         let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
         let mut state = self.state.lock();
         let file = state.known.get(&known).copied();
-        let file = file.unwrap_or_else(|| state.introduce(self.now(), known, stripes, &layout));
+        let file = file.unwrap_or_else(|| state.introduce(self.now(), known, object.version().size, stripes, &layout));
         if let Some(entry) = state.files.get_mut(file.0) {
             entry.handles += 1;
             let closed = entry.closed.take();
@@ -259,13 +268,14 @@ impl Engine {
         look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
     }
 
-    /// On which device each of these files lies, and which version of which file it is, as far as
-    /// it is known by any.
-    pub(crate) fn identities(&self, files: impl Iterator<Item = FileId>) -> Vec<(FileId, DeviceId, Identity)> {
+    /// On which device each of these files lies and what it is, as far as it is known by any.
+    pub(crate) fn identified(&self, files: impl Iterator<Item = FileId>) -> Vec<Identified> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {
-            let known = &state.files.get(file.0)?.known;
-            Some((file, known.device, known.identity.clone()))
+            let entry = state.files.get(file.0)?;
+            let Known { device, fingerprint } = entry.known;
+            let name = entry.object.as_ref().map(|object| object.identity().name.clone());
+            Some(Identified { file, device, fingerprint, name })
         });
         known.collect()
     }
@@ -294,10 +304,10 @@ impl Engine {
     }
 }
 
-/// The number that a version has unless another has it.
-fn first_number(known: &Known) -> u32 {
+/// The number that a version has unless another has it: the same in every process.
+fn first_number(known: Known) -> u32 {
     let mut hasher = DefaultHasher::new();
-    known.hash(&mut hasher);
+    (known.device, known.fingerprint.fixed).hash(&mut hasher);
     hasher.finish() as u32
 }
 
@@ -315,11 +325,9 @@ impl State {
     }
 
     /// Gives a version a number and tells the core of it.
-    fn introduce(&mut self, at: Instant, known: Known, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
-        let file = self.number(&known);
-        let (device, bytes) = (known.device, known.identity.version.size);
-        let known = Arc::new(known);
-        self.known.insert(Arc::clone(&known), file);
+    fn introduce(&mut self, at: Instant, known: Known, bytes: u64, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
+        let (file, device) = (self.number(known), known.device);
+        self.known.insert(known, file);
         self.files.insert(file.0, FileEntry { known, object: None, handles: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
@@ -337,7 +345,7 @@ impl State {
 
     /// A number for a version that has none: the same whenever it comes back, so that what is remembered of its blocks is not taken for
     /// another's; but if that is another's now, the next one.
-    fn number(&self, known: &Known) -> FileId {
+    fn number(&self, known: Known) -> FileId {
         let mut number = first_number(known);
         while self.files.get(number).is_some() {
             number = number.wrapping_add(1);

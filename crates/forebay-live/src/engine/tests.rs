@@ -17,7 +17,7 @@ use crate::source::faulty::{FaultPlan, FaultySource};
 use crate::source::memory::{MemorySource, pattern};
 use crate::source::paced::PacedSource;
 use crate::source::striped::StripedSource;
-use crate::source::{Fetch, FetchId, Inode, Name, Source, Version};
+use crate::source::{Fetch, FetchId, Identity, Inode, Source, Version};
 use crate::stats::{PartitionStats, State, Stats};
 
 /// Long enough for any machine; a test that waits so long has failed.
@@ -382,14 +382,17 @@ impl Object for Small {
     fn call_off(&self, _fetch: FetchId) {}
 }
 
-fn small(number: u64) -> Known {
+fn small(number: u64) -> Identity {
     let version = Version { size: BLOCK as u64, ..Version::default() };
-    let name = Name::Linked(Inode { device: 1, number });
-    Known { device: DeviceId(0), identity: Identity { name, version } }
+    Identity { name: Name::Linked(Inode { device: 1, number }), version }
+}
+
+fn known(number: u64) -> Known {
+    Known { device: DeviceId(0), fingerprint: small(number).fingerprint() }
 }
 
 fn opened(engine: &Arc<Engine>, inode: u64) -> OpenFile {
-    let file = engine.open(Arc::new(Small(small(inode).identity)), DeviceId(0));
+    let file = engine.open(Arc::new(Small(small(inode))), DeviceId(0));
     let mut bytes = vec![0; BLOCK];
     file.read(1, 0, &mut bytes).unwrap();
     assert!(bytes.iter().all(|&byte| byte == inode as u8), "file {inode}");
@@ -397,7 +400,7 @@ fn opened(engine: &Arc<Engine>, inode: u64) -> OpenFile {
 }
 
 fn number(engine: &Engine, inode: u64) -> Option<u32> {
-    engine.state.lock().known.get(&small(inode)).map(|file| file.0)
+    engine.state.lock().known.get(&known(inode)).map(|file| file.0)
 }
 
 #[test]
@@ -418,7 +421,7 @@ fn a_file_that_was_forgotten_has_its_number_again() {
 #[test]
 fn two_files_of_one_number_have_one_each() {
     let mut seen = HashMap::new();
-    let pair = (0..).find_map(|inode| Some((seen.insert(first_number(&small(inode)), inode)?, inode)));
+    let pair = (0..).find_map(|inode| Some((seen.insert(first_number(known(inode)), inode)?, inode)));
     let (one, other) = pair.expect("of 2^32 + 1 two are alike");
     println!("files {one} and {other}");
     let engine = start("competitive+arc", 1);

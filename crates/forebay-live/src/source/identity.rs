@@ -5,10 +5,10 @@
 //! vouches that they are one: [`Name::Linked`].
 
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use twox_hash::XxHash64;
 
@@ -19,6 +19,25 @@ pub struct Identity {
     pub name: Name,
     /// Which version of it.
     pub version: Version,
+}
+
+impl Identity {
+    /// The identity in 16 bytes, however long its path is.
+    pub fn fingerprint(&self) -> Fingerprint {
+        static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        let mut fixed = DefaultHasher::new();
+        self.hash(&mut fixed);
+        Fingerprint { fixed: fixed.finish(), keyed: KEYS.hash_one(self) }
+    }
+}
+
+/// An identity, hashed: for tables of many files. Two identities have one fingerprint with a chance of
+/// 2^-128, and nobody can search for two such: half of it is hashed with keys of the process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fingerprint {
+    /// The same in every process.
+    pub fixed: u64,
+    keyed: u64,
 }
 
 /// What tells a file from all others, whatever its version.

@@ -24,7 +24,7 @@ use crate::arena::Segments;
 use crate::label::Label;
 use striped::Stripes;
 
-pub use identity::{Identity, Inode, Name, Version};
+pub use identity::{Fingerprint, Identity, Inode, Name, Version};
 
 #[cfg(test)]
 pub(crate) mod memory;

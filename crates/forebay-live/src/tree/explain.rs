@@ -1,12 +1,12 @@
 //! Names for what the engine numbers: files by the nodes that the kernel holds, devices by their sources, contexts by their programs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use forebay_core::{ContextId, FileId};
 
 use super::nodes::{Fingerprint, Place};
 use super::{Tree, XATTR_SIZE_MAX};
+use crate::engine::Identified;
 use crate::source::Name;
 
 impl Tree {
@@ -28,25 +28,23 @@ impl Tree {
         explained.to_json_within(XATTR_SIZE_MAX)
     }
 
-    /// What files are called that the engine knows by number: of several hard links, the first by name.
+    /// What files are called that the engine knows by number, as far as they are open or the kernel holds
+    /// them: of several hard links, the first by name.
     fn names_of(&self, files: BTreeSet<FileId>) -> BTreeMap<FileId, String> {
-        let known = self.engine.identities(files.into_iter());
         let mut names = BTreeMap::new();
-        let mut linked = Vec::new();
-        for (file, device, identity) in known {
+        let mut others = Vec::new();
+        for Identified { file, device, fingerprint, name } in self.engine.identified(files.into_iter()) {
             let branch = self.branches.iter().position(|branch| branch.device == device);
-            let shown = match (&identity.name, branch) {
-                (Name::Path { path, .. }, Some(branch)) => self.path_of(&Place { branch, path: Arc::clone(path) }),
-                (Name::Linked(_), Some(branch)) => {
-                    linked.push((file, Fingerprint::file(branch, &identity).identity));
-                    identity.name.to_string()
+            match (name, branch) {
+                (Some(Name::Path { path, .. }), Some(branch)) => {
+                    names.insert(file, self.path_of(&Place { branch, path }));
                 }
-                (_, None) => identity.name.to_string(),
-            };
-            names.insert(file, shown);
+                (_, Some(branch)) => others.push((file, Fingerprint::file(branch, fingerprint).identity)),
+                (name, None) => names.extend(name.map(|name| (file, name.to_string()))),
+            }
         }
-        let places = self.nodes.lock().of_identities(&linked.iter().map(|&(_, identity)| identity).collect());
-        for (file, identity) in linked {
+        let places = self.nodes.lock().of_identities(&others.iter().map(|&(_, identity)| identity).collect());
+        for (file, identity) in others {
             let same = places.iter().filter(|(known, _)| *known == identity);
             if let Some(shown) = same.map(|(_, place)| self.path_of(place)).min() {
                 names.insert(file, shown);

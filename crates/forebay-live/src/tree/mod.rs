@@ -326,7 +326,7 @@ impl Tree {
             Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
             Some(Kind::File) => self.at_any_place(node, |branch, place| {
                 let object = branch.source.open(&place.path)?;
-                if fingerprint != Some(Fingerprint::file(place.branch, object.identity())) {
+                if fingerprint != Some(Fingerprint::file(place.branch, object.identity().fingerprint())) {
                     return Err(stale(place));
                 }
                 Ok(self.engine.open(object, branch.device))

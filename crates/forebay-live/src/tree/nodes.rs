@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::source::{Attributes, Identity, Kind, Name};
+use crate::source::{self, Attributes, Kind, Name};
 
 /// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
 /// given to another before all references to it are given back, so no generation number is needed.
@@ -48,7 +48,7 @@ impl Fingerprint {
     /// What has these attributes, in that branch.
     pub(super) fn of(branch: usize, attributes: &Attributes) -> Fingerprint {
         match attributes.kind {
-            Kind::File => Fingerprint::file(branch, &attributes.identity),
+            Kind::File => Fingerprint::file(branch, attributes.identity.fingerprint()),
             kind => {
                 let identity = hash(&(branch, &attributes.identity.name));
                 Fingerprint { kind, format: attributes.mode & libc::S_IFMT, identity }
@@ -57,8 +57,8 @@ impl Fingerprint {
     }
 
     /// This version of a regular file.
-    pub(super) fn file(branch: usize, identity: &Identity) -> Fingerprint {
-        Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(branch, identity)) }
+    pub(super) fn file(branch: usize, of: source::Fingerprint) -> Fingerprint {
+        Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(branch, of)) }
     }
 
     /// What a listing alone tells.

@@ -172,7 +172,8 @@ fn set(bottoms: &[Bottom], plan: &Plan) -> Case {
 }
 
 fn wrapped(case: Case, wrappers: &[Wrapper], seed: u64) -> Case {
-    let wrap = |inner: Arc<dyn Source>, wrapper: &Wrapper| -> Arc<dyn Source> {
+    // Each fails at times of its own: the engine asks four times, and two of one seed fail in turn.
+    let wrap = |inner: Arc<dyn Source>, (wrapper, number): (&Wrapper, u64)| -> Arc<dyn Source> {
         match wrapper {
             Wrapper::Paced => {
                 let queue = device("ibm-9lzx").unwrap().queue(1, &Default::default()).unwrap();
@@ -180,12 +181,13 @@ fn wrapped(case: Case, wrappers: &[Wrapper], seed: u64) -> Case {
             }
             Wrapper::Faulty => {
                 let delay = Duration::from_millis(2);
+                let seed = seed.wrapping_add(number);
                 let plan = FaultPlan { seed, short: 0.01, delayed: 0.1, delay, ..FaultPlan::default() };
                 Arc::new(FaultySource::new(inner, plan))
             }
         }
     };
-    let source = wrappers.iter().fold(Arc::clone(&case.source), wrap);
+    let source = wrappers.iter().zip(0..).fold(Arc::clone(&case.source), wrap);
     Case { source, ..case }
 }
 
