@@ -135,9 +135,16 @@ impl Connection {
             let Ok(httparse::Status::Complete((_, length))) = httparse::parse_chunk_size(&line) else {
                 return Ok(false);
             };
-            let (mut end, whole) = (Vec::new(), self.piece(length, body)?);
-            if !whole || !self.piece(2, &mut end)? || length == 0 {
-                return Ok(whole && end == b"\r\n");
+            if !self.piece(length, body)? {
+                return Ok(false);
+            }
+            // After the last chunk, headers may come before the empty line.
+            let mut end = Vec::new();
+            while cut(self.stream.read_until(b'\n', &mut end))? > 0 && length == 0 && end != b"\r\n" {
+                end.clear();
+            }
+            if length == 0 || end != b"\r\n" {
+                return Ok(end == b"\r\n");
             }
         }
     }

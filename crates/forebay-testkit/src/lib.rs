@@ -2,17 +2,21 @@
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
+mod acceptor;
 pub mod answers;
 pub mod asking;
 pub mod bucket;
 pub mod delay;
+pub mod files;
 pub mod loop_disk;
 pub mod memory_group;
 pub mod moto;
 pub mod mounts;
 pub mod nginx;
+pub mod odd_web;
 pub mod preloaded;
 pub mod process;
+pub mod requests;
 pub mod s3;
 pub mod scratch;
 pub mod served;
@@ -20,3 +24,4 @@ pub mod server;
 pub mod tools;
 pub mod trees;
 pub mod web;
+pub mod webdav_listing;
