@@ -71,7 +71,12 @@ impl Connection {
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
-        self.stream.get_mut().write_all((head + "\r\n").as_bytes())
+        self.send_bytes((head + "\r\n").as_bytes())
+    }
+
+    /// Sends a request, or anything else, as it is.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.get_mut().write_all(bytes)
     }
 
     /// Reads the answer to a request of `method`.
@@ -94,6 +99,10 @@ impl Connection {
     /// Whether the server has closed the connection, or does so within the patience.
     pub fn closed(&mut self) -> bool {
         self.stream.fill_buf().map_or_else(|error| error.kind() != io::ErrorKind::WouldBlock, <[u8]>::is_empty)
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.stream.get_ref()
     }
 
     fn head(&mut self) -> io::Result<Answer> {

@@ -1,10 +1,12 @@
-//! Real parts for tests: programs that must be installed, servers that are started and stopped, trees of odd files.
+//! Real parts for tests: programs that must be installed, servers that are started and stopped,
+//! servers and proxies that are odd on purpose, trees of odd files.
 //!
 //! Whatever is started here is stopped when its value is dropped, and dies with the test process if that is killed.
 
 mod acceptor;
 pub mod answers;
 pub mod asking;
+pub mod breaking;
 pub mod bucket;
 pub mod delay;
 pub mod files;
