@@ -1,7 +1,8 @@
-//! A proxy on the loopback in front of an S3 server or a web server, which breaks as a [`Fault`] says.
+//! A proxy on the loopback in front of an S3 server or a web server, which breaks as a [`Fault`]
+//! says.
 //!
-//! The proxy passes requests on as they came, with their `Host`, so that signatures stay right. It holds
-//! whole bodies in memory.
+//! The proxy passes requests on as they came, with their `Host`, so that signatures stay right. It
+//! holds whole bodies in memory.
 
 mod fault;
 #[cfg(test)]

@@ -31,8 +31,8 @@ impl Identity {
     }
 }
 
-/// An identity, hashed: for tables of many files. Two identities have one fingerprint with a chance of
-/// 2^-128, and nobody can search for two such: half of it is hashed with keys of the process.
+/// An identity, hashed: for tables of many files. Two identities have one fingerprint with a chance
+/// of 2^-128, and nobody can search for two such: half of it is hashed with keys of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fingerprint {
     /// The same in every process.

@@ -132,9 +132,10 @@ impl StoreSource {
 
     fn head(&self, path: &Path) -> Result<(Key, ObjectMeta)> {
         let (key, name, store) = (self.known_key(path)?, path.display().to_string(), Arc::clone(&self.store));
+        let pages = self.listing.has_pages();
         self.runtime.wait(&self.name, async move {
             let meta = store.head(&key).await.map_err(|error| refusal::of(&name, &error))?;
-            Ok((key, meta))
+            Ok((key, if pages { of_an_object(&name, meta)? } else { meta }))
         })
     }
 
@@ -198,7 +199,10 @@ impl Source for StoreSource {
             match (below, object) {
                 // What is listed and is no file is an empty folder.
                 (Below::Some, _) | (Below::Listed, Err(object_store::Error::NotFound { .. })) => Ok(None),
-                (_, object) => object.map(Some).map_err(|error| refusal::of(&name, &error)),
+                (_, object) => {
+                    let meta = object.map_err(|error| refusal::of(&name, &error))?;
+                    Ok(Some(if listing.has_pages() { of_an_object(&name, meta)? } else { meta }))
+                }
             }
         })?;
         Ok(found.map_or_else(|| self.folder(path), |meta| self.file(path, &meta)))
@@ -251,6 +255,18 @@ impl Source for StoreSource {
         let (store, gate, runtime) = (Arc::clone(&self.store), Arc::clone(&self.gate), self.runtime.clone());
         Ok(Arc::new(StoreObject::new(identity, store, key, gate, runtime)))
     }
+}
+
+/// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of no bytes
+/// without either is somebody's in between who says 200 to everything, and must not pass for an empty
+/// file. (Of one with bytes these are compared with what each range brings.)
+fn of_an_object(name: &str, meta: ObjectMeta) -> Result<ObjectMeta> {
+    let untold = meta.e_tag.is_none() && meta.version.is_none() && meta.last_modified.timestamp() == 0;
+    if untold && meta.size == 0 {
+        let reason = "the answer has neither length, tag nor time, so it is not the store's".into();
+        return Err(Error::Storage { name: name.into(), reason });
+    }
+    Ok(meta)
 }
 
 /// What tells two versions of an object apart: its entity tag, else its version, else (weakly) size and time.

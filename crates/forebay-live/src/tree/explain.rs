@@ -28,8 +28,8 @@ impl Tree {
         explained.to_json_within(XATTR_SIZE_MAX)
     }
 
-    /// What files are called that the engine knows by number, as far as they are open or the kernel holds
-    /// them: of several hard links, the first by name.
+    /// What files are called that the engine knows by number, as far as they are open or the kernel
+    /// holds them: of several hard links, the first by name.
     fn names_of(&self, files: BTreeSet<FileId>) -> BTreeMap<FileId, String> {
         let mut names = BTreeMap::new();
         let mut others = Vec::new();

@@ -4,6 +4,7 @@ mod faulty;
 mod keys;
 mod labels;
 mod local;
+mod odd;
 mod store;
 mod striped;
 mod web;

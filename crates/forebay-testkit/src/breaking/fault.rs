@@ -1,20 +1,21 @@
-//! The faults between a client and an S3 server or web server, each with what a client must make of it.
+//! The faults between a client and an S3 server or web server, each with what a client must make of
+//! it.
 
 use std::time::Duration;
 
 use crate::odd_web::Outcome;
 
-/// A fault. *Right* says what a client must do; [`Fault::outcome`] says it to a test. A client that has read
-/// something before may go on serving it from its cache.
+/// A fault. *Right* says what a client must do; [`Fault::outcome`] says it to a test. A client that
+/// has read something before may go on serving it from its cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Everything passes.
     None,
-    /// Only the first requests that it concerns break, as many as the number says. *Right*: the bytes, if
-    /// it is a matter of another try.
+    /// Only the first requests that it concerns break, as many as the number says. *Right*: the
+    /// bytes, if it is a matter of another try.
     First(usize, Box<Fault>),
-    /// Of the requests that it concerns, the first ones pass and the one of this number breaks, and so
-    /// on. *Right*: the bytes, if it is a matter of another try.
+    /// Of the requests that it concerns, the first ones pass and the one of this number breaks, and
+    /// so on. *Right*: the bytes, if it is a matter of another try.
     EveryNth(usize, Box<Fault>),
 
     /// Each answer is late by this much. *Right*: the bytes.
@@ -28,12 +29,13 @@ pub enum Fault {
     },
     /// 503 `SlowDown`. *Right*: tries at growing distances, then an error.
     SlowDown,
-    /// 429 `TooManyRequests` with `Retry-After` in seconds. *Right*: tries no sooner, then an error.
+    /// 429 `TooManyRequests` with `Retry-After` in seconds. *Right*: tries no sooner, then an
+    /// error.
     TooManyRequests(u64),
     /// 500 `InternalError`. *Right*: some more tries, then an error.
     InternalError,
-    /// 200, and the body is an `InternalError`, as S3 may answer to a copy. *Right*: an error; never the
-    /// text as a file.
+    /// 200, and the body is an `InternalError`, as S3 may answer to a copy. *Right*: an error;
+    /// never the text as a file.
     ErrorInOk,
 
     /// `ExpiredToken` with this code, 400 or 403. *Right*: an error that names the expired login.
@@ -44,8 +46,8 @@ pub enum Fault {
     Skew,
     /// 301 `PermanentRedirect` to the region `eu-west-1`. *Right*: an error that names the region.
     OtherRegion,
-    /// GET of an object is 403 `InvalidObjectState`, as of one in an archive. *Right*: a listing with it, and
-    /// an error for its bytes.
+    /// GET of an object is 403 `InvalidObjectState`, as of one in an archive. *Right*: a listing
+    /// with it, and an error for its bytes.
     Archived,
     /// 404 `NoSuchKey` for GET and HEAD of an object that listings have. *Right*: an error.
     NoSuchKey,
@@ -56,20 +58,22 @@ pub enum Fault {
     Silent(Which),
     /// The connection ends before an answer. *Right*: some more tries, then an error.
     Closed,
-    /// The connection ends in the middle of a body. *Right*: the rest with another request, or an error.
+    /// The connection ends in the middle of a body. *Right*: the rest with another request, or an
+    /// error.
     Cut,
     /// The same, by a reset. *Right*: the rest with another request, or an error.
     Reset,
 
-    /// Listings do not say whether they are cut: `IsTruncated` is missing if it would be `false`. *Right*: the
-    /// listing.
+    /// Listings do not say whether they are cut: `IsTruncated` is missing if it would be `false`.
+    /// *Right*: the listing.
     NoTruncated,
     /// There are no entity tags, neither in listings nor in headers. *Right*: the bytes.
     NoTags,
-    /// HEAD tells no length. *Right*: the bytes, with the length from a listing or a GET; or an error.
-    NoLength,
-    /// The body of a GET of an object lacks its last byte, and its length is right for that. *Right*: an
+    /// HEAD tells no length. *Right*: the bytes, with the length from a listing or a GET; or an
     /// error.
+    NoLength,
+    /// The body of a GET of an object lacks its last byte, and its length is right for that.
+    /// *Right*: an error.
     Short,
 }
 
@@ -107,7 +111,8 @@ impl Fault {
         matches!(self, SlowDown | TooManyRequests(_) | InternalError | Closed | Cut | Reset)
     }
 
-    /// Every fault, with parameters as tests like them. Those that take a client its whole patience come last.
+    /// Every fault, with parameters as tests like them. Those that take a client its whole patience
+    /// come last.
     pub fn every() -> Vec<Fault> {
         let passing = [Fault::SlowDown, Fault::TooManyRequests(1), Fault::InternalError, Fault::Closed];
         let passing = passing.into_iter().chain([Fault::Cut, Fault::Reset]);

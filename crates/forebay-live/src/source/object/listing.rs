@@ -31,6 +31,11 @@ impl Listing {
         Listing { store, pages, told: Arc::default() }
     }
 
+    /// Whether it lists page by page, as object stores do and web servers do not.
+    pub(super) fn has_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
     /// What lies below `prefix`.
     pub(super) async fn any(&self, prefix: &Key) -> Result<Below> {
         let Some(pages) = &self.pages else {

@@ -18,7 +18,8 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use object_store::client::{
-    ClientOptions, HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
 };
 use object_store::{HeaderMap, HeaderValue};
 
@@ -120,8 +121,15 @@ impl HttpService for WebService {
         if let Some(label) = request.extensions().get::<Label>().cloned() {
             write(&label, self.labels, request.headers_mut());
         }
+        request.headers_mut().insert("accept-encoding", const { HeaderValue::from_static("identity") });
         let head = request.method().as_str() == "HEAD";
         let mut response = self.inner.execute(request).await?;
+        // What a server compresses all the same are not the file's bytes.
+        let coding = response.headers().get("content-encoding").filter(|coding| *coding != "identity");
+        if let Some(coding) = coding {
+            let said = format!("the server answered in the coding {coding:?}, which was not asked for");
+            return Err(HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(said)));
+        }
         // A page that is made as it is sent, as a folder's, is no file.
         if head
             && response.status().is_success()
