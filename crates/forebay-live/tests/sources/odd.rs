@@ -57,7 +57,7 @@ fn web_servers() {
 #[test]
 fn listings() {
     for shape in Shape::every() {
-        let server = WebDav::start(served(), shape.clone()).unwrap();
+        let server = WebDav::start(served(), shape).unwrap();
         let source = web(server.address());
         // Whatever it says of the names, which is not the matter here.
         let _ = source.list(Path::new(""));
