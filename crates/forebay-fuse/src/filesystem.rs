@@ -27,9 +27,6 @@ const REQUEST_MAX: u32 = 1 << 20;
 /// Requests that the kernel sends of its own accord (its read-ahead) before it waits for replies.
 const BACKGROUND_MAX: u16 = 128;
 
-/// A node id is another's only when the kernel has forgotten it, so all are of one generation.
-const GENERATION: Generation = Generation(0);
-
 /// The unit in which free space is counted.
 const SPACE_UNIT: u32 = 4096;
 
@@ -72,10 +69,14 @@ impl Adapter {
         Ok(listing)
     }
 
+    fn generation(&self, node: NodeId) -> Generation {
+        Generation(self.tree.generation(node))
+    }
+
     /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is
     /// shown for no time at all: whoever looks at it asks again, and has the error.
     fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, Shown)> {
-        match self.tree.lookup(folder, name) {
+        match self.tree.lookup_listed(folder, name) {
             Ok((id, found)) => Ok((id, of_node(id, &found, self.options.ttl))),
             Err(error @ Error::NotFound(_)) => Err(error),
             Err(_) => {
@@ -179,10 +180,10 @@ impl Filesystem for Adapter {
         match self.tree.lookup(node(parent), name) {
             Ok((id, found)) => {
                 let Shown { attributes, ttl } = of_node(id, &found, self.options.ttl);
-                reply.entry_with_ttls(&ttl, &self.options.ttl, &attributes, GENERATION);
+                reply.entry_with_ttls(&ttl, &self.options.ttl, &attributes, self.generation(id));
             }
             Err(Error::NotFound(_)) if !self.options.negative_ttl.is_zero() => {
-                reply.entry(&self.options.negative_ttl, &nothing(), GENERATION);
+                reply.entry(&self.options.negative_ttl, &nothing(), Generation(0));
             }
             Err(error) => reply.error(errno(&error)),
         }
@@ -301,17 +302,21 @@ impl Filesystem for Adapter {
             Ok(listing) => listing,
             Err(error) => return reply.error(errno(&error)),
         };
+        let mut given = Vec::new();
         // No reference counts for `.` and `..`: the kernel takes only their names.
         let dot = FileAttr { ino: inode, kind: FileType::Directory, ..nothing() };
         while let Some(entry) = at(&listing, offset) {
             offset += 1;
             let full = match entry {
-                At::Dot(name) => reply.add(inode, offset, name, &self.options.ttl, &dot, GENERATION),
+                At::Dot(name) => reply.add(inode, offset, name, &self.options.ttl, &dot, Generation(0)),
                 At::Name(Listed { name, kind: of, inode }) => match self.named(folder.node, name, of) {
                     Ok((id, Shown { attributes, ttl })) => {
-                        let full = reply.add(INodeNo(inode), offset, name, &ttl, &attributes, GENERATION);
+                        let generation = self.generation(id);
+                        let full = reply.add(INodeNo(inode), offset, name, &ttl, &attributes, generation);
                         if full {
                             self.tree.forget(id, 1);
+                        } else {
+                            given.push(id);
                         }
                         full
                     }
@@ -323,7 +328,14 @@ impl Filesystem for Adapter {
                 break;
             }
         }
-        reply.ok();
+        match self.tree.unchanged(folder.node) {
+            Ok(()) => reply.ok(),
+            // The names are of another folder by now, and what they were said to be with them.
+            Err(error) => {
+                given.into_iter().for_each(|id| self.tree.forget(id, 1));
+                reply.error(errno(&error));
+            }
+        }
     }
 
     fn releasedir(

@@ -16,8 +16,9 @@ pub(crate) fn of(identity: &Identity) -> String {
     }
     let weak = if *changed == 0 { "W/" } else { "" };
     // Another file system may be mounted where this one was, with equal numbers and times.
-    let Inode { device, number } = identity.name.inode();
-    format!("{weak}\"{device:x}-{number:x}-{size:x}-{modified:x}-{changed:x}\"")
+    let Inode { device, number, mount } = identity.name.inode();
+    let mount = if mount == 0 { String::new() } else { format!("{mount:x}-") };
+    format!("{weak}\"{mount}{device:x}-{number:x}-{size:x}-{modified:x}-{changed:x}\"")
 }
 
 /// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters, and its other bytes in digits.
@@ -85,12 +86,12 @@ mod tests {
 
     #[test]
     fn a_files_tag_is_its_version() {
-        let inode = Inode { device: 1, number: 255 };
+        let inode = Inode { device: 1, number: 255, mount: 0 };
         let version = Version { size: 16, modified: -1, changed: 10, tag: None };
         let tag = |inode, version: &Version| of(&Identity { name: Name::Linked(inode), version: version.clone() });
         let first = tag(inode, &version);
         assert!(first.starts_with("\"1-ff-10-"), "{first}");
-        for other in [Inode { device: 2, ..inode }, Inode { number: 254, ..inode }] {
+        for other in [Inode { device: 2, ..inode }, Inode { number: 254, ..inode }, Inode { mount: 9, ..inode }] {
             assert_ne!(tag(other, &version), first);
         }
         for other in [

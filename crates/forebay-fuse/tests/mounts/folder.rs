@@ -111,8 +111,8 @@ impl Folder {
     }
 
     fn identity(&self, path: &Path, of: &Metadata) -> Identity {
-        let inode = Inode { device: of.dev(), number: of.ino() };
-        let linked = of.nlink() > 1 && !of.is_dir();
+        let inode = Inode { device: of.dev(), number: of.ino(), mount: 0 };
+        let linked = of.nlink() > 1 && of.is_file();
         let name = if linked { Name::Linked(inode) } else { Name::path(&self.address, path) };
         Identity { name, version: version(of) }
     }

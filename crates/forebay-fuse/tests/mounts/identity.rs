@@ -18,7 +18,7 @@ use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::trees::content;
 use forebay_testkit::{need, tools};
 
-use crate::forgetful;
+use crate::{errno, forgetful};
 
 const SIZE: usize = 100_000;
 
@@ -201,4 +201,128 @@ fn one_hard_link_goes_and_the_other_stays() {
     assert_eq!(fs::metadata(here("one")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
     assert!(fs::read(here("other")).unwrap() == vec![1; SIZE]);
     assert_eq!(fs::metadata(here("other")).unwrap().nlink(), 1);
+}
+
+/// Symbolic links that are one inode lead to where each of them lies.
+#[test]
+fn linked_symbolic_links_lead_from_where_they_are() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    let (root, there) = (folder.path().join("root"), |name: &str| folder.path().join("root").join(name));
+    fs::create_dir_all(there("d/e")).unwrap();
+    fs::write(there("x"), "right").unwrap();
+    fs::write(there("d/e/x"), "other").unwrap();
+    fs::write(folder.path().join("x"), "outside").unwrap();
+    symlink(there("x"), there("l")).unwrap();
+    fs::hard_link(there("l"), there("d/e/l")).unwrap();
+    symlink("../x", there("d/r")).unwrap();
+    fs::hard_link(there("d/r"), there("r")).unwrap();
+    for order in [["l", "d/e/l", "d/r", "r"], ["r", "d/r", "d/e/l", "l"]] {
+        let mounted = mount(&root, point.path(), Referenced::Kept, MountOptions::default());
+        for name in order {
+            let got = fs::read(mounted.point().join(name));
+            match name {
+                "r" => assert_eq!(errno(got), Some(libc::EACCES), "it leads out"),
+                _ => assert_eq!(got.unwrap(), b"right", "{name}"),
+            }
+        }
+    }
+}
+
+/// A folder that another one replaced is stale, not the other one.
+#[test]
+fn an_open_folder_is_not_the_one_that_replaced_it() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    let there = |name: &str| folder.path().join(name);
+    for name in ["d", "new"] {
+        fs::create_dir(there(name)).unwrap();
+        fs::write(there(name).join("f"), name).unwrap();
+        fs::write(there(name).join(name), name).unwrap();
+    }
+    let mounted = mount(folder.path(), point.path(), Referenced::Kept, forgetful());
+    let open = fs::File::open(mounted.point().join("d")).unwrap();
+    fs::rename(there("d"), there("old")).unwrap();
+    fs::rename(there("new"), there("d")).unwrap();
+    for name in ["f", "new", "d"] {
+        let found = rustix::fs::statat(&open, name, rustix::fs::AtFlags::empty());
+        assert_eq!(found.unwrap_err(), rustix::io::Errno::STALE, "{name}");
+    }
+    let listed = rustix::fs::Dir::read_from(&open).unwrap().find_map(Result::err);
+    assert_eq!(listed, Some(rustix::io::Errno::STALE));
+    assert_eq!(fs::read(mounted.point().join("d/f")).unwrap(), b"new", "by name it is the new one");
+}
+
+/// What is asked of an open file is of that file, or stale.
+#[test]
+fn attributes_are_not_those_of_the_file_that_took_the_name() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    let there = |name: &str| folder.path().join(name);
+    let set =
+        |name: &str| rustix::fs::setxattr(there(name), c"user.who", name.as_bytes(), rustix::fs::XattrFlags::empty());
+    for name in ["one", "other", "first"] {
+        fs::write(there(name), name).unwrap();
+        if set(name).is_err() {
+            return tools::skip("a temporary folder with extended attributes");
+        }
+    }
+    fs::hard_link(there("first"), there("second")).unwrap();
+    let mounted = mount(folder.path(), point.path(), Referenced::Kept, forgetful());
+    let here = |name: &str| mounted.point().join(name);
+    let who = |file: &fs::File| {
+        let mut value = [0; 10];
+        rustix::fs::fgetxattr(file, c"user.who", &mut value).map(|len| value[..len].to_vec())
+    };
+    let open = fs::File::open(here("one")).unwrap();
+    assert_eq!(who(&open).unwrap(), b"one");
+    fs::rename(there("other"), there("one")).unwrap();
+    assert_eq!(who(&open), Err(rustix::io::Errno::STALE));
+    assert_eq!(who(&fs::File::open(here("one")).unwrap()).unwrap(), b"other");
+
+    // One of two names is out of reach, and the other is not.
+    let link = [fs::File::open(here("first")).unwrap(), fs::File::open(here("second")).unwrap()];
+    assert_eq!(who(&link[1]).unwrap(), b"first");
+    fs::create_dir(there("apart")).unwrap();
+    fs::rename(there("first"), there("apart/first")).unwrap();
+    symlink("second", there("first")).unwrap();
+    for name in ["second", "apart/first"] {
+        assert_eq!(fs::read(here(name)).unwrap(), b"first", "{name}");
+        assert_eq!(who(&fs::File::open(here(name)).unwrap()).unwrap(), b"first", "{name}");
+    }
+}
+
+/// The next file system at the place of another may have its device number, inodes and times.
+#[test]
+fn a_file_system_that_follows_another_is_another() {
+    if !mounts::possible() || !loop_disk::possible() {
+        return;
+    }
+    need!("debugfs");
+    let (images, folder) = (loop_disk::image_folder("forebay-identity-").unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir(folder.path().join("below")).unwrap();
+    for linked in [false, true] {
+        let point = MountPoint::new().unwrap();
+        let mounted = mount(folder.path(), point.path(), Referenced::HandedOn, forgetful());
+        for seed in 1..4 {
+            let image = images.path().join(format!("{linked}-{seed}.img"));
+            let below = Below::new(&image, |root| {
+                fs::write(root.join("data"), content(seed, SIZE)).unwrap();
+                if linked {
+                    fs::hard_link(root.join("data"), root.join("again")).unwrap();
+                }
+            });
+            let place = folder.path().join("below");
+            rustix::mount::mount_bind(&below.point, &place).unwrap();
+            let got = fs::read(mounted.point().join("below/data"));
+            mounts::lazy_unmount(&place);
+            assert!(got.unwrap() == content(seed, SIZE), "file system {seed}, linked: {linked}");
+        }
+    }
 }

@@ -384,7 +384,7 @@ impl Object for Small {
 
 fn small(number: u64) -> Identity {
     let version = Version { size: BLOCK as u64, ..Version::default() };
-    Identity { name: Name::Linked(Inode { device: 1, number }), version }
+    Identity { name: Name::Linked(Inode { device: 1, number, mount: 0 }), version }
 }
 
 fn known(number: u64) -> Known {

@@ -53,7 +53,8 @@ pub enum Name {
         /// another one; [`Inode::NONE`] where there is none.
         inode: Inode,
     },
-    /// A file that has several names. The file system vouches that all of them are this inode.
+    /// A regular file that has several names. The file system vouches that all of them are this
+    /// inode.
     Linked(Inode),
 }
 
@@ -84,7 +85,7 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Name::Path { path, .. } => write!(f, "{}", path.display()),
-            Name::Linked(Inode { device, number }) => write!(f, "inode {number} of device {device}"),
+            Name::Linked(Inode { device, number, .. }) => write!(f, "inode {number} of device {device}"),
         }
     }
 }
@@ -96,11 +97,14 @@ pub struct Inode {
     pub device: u64,
     /// The inode number within it.
     pub number: u64,
+    /// Which mount of the device it is, if it may be taken off: the next one at its place may have
+    /// the same device number, and files of the same numbers and times. Zero for the source's own.
+    pub mount: u64,
 }
 
 impl Inode {
     /// Of what has none.
-    pub const NONE: Inode = Inode { device: 0, number: 0 };
+    pub const NONE: Inode = Inode { device: 0, number: 0, mount: 0 };
 }
 
 /// One version of a file, told from the file's other versions, and from nothing else.

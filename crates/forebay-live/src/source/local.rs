@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat, StatxFlags};
 use rustix::io::Errno;
 
 use super::identity::foreign_number;
@@ -105,7 +105,7 @@ impl LocalSource {
                 known => kind(known),
             };
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            let inode = self.here.number(Inode { device, number: entry.ino() });
+            let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
             entries.push(Entry { name, kind, inode });
         }
         Ok(entries)
@@ -119,18 +119,25 @@ impl Here {
         if inode.device == self.device { inode.number } else { foreign_number(inode) }
     }
 
+    /// The inode of an open file. The source's own file system stays as long as the source, which
+    /// has its folder open; others below it come and go.
+    fn inode(&self, fd: &OwnedFd, stat: &Stat) -> Inode {
+        let mount = if stat.st_dev == self.device { 0 } else { mount_of(fd) };
+        Inode { device: stat.st_dev, number: stat.st_ino, mount }
+    }
+
     /// Which version of which file has these attributes. Only of several links we believe that they
     /// are one file: there are file systems that give one inode number to several files (9p over
     /// several disks, unions that pass on their branches' numbers).
-    fn identity(&self, path: &Path, stat: &Stat) -> Identity {
-        let inode = Inode { device: stat.st_dev, number: stat.st_ino };
-        let linked = stat.st_nlink > 1 && !FileType::from_raw_mode(stat.st_mode).is_dir();
+    fn identity(&self, path: &Path, inode: Inode, stat: &Stat) -> Identity {
+        let linked = stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode).is_file();
         let source = || Arc::clone(&self.address);
         let name = if linked { Name::Linked(inode) } else { Name::Path { source: source(), path: path.into(), inode } };
         Identity { name, version: version(stat) }
     }
 
-    fn attributes(&self, path: &Path, stat: &Stat) -> Attributes {
+    fn attributes(&self, path: &Path, fd: &OwnedFd, stat: &Stat) -> Attributes {
+        let inode = self.inode(fd, stat);
         Attributes {
             kind: kind(FileType::from_raw_mode(stat.st_mode)),
             size: stat.st_size as u64,
@@ -143,8 +150,8 @@ impl Here {
             accessed: time(stat.st_atime, stat.st_atime_nsec as u32),
             modified: time(stat.st_mtime, stat.st_mtime_nsec as u32),
             changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
-            inode: self.number(Inode { device: stat.st_dev, number: stat.st_ino }),
-            identity: self.identity(path, stat),
+            inode: self.number(inode),
+            identity: self.identity(path, inode, stat),
         }
     }
 }
@@ -159,8 +166,9 @@ impl Source for LocalSource {
     }
 
     fn stat(&self, path: &Path) -> Result<Attributes> {
-        let stat = rustix::fs::fstat(self.name(path)?).map_err(|errno| error(path, errno))?;
-        Ok(self.here.attributes(path, &stat))
+        let fd = self.name(path)?;
+        let stat = rustix::fs::fstat(&fd).map_err(|errno| error(path, errno))?;
+        Ok(self.here.attributes(path, &fd, &stat))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
@@ -210,6 +218,16 @@ impl Source for LocalSource {
         let object = LocalObject::open(self, path)?;
         Ok(Arc::new(object))
     }
+}
+
+/// The number of the mount that a file was opened through, which the kernel gives to no other mount
+/// (before Linux 6.8: to none at the same time); zero if it tells none.
+fn mount_of(fd: &OwnedFd) -> u64 {
+    /// `STATX_MNT_ID` and `STATX_MNT_ID_UNIQUE`.
+    const MNT_ID: u32 = 0x1000 | 0x4000;
+    let wanted = StatxFlags::from_bits_retain(MNT_ID);
+    let told = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, wanted);
+    told.ok().filter(|told| told.stx_mask & MNT_ID != 0).map_or(0, |told| told.stx_mnt_id)
 }
 
 /// The answer of a call that fills a buffer which may turn out too small.

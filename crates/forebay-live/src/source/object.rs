@@ -257,9 +257,9 @@ impl Source for StoreSource {
     }
 }
 
-/// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of no bytes
-/// without either is somebody's in between who says 200 to everything, and must not pass for an empty
-/// file. (Of one with bytes these are compared with what each range brings.)
+/// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of no
+/// bytes without either is somebody's in between who says 200 to everything, and must not pass for
+/// an empty file. (Of one with bytes these are compared with what each range brings.)
 fn of_an_object(name: &str, meta: ObjectMeta) -> Result<ObjectMeta> {
     let untold = meta.e_tag.is_none() && meta.version.is_none() && meta.last_modified.timestamp() == 0;
     if untold && meta.size == 0 {

@@ -5,10 +5,13 @@
 //! - a name is in all members, of one kind: a folder in all, a file in all, a link to the same place in all;
 //! - the lengths of a file are those that a file of their sum has when it is dealt out; some may be zero.
 //!
-//! A folder lists the names that any member has, so that nothing disappears silently; whoever asks for one that does not fit gets
-//! [`Error::Storage`], which names the member and says what is wrong with it. Size is the sum, times are the latest, the rest
-//! (mode, owner, links, extended attributes) is the first member's. The version is that of all members together: a changed
-//! member makes another version, and is noticed by who opens the file and by who reads from that member.
+//! A folder lists the names that any member has, so that nothing disappears silently; whoever asks
+//! for one that does not fit gets [`Error::Storage`], which names the member and says what is wrong
+//! with it. Size is the sum, times are the latest, the rest (mode, owner, extended attributes) is
+//! the first member's. Inode numbers are hashes. A file has several links if it has in all members;
+//! a listing alone shows a number of its own for each of them. The version is that of all members
+//! together: a changed member makes another version, and is noticed by who opens the file and by
+//! who reads from that member.
 //!
 //! Known weaknesses. Members are asked one after another, so a name in a set of distant stores takes as many round trips. Nothing
 //! tells that a file's parts belong together but their lengths: a set that is written anew member by member is, to whoever
@@ -24,6 +27,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twox_hash::XxHash64;
+
+use super::identity::inode_number;
 use super::{Attributes, Entry, Error, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version};
 use object::{Part, StripedObject};
 
@@ -89,13 +95,17 @@ impl StripedSource {
         let size = self.size(path, &lengths)?;
         let latest = |time: fn(&Attributes) -> std::time::SystemTime| parts.iter().map(time).max();
         let first = &parts[0];
+        let identity = together(&self.address, path, size, parts.iter().map(|part| &part.identity));
+        let linked = matches!(identity.name, Name::Linked(_));
         Ok(Attributes {
             size,
             allocated: parts.iter().map(|part| part.allocated).fold(0, u64::saturating_add),
             accessed: latest(|part| part.accessed).unwrap_or(first.accessed),
             modified: latest(|part| part.modified).unwrap_or(first.modified),
             changed: latest(|part| part.changed).unwrap_or(first.changed),
-            identity: together(&self.address, path, size, parts.iter().map(|part| &part.identity)),
+            links: if linked { first.links } else { 1 },
+            inode: identity.name.number(),
+            identity,
             ..first.clone()
         })
     }
@@ -111,13 +121,7 @@ fn together<'a>(
     parts: impl Iterator<Item = &'a Identity> + Clone,
 ) -> Identity {
     let linked = parts.clone().all(|part| matches!(part.name, Name::Linked(_)));
-    let name = match parts.clone().next() {
-        Some(first) if linked => {
-            let device = hash(0, parts.clone().map(|part| &part.name));
-            Name::Linked(Inode { device, number: first.name.inode().number })
-        }
-        _ => Name::path(address, path),
-    };
+    let name = if linked { Name::Linked(linked_in_all(parts.clone())) } else { Name::path(address, path) };
     let latest = |time: fn(&Version) -> i128| parts.clone().map(|part| time(&part.version)).max();
     let version = Version {
         size,
@@ -126,6 +130,15 @@ fn together<'a>(
         tag: Some(format!("{:016x}{:016x}", hash(0, parts.clone()), hash(1, parts.clone())).into()),
     };
     Identity { name, version }
+}
+
+/// What stands for the inodes of all parts.
+fn linked_in_all<'a>(parts: impl Iterator<Item = &'a Identity>) -> Inode {
+    let mut hasher = XxHash64::with_seed(0);
+    for Inode { device, number, mount } in parts.map(|part| part.name.inode()) {
+        [device, number, mount].iter().for_each(|part| hasher.write(&part.to_le_bytes()));
+    }
+    Inode { device: hasher.finish(), ..Inode::NONE }
 }
 
 fn hash(salt: u8, of: impl Iterator<Item = impl Hash>) -> u64 {
@@ -154,7 +167,11 @@ impl Source for StripedSource {
         }
         match kind {
             Kind::File => self.file(path, &parts),
-            Kind::Folder | Kind::Link | Kind::Special => Ok(parts[0].clone()),
+            Kind::Folder | Kind::Link | Kind::Special => {
+                let name = Name::path(&self.address, path);
+                let identity = Identity { name, version: Version::default() };
+                Ok(Attributes { inode: identity.name.number(), identity, ..parts[0].clone() })
+            }
         }
     }
 
@@ -162,7 +179,8 @@ impl Source for StripedSource {
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         let mut names = BTreeMap::new();
         for entry in self.all(path, |member| member.list(path))?.into_iter().flatten() {
-            names.entry(entry.name.clone()).or_insert(entry);
+            let inode = inode_number(&self.address, &path.join(&entry.name));
+            names.entry(entry.name.clone()).or_insert(Entry { inode, ..entry });
         }
         Ok(names.into_values().collect())
     }

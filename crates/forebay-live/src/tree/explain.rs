@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::{ContextId, FileId};
 
-use super::nodes::{Fingerprint, Place};
+use super::nodes::{Place, file_hash};
 use super::{Tree, XATTR_SIZE_MAX};
 use crate::engine::Identified;
 use crate::source::Name;
@@ -39,7 +39,7 @@ impl Tree {
                 (Some(Name::Path { path, .. }), Some(branch)) => {
                     names.insert(file, self.path_of(&Place { branch, path }));
                 }
-                (_, Some(branch)) => others.push((file, Fingerprint::file(branch, fingerprint).identity)),
+                (_, Some(branch)) => others.push((file, file_hash(branch, fingerprint))),
                 (name, None) => names.extend(name.map(|name| (file, name.to_string()))),
             }
         }

@@ -178,13 +178,37 @@ impl Tree {
     }
 
     /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
-    /// [`forget`](Tree::forget).
+    /// [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the folder's place.
     pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
         let (branch, place) = self.inside(parent, name)?;
-        let attributes = self.shown(&place, branch.source.stat(&place.path)?);
+        let found = branch.source.stat(&place.path);
+        self.unchanged(parent)?;
+        Ok(self.refer(place, found?))
+    }
+
+    /// The same for a name of a listing. Whether the folder is still in its place the caller asks
+    /// once for all of them, afterwards ([`unchanged`](Tree::unchanged)).
+    pub fn lookup_listed(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
+        let (branch, place) = self.inside(parent, name)?;
+        let found = branch.source.stat(&place.path)?;
+        Ok(self.refer(place, found))
+    }
+
+    fn refer(&self, place: Place, found: Attributes) -> (NodeId, Attributes) {
+        let attributes = self.shown(&place, found);
         let fingerprint = Fingerprint::of(place.branch, &attributes);
         let id = self.nodes.lock().refer(place, attributes.inode, fingerprint);
-        Ok((id, attributes))
+        (id, attributes)
+    }
+
+    /// What tells a node from others that have its id after it.
+    pub fn generation(&self, node: NodeId) -> u64 {
+        self.nodes.lock().generation(node)
+    }
+
+    /// [`Error::Stale`] if something else is in the place of a node, where its source can tell.
+    pub fn unchanged(&self, node: NodeId) -> Result<()> {
+        self.of_node(node, Ok(()), |_, _| Ok(()))
     }
 
     /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the
@@ -208,24 +232,45 @@ impl Tree {
             Node::Top => Ok(self.top()),
             Node::In { branch, place, fingerprint: None } => Ok(self.shown(&place, branch.source.stat(&place.path)?)),
             Node::In { fingerprint: Some(fingerprint), .. } => self.at_any_place(node, |branch, place| {
-                let attributes = branch.source.stat(&place.path)?;
-                let same = Fingerprint::of(place.branch, &attributes) == fingerprint;
-                if same { Ok(self.shown(place, attributes)) } else { Err(stale(place)) }
+                let attributes = self.still(branch, place, fingerprint)?;
+                Ok(Ok(self.shown(place, attributes)))
             }),
         }
     }
 
-    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone
-    /// where another is left.
-    fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
-        let mut failed = None;
-        let places = self.nodes.lock().places(node);
-        for place in &places {
-            match ask(&self.branches[place.branch], place) {
-                Err(error @ Error::NotFound(_)) => failed = failed.or(Some(error)),
-                Err(error @ Error::Stale(_)) => failed = Some(error),
-                outcome => return outcome,
+    /// What `ask` says of a node, once it is known that its name still stands for it; `top` is the
+    /// answer of the root over several sources.
+    fn of_node<T>(&self, node: NodeId, top: Result<T>, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
+        match self.node(node)? {
+            Node::Top => top,
+            Node::In { branch, place, fingerprint: Some(Fingerprint { replaceable: false, .. }) | None } => {
+                ask(branch, &place)
             }
+            Node::In { fingerprint: Some(fingerprint), .. } => self.at_any_place(node, |branch, place| {
+                self.still(branch, place, fingerprint)?;
+                Ok(ask(branch, place))
+            }),
+        }
+    }
+
+    /// What is known of a place if what has that fingerprint is still there.
+    fn still(&self, branch: &Branch, place: &Place, fingerprint: Fingerprint) -> Result<Attributes> {
+        let attributes = branch.source.stat(&place.path)?;
+        if Fingerprint::of(place.branch, &attributes) == fingerprint { Ok(attributes) } else { Err(stale(place)) }
+    }
+
+    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone or
+    /// out of reach where another is left.
+    fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<Result<T>>) -> Result<T> {
+        let places = self.nodes.lock().places(node);
+        let mut failed: Option<Error> = None;
+        for place in &places {
+            failed = Some(match (ask(&self.branches[place.branch], place), failed) {
+                (Ok(answer), _) => return answer,
+                (Err(error @ (Error::Storage { .. } | Error::CalledOff)), _) => return Err(error),
+                (Err(error), Some(before)) if before.errno() != error.errno() => stale(place),
+                (Err(error), _) => error,
+            });
         }
         Err(failed.unwrap_or_else(|| Error::Stale(format!("node {}", node.0))))
     }
@@ -238,22 +283,18 @@ impl Tree {
 
     /// The names of a folder, as they are now.
     pub fn list(&self, node: NodeId) -> Result<Listing> {
-        match self.node(node)? {
-            Node::In { branch, place, .. } => {
-                let entries = branch.source.list(&place.path)?.into_iter();
-                let number = |entry: &Entry| branch.number(Path::new(&entry.name), entry.inode);
-                Ok(entries.map(|entry| Entry { inode: number(&entry), ..entry }).collect())
-            }
-            Node::Top => Ok(self.branches.iter().filter_map(Branch::entry).collect()),
-        }
+        let top = Ok(self.branches.iter().filter_map(Branch::entry).collect());
+        self.of_node(node, top, |branch, place| {
+            let entries = branch.source.list(&place.path)?.into_iter();
+            let number = |entry: &Entry| branch.number(Path::new(&entry.name), entry.inode);
+            Ok(entries.map(|entry| Entry { inode: number(&entry), ..entry }).collect())
+        })
     }
 
     /// Where a symbolic link points.
     pub fn read_link(&self, node: NodeId) -> Result<PathBuf> {
-        match self.node(node)? {
-            Node::In { branch, place, .. } => branch.source.read_link(&place.path),
-            Node::Top => Err(refused(Path::new("/"), libc::EINVAL)),
-        }
+        let top = Err(refused(Path::new("/"), libc::EINVAL));
+        self.of_node(node, top, |branch, place| branch.source.read_link(&place.path))
     }
 
     /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters, and [`EXPLAIN_XATTR`] says why they are so.
@@ -264,10 +305,8 @@ impl Tree {
         if node == NodeId::ROOT && name == EXPLAIN_XATTR {
             return Ok(self.explain().into_bytes());
         }
-        match self.node(node)? {
-            Node::In { branch, place, .. } => branch.source.xattr(&place.path, name),
-            Node::Top => Err(refused(Path::new("/"), libc::ENODATA)),
-        }
+        let top = Err(refused(Path::new("/"), libc::ENODATA));
+        self.of_node(node, top, |branch, place| branch.source.xattr(&place.path, name))
     }
 
     /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them, as much as an
@@ -294,10 +333,7 @@ impl Tree {
 
     /// The names of the extended attributes.
     pub fn xattrs(&self, node: NodeId) -> Result<Vec<OsString>> {
-        match self.node(node)? {
-            Node::In { branch, place, .. } => branch.source.xattrs(&place.path),
-            Node::Top => Ok(Vec::new()),
-        }
+        self.of_node(node, Ok(Vec::new()), |branch, place| branch.source.xattrs(&place.path))
     }
 
     /// How full the source of a node is; for the root over several sources, all together.
@@ -326,10 +362,10 @@ impl Tree {
             Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
             Some(Kind::File) => self.at_any_place(node, |branch, place| {
                 let object = branch.source.open(&place.path)?;
-                if fingerprint != Some(Fingerprint::file(place.branch, object.identity().fingerprint())) {
+                if fingerprint != Some(Fingerprint::file(place.branch, object.identity())) {
                     return Err(stale(place));
                 }
-                Ok(self.engine.open(object, branch.device))
+                Ok(Ok(self.engine.open(object, branch.device)))
             }),
         }
     }

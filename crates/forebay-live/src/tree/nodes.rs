@@ -12,10 +12,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::source::{self, Attributes, Kind, Name};
+use crate::source::{self, Attributes, Identity, Inode, Kind, Name};
 
 /// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
-/// given to another before all references to it are given back, so no generation number is needed.
+/// given to another before all references to it are given back. Who keeps it for longer needs the
+/// generation, too ([`Tree::generation`](super::Tree::generation)).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u64);
 
@@ -25,7 +26,7 @@ impl NodeId {
 }
 
 /// A name: the branch of the tree (which source) and the path within it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Place {
     pub(super) branch: usize,
     pub(super) path: Arc<Path>,
@@ -35,6 +36,8 @@ pub(super) struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fingerprint {
     pub(super) kind: Kind,
+    /// Whether something else may be put in its place: it is one of the files of a file system.
+    pub(super) replaceable: bool,
     /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
     /// listed but not looked up.
     format: u32,
@@ -48,17 +51,19 @@ impl Fingerprint {
     /// What has these attributes, in that branch.
     pub(super) fn of(branch: usize, attributes: &Attributes) -> Fingerprint {
         match attributes.kind {
-            Kind::File => Fingerprint::file(branch, attributes.identity.fingerprint()),
+            Kind::File => Fingerprint::file(branch, &attributes.identity),
             kind => {
-                let identity = hash(&(branch, &attributes.identity.name));
-                Fingerprint { kind, format: attributes.mode & libc::S_IFMT, identity }
+                let name = &attributes.identity.name;
+                let (replaceable, identity) = (name.inode() != Inode::NONE, hash(&(branch, name)));
+                Fingerprint { kind, replaceable, format: attributes.mode & libc::S_IFMT, identity }
             }
         }
     }
 
     /// This version of a regular file.
-    pub(super) fn file(branch: usize, of: source::Fingerprint) -> Fingerprint {
-        Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(branch, of)) }
+    pub(super) fn file(branch: usize, of: &Identity) -> Fingerprint {
+        let (replaceable, identity) = (of.name.inode() != Inode::NONE, file_hash(branch, of.fingerprint()));
+        Fingerprint { kind: Kind::File, replaceable, format: libc::S_IFREG, identity }
     }
 
     /// What a listing alone tells.
@@ -69,8 +74,13 @@ impl Fingerprint {
             Kind::Link => libc::S_IFLNK,
             Kind::Special => libc::S_IFIFO,
         };
-        Fingerprint { kind, format, identity: hash(&(branch, name)) }
+        Fingerprint { kind, replaceable: false, format, identity: hash(&(branch, name)) }
     }
+}
+
+/// The identity of a regular file in a [`Fingerprint`].
+pub(super) fn file_hash(branch: usize, of: source::Fingerprint) -> u64 {
+    hash(&(branch, of))
 }
 
 fn hash(what: &impl Hash) -> u64 {
@@ -85,7 +95,7 @@ struct Node {
     /// Where the kernel found it first.
     place: Place,
     /// Where else, of a file with hard links.
-    others: Vec<Place>,
+    others: BTreeSet<Place>,
     fingerprint: Fingerprint,
     lookups: u64,
 }
@@ -121,11 +131,11 @@ impl Nodes {
             // Another of its hard links was looked up.
             Some(node) => {
                 node.lookups += 1;
-                if !node.places().any(|known| *known == place) {
-                    node.others.push(place);
+                if node.place != place {
+                    node.others.insert(place);
                 }
             }
-            None => drop(self.by_id.insert(id, Node { place, others: Vec::new(), fingerprint, lookups: 1 })),
+            None => drop(self.by_id.insert(id, Node { place, others: BTreeSet::new(), fingerprint, lookups: 1 })),
         }
         id
     }
@@ -160,6 +170,12 @@ impl Nodes {
     /// What an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Fingerprint)> {
         self.by_id.get(&id).map(|node| (node.place.clone(), node.fingerprint))
+    }
+
+    /// What tells apart, for those who keep a file's handle, the files that an id stands for one
+    /// after the other. The kernel takes 32 bits of it, as a number with a sign.
+    pub(super) fn generation(&self, id: NodeId) -> u64 {
+        self.by_id.get(&id).map_or(0, |node| node.fingerprint.identity >> 33)
     }
 
     /// All places where an id was found.
@@ -197,7 +213,10 @@ mod tests {
     fn fingerprint(path: u8, version: u8) -> Fingerprint {
         match version {
             0 => Fingerprint::unseen(0, &Name::path(&"store".into(), &place(path).path), Kind::Folder),
-            version => Fingerprint { kind: Kind::File, format: libc::S_IFREG, identity: hash(&(path.min(4), version)) },
+            version => {
+                let identity = hash(&(path.min(4), version));
+                Fingerprint { kind: Kind::File, replaceable: false, format: libc::S_IFREG, identity }
+            }
         }
     }
 
@@ -274,7 +293,10 @@ mod tests {
                 prop_assert_eq!(nodes.len(), twin.held.len());
                 for held in &twin.held {
                     prop_assert_eq!(nodes.get(held.id), Some((held.places[0].clone(), held.fingerprint)));
-                    prop_assert_eq!(nodes.places(held.id), held.places.clone());
+                    let (mut places, mut held) = (nodes.places(held.id), held.places.clone());
+                    places.sort();
+                    held.sort();
+                    prop_assert_eq!(places, held);
                 }
             }
             for held in twin.held {
@@ -314,6 +336,21 @@ mod tests {
         for number in [0, NodeId::ROOT.0] {
             assert!(nodes.refer(place(3), number, fingerprint(3, 1)) > NodeId::ROOT);
         }
+    }
+
+    /// Who kept a file's handle is not given the next file of its id.
+    #[test]
+    fn an_id_that_is_used_again_is_of_another_generation() {
+        let mut nodes = Nodes::default();
+        let generations = [1, 2].map(|version| {
+            let id = nodes.refer(place(1), 77, fingerprint(1, version));
+            let generation = nodes.generation(id);
+            nodes.forget(id, 1);
+            (id, generation)
+        });
+        assert_eq!(generations[0].0, generations[1].0);
+        assert_ne!(generations[0].1, generations[1].1);
+        assert!(generations.iter().all(|&(_, generation)| generation < 1 << 31));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Servers that are odd, break and lie: what is read is the file's own bytes, or an error, and there is an answer.
+//! Servers that are odd, break and lie: what is read is the file's own bytes, or an error, and
+//! there is an answer.
 
 use std::net::SocketAddr;
 use std::path::Path;

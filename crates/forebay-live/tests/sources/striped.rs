@@ -315,3 +315,26 @@ fn nothing_is_overwritten_and_nothing_left_out() {
     let parts: u64 = paths.iter().map(|path| fs::metadata(path.join("file")).map_or(0, |file| file.size())).sum();
     assert!(parts <= 100_000);
 }
+
+/// Files whose parts are one file in some members only are two files.
+#[test]
+fn files_are_linked_if_they_are_in_all_members() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for (member, folder) in folders.iter().enumerate() {
+        let place = |name: &str| folder.path().join(name);
+        std::fs::write(place("a"), [1; 4096]).unwrap();
+        std::fs::hard_link(place("a"), place("linked")).unwrap();
+        match member {
+            0 => std::fs::hard_link(place("a"), place("b")).unwrap(),
+            _ => std::fs::write(place("b"), [2; 4096]).unwrap(),
+        }
+    }
+    let members = folders.iter().map(|folder| Arc::new(LocalSource::new(folder.path()).unwrap()) as _).collect();
+    let set = StripedSource::new(4096, members).unwrap();
+    let [a, linked, b] = ["a", "linked", "b"].map(|name| set.stat(Path::new(name)).unwrap());
+    assert_eq!((a.inode, &a.identity), (linked.inode, &linked.identity));
+    assert!(a.links > 1);
+    assert_ne!(a.inode, b.inode);
+    assert_ne!(a.identity, b.identity);
+    assert_eq!(b.links, 1);
+}

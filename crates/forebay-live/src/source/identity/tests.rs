@@ -35,7 +35,7 @@ use alike::AlikeStore;
 #[test]
 fn numbers_are_pinned() {
     assert_eq!(inode_number("s3://bucket", Path::new("a/b")), 11_609_130_053_559_830_989);
-    assert_eq!(foreign_number(Inode { device: 7, number: 12 }), 16_972_025_565_553_638_518);
+    assert_eq!(foreign_number(Inode { device: 7, number: 12, mount: 0 }), 16_972_025_565_553_638_518);
     assert_ne!(inode_number("ab", Path::new("c")), inode_number("a", Path::new("bc")));
 }
 
@@ -47,7 +47,7 @@ fn names_of_one_version_are_told_apart() {
     assert_ne!(of(&one, "x"), of(&one, "y"));
     assert_ne!(of(&one, "x"), of(&other, "x"));
     assert_eq!(of(&one, "x"), of(&one, "x"));
-    let linked = |device| Name::Linked(Inode { device, number: 12 });
+    let linked = |device| Name::Linked(Inode { device, number: 12, mount: 0 });
     assert_ne!(linked(1), linked(2));
     assert_eq!(of(&one, "x").name.to_string(), "x");
     assert_eq!(linked(1).to_string(), "inode 12 of device 1");

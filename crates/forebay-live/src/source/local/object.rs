@@ -58,7 +58,7 @@ impl LocalObject {
             no_readahead(&fd);
         }
         let name = path.display().to_string();
-        let identity = source.here.identity(path, &stat);
+        let identity = source.here.identity(path, source.here.inode(&fd, &stat), &stat);
         let file = File { fd: Arc::new(fd), name, identity, direct: AtomicBool::new(direct) };
         Ok(LocalObject { file: Arc::new(file), reader: Arc::clone(&source.reader) })
     }
