@@ -259,6 +259,10 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        // The kernel walks the path anew if the folder is stale now, and no more once it is open.
+        if let Err(error) = self.tree.unchanged(node(inode)) {
+            return reply.error(errno(&error));
+        }
         let folder = Folder { node: node(inode), listing: Mutex::new(None) };
         reply.opened(self.folders.insert(folder), FopenFlags::empty());
     }

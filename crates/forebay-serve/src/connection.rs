@@ -1,6 +1,7 @@
 //! One connection, from its first byte to its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -12,11 +13,14 @@ use crate::answer::Service;
 use crate::limits::{HEAD_LINES, Limits, WRITE_BUFFER};
 use crate::patience::Patient;
 
+/// How long a connection may take to ask for something though others want its place.
+const YOUNG: Duration = Duration::from_secs(1);
+
 /// What ends a connection from our side.
 pub(crate) struct Ending<'a> {
     /// Turns true when the server stops.
     pub(crate) stop: watch::Receiver<bool>,
-    /// Tells one of the connections that were of use that another wants its place.
+    /// Tells one connection that another wants its place.
     pub(crate) wanted: &'a Notify,
 }
 
@@ -46,7 +50,9 @@ pub(crate) async fn serve<S>(
     tokio::pin!(connection);
     let first = tokio::time::sleep(limits.request);
     tokio::pin!(first);
-    let mut waits_for_first = true;
+    let young = tokio::time::sleep(YOUNG);
+    tokio::pin!(young);
+    let (mut waits_for_first, mut is_young) = (true, true);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -59,7 +65,11 @@ pub(crate) async fn serve<S>(
             () = first.as_mut(), if waits_for_first => {
                 return log::debug!("connection {handler}: no request came in time");
             }
+            () = young.as_mut(), if is_young => is_young = false,
             () = wanted.notified(), if !waits_for_first => break,
+            () = wanted.notified(), if waits_for_first && !is_young => {
+                return log::debug!("connection {handler}: no request came while another wanted the place");
+            }
             _ = stop.wait_for(|stop| *stop) => break,
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const HEAD_LINES: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Connections at once. When more want to be served, one after the other of those that are is
-    /// ended after its answer; those that have not asked yet for anything have their time.
+    /// ended after its answer; one that has not asked for anything yet has a second.
     pub connections: usize,
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,

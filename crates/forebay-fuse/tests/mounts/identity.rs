@@ -252,7 +252,7 @@ fn an_open_folder_is_not_the_one_that_replaced_it() {
         let found = rustix::fs::statat(&open, name, rustix::fs::AtFlags::empty());
         assert_eq!(found.unwrap_err(), rustix::io::Errno::STALE, "{name}");
     }
-    let listed = rustix::fs::Dir::read_from(&open).unwrap().find_map(Result::err);
+    let listed = rustix::fs::Dir::new(open).unwrap().find_map(Result::err);
     assert_eq!(listed, Some(rustix::io::Errno::STALE));
     assert_eq!(fs::read(mounted.point().join("d/f")).unwrap(), b"new", "by name it is the new one");
 }
@@ -325,4 +325,46 @@ fn a_file_system_that_follows_another_is_another() {
             assert!(got.unwrap() == content(seed, SIZE), "file system {seed}, linked: {linked}");
         }
     }
+}
+
+/// However long names may be remembered, a folder that is listed by its name is the one that has
+/// it.
+#[test]
+fn a_replaced_folder_can_be_listed_at_once() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    let there = |name: &str| folder.path().join(name);
+    fs::create_dir(there("d")).unwrap();
+    fs::write(there("d/old"), "").unwrap();
+    let hour = Duration::from_secs(3600);
+    let options = MountOptions { ttl: hour, ..MountOptions::default() };
+    let mounted = mount(folder.path(), point.path(), Referenced::Kept, options);
+    let names = || {
+        let entries = fs::read_dir(mounted.point().join("d")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["old"]);
+    fs::rename(there("d"), there("before")).unwrap();
+    fs::create_dir(there("d")).unwrap();
+    fs::write(there("d/new"), "").unwrap();
+    assert_eq!(names(), ["new"]);
+}
+
+/// A name that could not be opened since it is gone is gone for all who ask.
+#[test]
+fn a_name_that_is_gone_when_it_is_opened_is_forgotten() {
+    if !mounts::possible() {
+        return;
+    }
+    let (folder, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    fs::write(folder.path().join("f"), "x").unwrap();
+    let options = MountOptions { ttl: Duration::from_secs(3600), ..MountOptions::default() };
+    let mounted = mount(folder.path(), point.path(), Referenced::Kept, options);
+    let here = mounted.point().join("f");
+    assert!(here.exists());
+    fs::remove_file(folder.path().join("f")).unwrap();
+    assert_eq!(errno(fs::File::open(&here)), Some(libc::ENOENT));
+    assert!(!here.exists());
 }

@@ -4,7 +4,8 @@
 //!
 //! - a regular file keeps its node id only while its version is the same. A changed file is a *new* node, so the pages
 //!   that the kernel caches for one id (of `mmap`) are all of one version;
-//! - the id of an old version answers `ESTALE` (`ENOENT` once the name is gone). The kernel then walks the path again
+//! - the id of an old version answers `ESTALE` (its attributes, `ENOENT` once the name is gone).
+//!   The kernel then walks the path again
 //!   by itself and finds the new id, so an `open` by name does not see the error.
 //!
 //! Inode numbers are the source's own where it has them, else a hash of its address and the path,
@@ -262,17 +263,23 @@ impl Tree {
     /// What `ask` says of the first place of a node where it finds it. A hard link may be gone or
     /// out of reach where another is left.
     fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<Result<T>>) -> Result<T> {
-        let places = self.nodes.lock().places(node);
-        let mut failed: Option<Error> = None;
-        for place in &places {
-            failed = Some(match (ask(&self.branches[place.branch], place), failed) {
-                (Ok(answer), _) => return answer,
-                (Err(error @ (Error::Storage { .. } | Error::CalledOff)), _) => return Err(error),
-                (Err(error), Some(before)) if before.errno() != error.errno() => stale(place),
-                (Err(error), _) => error,
-            });
+        let gone = || Error::Stale(format!("node {}", node.0));
+        let (first, _) = self.nodes.lock().get(node).ok_or_else(gone)?;
+        let mut failed = match ask(&self.branches[first.branch], &first) {
+            Ok(answer) => return answer,
+            Err(error) => error,
+        };
+        // There may be thousands, so they are fetched only where the first is of no use.
+        let others = self.nodes.lock().other_places(node);
+        for place in &others {
+            failed = match ask(&self.branches[place.branch], place) {
+                _ if matches!(failed, Error::Storage { .. } | Error::CalledOff) => return Err(failed),
+                Ok(answer) => return answer,
+                Err(error) if error.errno() != failed.errno() && !error.is_transient() => stale(place),
+                Err(error) => error,
+            };
         }
-        Err(failed.unwrap_or_else(|| Error::Stale(format!("node {}", node.0))))
+        Err(failed)
     }
 
     /// Attributes with the inode number that the mount shows.
@@ -361,7 +368,11 @@ impl Tree {
             None | Some(Kind::Folder) => Err(refused(&place.path, libc::EISDIR)),
             Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
             Some(Kind::File) => self.at_any_place(node, |branch, place| {
-                let object = branch.source.open(&place.path)?;
+                // Stale, so that the kernel walks the path anew and forgets a name that is gone.
+                let object = branch.source.open(&place.path).map_err(|error| match error {
+                    Error::NotFound(name) => Error::Stale(name),
+                    error => error,
+                })?;
                 if fingerprint != Some(Fingerprint::file(place.branch, object.identity())) {
                     return Err(stale(place));
                 }

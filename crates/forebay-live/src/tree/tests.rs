@@ -211,7 +211,11 @@ fn a_changed_file_is_another_node_and_the_old_one_is_stale() {
     shelf.remove("f");
     for node in [one, two] {
         assert_eq!(tree.attributes(node).unwrap_err().errno(), libc::ENOENT);
-        assert_eq!(tree.open(node).map(|_| ()).unwrap_err().errno(), libc::ENOENT);
+        assert_eq!(
+            tree.open(node).map(|_| ()).unwrap_err().errno(),
+            libc::ESTALE,
+            "so that its name is asked for anew"
+        );
     }
     tree.forget(one, 2);
     tree.forget(two, 1);

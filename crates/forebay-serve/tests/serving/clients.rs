@@ -92,15 +92,38 @@ fn who_is_gone_costs_nothing_lasting() {
 #[test]
 fn more_than_there_are_places_for_wait() {
     let folder = tempfile::tempdir().unwrap();
+    let bytes = content(1, 64 << 20);
     fs::write(folder.path().join("file"), "bytes").unwrap();
+    fs::write(folder.path().join("large"), &bytes).unwrap();
     let server = serve(folder.path(), limited(Limits { connections: 2, ..Limits::default() }));
-    let held = [connect(&server, b"GET"), connect(&server, b"GET")];
-    eventually("both have a place", || server.connections() == 2);
+    let large = b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut held = [connect(&server, large), connect(&server, large)];
+    let mut heads = held.each_mut().map(|stream| {
+        let mut head = vec![0; 1000];
+        stream.read_exact(&mut head).unwrap();
+        head
+    });
     let mut third = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     assert!(third.read(&mut [0; 1]).is_err(), "no place, no answer");
-    drop(held);
+    for (stream, head) in held.iter_mut().zip(&mut heads) {
+        head.extend(closed(stream));
+        assert!(parse(head).body == bytes, "what was under way is finished");
+    }
     assert_eq!(parse(&closed(&mut third)).text(), "bytes");
+}
+
+/// Connections that say nothing have a second while others wait.
+#[test]
+fn silent_connections_make_room_for_those_that_ask() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    let (request, idle) = (Duration::from_secs(600), Duration::from_secs(600));
+    let server = serve(folder.path(), limited(Limits { connections: 2, request, idle, ..Limits::default() }));
+    let silent: Vec<TcpStream> = (0..6).map(|_| connect(&server, b"GET")).collect();
+    let mut asks = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_eq!(parse(&closed(&mut asks)).text(), "bytes");
+    drop(silent);
 }
 
 /// Clients that keep their connections leave room for others between two requests.
