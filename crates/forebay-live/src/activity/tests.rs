@@ -173,12 +173,15 @@ fn real_threads_that_sleep_work_and_end() {
 fn a_sleeping_thread_has_not_run_and_a_dead_process_is_gone_before_it_is_asked_for() {
     let mut proc = Proc::default();
     let mut sleeper = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
-    // Until it has begun to sleep it runs.
+    // Until it has begun to sleep it runs, and before that it may wait for a processor.
     let began = Instant::now();
-    while proc.look(sleeper.id()) != proc.look(sleeper.id()) {
+    let asleep = |proc: &mut Proc| match [proc.look(sleeper.id()), proc.look(sleeper.id())] {
+        [Sight::Alive(before), Sight::Alive(after)] => before > 0 && before == after,
+        looks => panic!("{looks:?}"),
+    };
+    while !asleep(&mut proc) {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
-    assert!(matches!(proc.look(sleeper.id()), Sight::Alive(run) if run > 0));
     sleeper.kill().unwrap();
     let began = Instant::now();
     // Nobody has waited for it: it is a zombie.
