@@ -10,7 +10,7 @@ use fuser::{Errno, FileAttr, FileType, INodeNo};
 /// then ask for a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
 const IO_SIZE: u32 = 128 << 10;
 
-/// What `stat` shows.
+/// The attributes that `stat` shows.
 pub(crate) fn attributes(of: &Attributes) -> FileAttr {
     FileAttr {
         ino: INodeNo(of.inode),
@@ -38,8 +38,9 @@ pub(crate) struct Shown {
     pub(crate) ttl: Duration,
 }
 
-/// What the kernel is told with a node. It takes the inode number there for the id; where these
-/// differ it must ask for the attributes ([`attributes`]) before it shows them.
+/// The attributes that the kernel gets with a node. The FUSE library takes the inode number in them
+/// for the node's id. Where the two differ, the kernel must ask for the attributes ([`attributes`])
+/// before it shows them.
 pub(crate) fn of_node(node: NodeId, of: &Attributes, ttl: Duration) -> Shown {
     let ttl = if of.inode == node.0 { ttl } else { Duration::ZERO };
     Shown { attributes: FileAttr { ino: INodeNo(node.0), ..attributes(of) }, ttl }

@@ -112,8 +112,8 @@ struct PendingRead {
     then: Then,
 }
 
-/// What makes two opens the same file. The device is part of it since a block belongs to its
-/// device's partition. A closed file keeps no more of its identity than this.
+/// Two opens with an equal `Known` are of one file. The device is part of it because a block belongs
+/// to its device's partition. The engine keeps no more than this of a closed file's identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Known {
     device: DeviceId,

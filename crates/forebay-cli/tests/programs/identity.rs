@@ -44,7 +44,7 @@ impl Serve {
     }
 }
 
-/// What the files hold, by seed.
+/// Files that are alike; the seed decides their bytes.
 struct Alike {
     seed: u64,
 }

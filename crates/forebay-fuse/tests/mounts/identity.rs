@@ -257,7 +257,7 @@ fn an_open_folder_is_not_the_one_that_replaced_it() {
     assert_eq!(fs::read(mounted.point().join("d/f")).unwrap(), b"new", "by name it is the new one");
 }
 
-/// What is asked of an open file is of that file, or stale.
+/// A question about an open file is answered for that file, or with ESTALE.
 #[test]
 fn attributes_are_not_those_of_the_file_that_took_the_name() {
     if !mounts::possible() {

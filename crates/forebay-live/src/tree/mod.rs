@@ -34,7 +34,7 @@ use crate::source::{Attributes, Entry, Error, Identity, Kind, Name, Result, Sour
 
 pub use listing::{Listed, Listing};
 pub use nodes::NodeId;
-use nodes::{Fingerprint, Nodes, Place};
+use nodes::{Nodes, Place, Sameness};
 
 /// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
 pub const STATS_XATTR: &str = "user.forebay.stats";
@@ -115,7 +115,7 @@ enum Node<'a> {
     /// The root over several sources.
     Top,
     /// A name of a source; the root of a source that *is* the root has no identity to keep.
-    In { branch: &'a Branch, place: Place, fingerprint: Option<Fingerprint> },
+    In { branch: &'a Branch, place: Place, sameness: Option<Sameness> },
 }
 
 impl Tree {
@@ -197,8 +197,8 @@ impl Tree {
 
     fn refer(&self, place: Place, found: Attributes) -> (NodeId, Attributes) {
         let attributes = self.shown(&place, found);
-        let fingerprint = Fingerprint::of(place.branch, &attributes);
-        let id = self.nodes.lock().refer(place, attributes.inode, fingerprint);
+        let sameness = Sameness::of(place.branch, &attributes);
+        let id = self.nodes.lock().refer(place, attributes.inode, sameness);
         (id, attributes)
     }
 
@@ -218,8 +218,8 @@ impl Tree {
         let (branch, place) = self.inside(parent, name)?;
         let name = Name::path(branch.source.address(), &place.path);
         let number = branch.number(&place.path, name.number());
-        let fingerprint = Fingerprint::unseen(place.branch, &name, kind);
-        Ok(self.nodes.lock().refer(place, number, fingerprint))
+        let sameness = Sameness::unseen(place.branch, &name, kind);
+        Ok(self.nodes.lock().refer(place, number, sameness))
     }
 
     /// Gives back lookup references.
@@ -231,9 +231,9 @@ impl Tree {
     pub fn attributes(&self, node: NodeId) -> Result<Attributes> {
         match self.node(node)? {
             Node::Top => Ok(self.top()),
-            Node::In { branch, place, fingerprint: None } => Ok(self.shown(&place, branch.source.stat(&place.path)?)),
-            Node::In { fingerprint: Some(fingerprint), .. } => self.at_any_place(node, |branch, place| {
-                let attributes = self.still(branch, place, fingerprint)?;
+            Node::In { branch, place, sameness: None } => Ok(self.shown(&place, branch.source.stat(&place.path)?)),
+            Node::In { sameness: Some(sameness), .. } => self.at_any_place(node, |branch, place| {
+                let attributes = self.still(branch, place, sameness)?;
                 Ok(Ok(self.shown(place, attributes)))
             }),
         }
@@ -244,20 +244,20 @@ impl Tree {
     fn of_node<T>(&self, node: NodeId, top: Result<T>, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
         match self.node(node)? {
             Node::Top => top,
-            Node::In { branch, place, fingerprint: Some(Fingerprint { replaceable: false, .. }) | None } => {
+            Node::In { branch, place, sameness: Some(Sameness { replaceable: false, .. }) | None } => {
                 ask(branch, &place)
             }
-            Node::In { fingerprint: Some(fingerprint), .. } => self.at_any_place(node, |branch, place| {
-                self.still(branch, place, fingerprint)?;
+            Node::In { sameness: Some(sameness), .. } => self.at_any_place(node, |branch, place| {
+                self.still(branch, place, sameness)?;
                 Ok(ask(branch, place))
             }),
         }
     }
 
-    /// What is known of a place if what has that fingerprint is still there.
-    fn still(&self, branch: &Branch, place: &Place, fingerprint: Fingerprint) -> Result<Attributes> {
+    /// What is known of a place if what has that sameness is still there.
+    fn still(&self, branch: &Branch, place: &Place, sameness: Sameness) -> Result<Attributes> {
         let attributes = branch.source.stat(&place.path)?;
-        if Fingerprint::of(place.branch, &attributes) == fingerprint { Ok(attributes) } else { Err(stale(place)) }
+        if Sameness::of(place.branch, &attributes) == sameness { Ok(attributes) } else { Err(stale(place)) }
     }
 
     /// What `ask` says of the first place of a node where it finds it. A hard link may be gone or
@@ -361,10 +361,10 @@ impl Tree {
 
     /// Opens a regular file for reading; [`Error::Stale`] if its name is another version by now.
     pub fn open(&self, node: NodeId) -> Result<OpenFile> {
-        let Node::In { place, fingerprint, .. } = self.node(node)? else {
+        let Node::In { place, sameness, .. } = self.node(node)? else {
             return Err(refused(Path::new("/"), libc::EISDIR));
         };
-        match fingerprint.map(|fingerprint| fingerprint.kind) {
+        match sameness.map(|sameness| sameness.kind) {
             None | Some(Kind::Folder) => Err(refused(&place.path, libc::EISDIR)),
             Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
             Some(Kind::File) => self.at_any_place(node, |branch, place| {
@@ -373,7 +373,7 @@ impl Tree {
                     Error::NotFound(name) => Error::Stale(name),
                     error => error,
                 })?;
-                if fingerprint != Some(Fingerprint::file(place.branch, object.identity())) {
+                if sameness != Some(Sameness::file(place.branch, object.identity())) {
                     return Err(stale(place));
                 }
                 Ok(Ok(self.engine.open(object, branch.device)))
@@ -397,13 +397,13 @@ impl Tree {
             return Ok(match self.branches.as_slice() {
                 [branch] if branch.name.is_none() => {
                     let place = Place { branch: 0, path: Path::new("").into() };
-                    Node::In { branch, place, fingerprint: None }
+                    Node::In { branch, place, sameness: None }
                 }
                 _ => Node::Top,
             });
         }
-        let (place, fingerprint) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
-        Ok(Node::In { branch: &self.branches[place.branch], place, fingerprint: Some(fingerprint) })
+        let (place, sameness) = self.nodes.lock().get(id).ok_or_else(|| Error::Stale(format!("node {}", id.0)))?;
+        Ok(Node::In { branch: &self.branches[place.branch], place, sameness: Some(sameness) })
     }
 
     /// The place of a name in a folder.

@@ -34,7 +34,7 @@ pub(super) struct Place {
 
 /// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred thousand names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Fingerprint {
+pub(super) struct Sameness {
     pub(super) kind: Kind,
     /// Whether something else may be put in its place: it is one of the files of a file system.
     pub(super) replaceable: bool,
@@ -47,38 +47,38 @@ pub(super) struct Fingerprint {
     pub(super) identity: u64,
 }
 
-impl Fingerprint {
+impl Sameness {
     /// What has these attributes, in that branch.
-    pub(super) fn of(branch: usize, attributes: &Attributes) -> Fingerprint {
+    pub(super) fn of(branch: usize, attributes: &Attributes) -> Sameness {
         match attributes.kind {
-            Kind::File => Fingerprint::file(branch, &attributes.identity),
+            Kind::File => Sameness::file(branch, &attributes.identity),
             kind => {
                 let name = &attributes.identity.name;
                 let (replaceable, identity) = (name.inode() != Inode::NONE, hash(&(branch, name)));
-                Fingerprint { kind, replaceable, format: attributes.mode & libc::S_IFMT, identity }
+                Sameness { kind, replaceable, format: attributes.mode & libc::S_IFMT, identity }
             }
         }
     }
 
     /// This version of a regular file.
-    pub(super) fn file(branch: usize, of: &Identity) -> Fingerprint {
+    pub(super) fn file(branch: usize, of: &Identity) -> Sameness {
         let (replaceable, identity) = (of.name.inode() != Inode::NONE, file_hash(branch, of.fingerprint()));
-        Fingerprint { kind: Kind::File, replaceable, format: libc::S_IFREG, identity }
+        Sameness { kind: Kind::File, replaceable, format: libc::S_IFREG, identity }
     }
 
     /// What a listing alone tells.
-    pub(super) fn unseen(branch: usize, name: &Name, kind: Kind) -> Fingerprint {
+    pub(super) fn unseen(branch: usize, name: &Name, kind: Kind) -> Sameness {
         let format = match kind {
             Kind::File => 0,
             Kind::Folder => libc::S_IFDIR,
             Kind::Link => libc::S_IFLNK,
             Kind::Special => libc::S_IFIFO,
         };
-        Fingerprint { kind, replaceable: false, format, identity: hash(&(branch, name)) }
+        Sameness { kind, replaceable: false, format, identity: hash(&(branch, name)) }
     }
 }
 
-/// The identity of a regular file in a [`Fingerprint`].
+/// The identity of a regular file in a [`Sameness`].
 pub(super) fn file_hash(branch: usize, of: source::Fingerprint) -> u64 {
     hash(&(branch, of))
 }
@@ -96,7 +96,7 @@ struct Node {
     place: Place,
     /// Where else, of a file with hard links.
     others: BTreeSet<Place>,
-    fingerprint: Fingerprint,
+    sameness: Sameness,
     lookups: u64,
 }
 
@@ -117,15 +117,15 @@ impl Nodes {
     /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another
     /// one if it is another version than before. The old id stays until the kernel forgets it.
     /// `number` is the inode number that it shows.
-    pub(super) fn refer(&mut self, place: Place, number: u64, fingerprint: Fingerprint) -> NodeId {
+    pub(super) fn refer(&mut self, place: Place, number: u64, sameness: Sameness) -> NodeId {
         if let Some(&id) = self.newest.get(&place)
             && let Some(node) = self.by_id.get_mut(&id)
-            && node.fingerprint == fingerprint
+            && node.sameness == sameness
         {
             node.lookups += 1;
             return id;
         }
-        let id = self.id_for(number, fingerprint);
+        let id = self.id_for(number, sameness);
         self.newest.insert(place.clone(), id);
         match self.by_id.get_mut(&id) {
             // Another of its hard links was looked up.
@@ -135,20 +135,20 @@ impl Nodes {
                     node.others.insert(place);
                 }
             }
-            None => drop(self.by_id.insert(id, Node { place, others: BTreeSet::new(), fingerprint, lookups: 1 })),
+            None => drop(self.by_id.insert(id, Node { place, others: BTreeSet::new(), sameness, lookups: 1 })),
         }
         id
     }
 
     /// The inode number if that is free or stands for the same, else the first such id of those
-    /// that follow from the fingerprint.
-    fn id_for(&self, number: u64, fingerprint: Fingerprint) -> NodeId {
+    /// that follow from the sameness.
+    fn id_for(&self, number: u64, sameness: Sameness) -> NodeId {
         let fits = |&id: &NodeId| {
             // The kernel takes zero for no inode, and the root's id is the root's.
             let usable = id.0 > NodeId::ROOT.0;
-            usable && self.by_id.get(&id).is_none_or(|node| node.fingerprint == fingerprint)
+            usable && self.by_id.get(&id).is_none_or(|node| node.sameness == sameness)
         };
-        let others = (0..).map(|step| hash(&(number, fingerprint.identity)).wrapping_add(step));
+        let others = (0..).map(|step| hash(&(number, sameness.identity)).wrapping_add(step));
         std::iter::once(number).chain(others).map(NodeId).find(fits).expect("fewer than 2^64 ids are held")
     }
 
@@ -168,14 +168,14 @@ impl Nodes {
     }
 
     /// What an id stands for, and the first place where it was found.
-    pub(super) fn get(&self, id: NodeId) -> Option<(Place, Fingerprint)> {
-        self.by_id.get(&id).map(|node| (node.place.clone(), node.fingerprint))
+    pub(super) fn get(&self, id: NodeId) -> Option<(Place, Sameness)> {
+        self.by_id.get(&id).map(|node| (node.place.clone(), node.sameness))
     }
 
     /// What tells apart, for those who keep a file's handle, the files that an id stands for one
     /// after the other. The kernel takes 32 bits of it, as a number with a sign.
     pub(super) fn generation(&self, id: NodeId) -> u64 {
-        self.by_id.get(&id).map_or(0, |node| node.fingerprint.identity >> 33)
+        self.by_id.get(&id).map_or(0, |node| node.sameness.identity >> 33)
     }
 
     /// All places where an id was found but the first.
@@ -185,8 +185,8 @@ impl Nodes {
 
     /// Where the kernel found these, by the hash of their identity.
     pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
-        let found = self.by_id.values().filter(|node| wanted.contains(&node.fingerprint.identity));
-        found.flat_map(|node| node.places().map(|place| (node.fingerprint.identity, place.clone()))).collect()
+        let found = self.by_id.values().filter(|node| wanted.contains(&node.sameness.identity));
+        found.flat_map(|node| node.places().map(|place| (node.sameness.identity, place.clone()))).collect()
     }
 
     /// How many ids there are.
@@ -210,12 +210,12 @@ mod tests {
         u64::from(path.min(4) / 2)
     }
 
-    fn fingerprint(path: u8, version: u8) -> Fingerprint {
+    fn sameness(path: u8, version: u8) -> Sameness {
         match version {
-            0 => Fingerprint::unseen(0, &Name::path(&"store".into(), &place(path).path), Kind::Folder),
+            0 => Sameness::unseen(0, &Name::path(&"store".into(), &place(path).path), Kind::Folder),
             version => {
                 let identity = hash(&(path.min(4), version));
-                Fingerprint { kind: Kind::File, replaceable: false, format: libc::S_IFREG, identity }
+                Sameness { kind: Kind::File, replaceable: false, format: libc::S_IFREG, identity }
             }
         }
     }
@@ -242,7 +242,7 @@ mod tests {
     #[derive(Debug)]
     struct Held {
         id: NodeId,
-        fingerprint: Fingerprint,
+        sameness: Sameness,
         places: Vec<Place>,
         lookups: u64,
     }
@@ -250,22 +250,22 @@ mod tests {
     impl Twin {
         /// An id that is held stands for the same as ever; one that is not held may stand for
         /// anything.
-        fn refer(&mut self, place: Place, fingerprint: Fingerprint, given: NodeId) {
+        fn refer(&mut self, place: Place, sameness: Sameness, given: NodeId) {
             assert!(given > NodeId::ROOT);
             let last = self.given.iter().rev().find(|(of, _)| *of == place).map(|&(_, id)| id);
-            let same = |held: &&Held| held.fingerprint == fingerprint && held.places.contains(&place);
+            let same = |held: &&Held| held.sameness == sameness && held.places.contains(&place);
             let kept = self.held.iter().filter(same).find(|held| Some(held.id) == last);
             assert!(kept.is_none_or(|held| held.id == given), "what is held under that name has another id");
             self.given.push((place.clone(), given));
             match self.held.iter_mut().find(|held| held.id == given) {
                 Some(held) => {
-                    assert_eq!(held.fingerprint, fingerprint, "an id that is held was given to another");
+                    assert_eq!(held.sameness, sameness, "an id that is held was given to another");
                     held.lookups += 1;
                     if !held.places.contains(&place) {
                         held.places.push(place);
                     }
                 }
-                None => self.held.push(Held { id: given, fingerprint, places: vec![place], lookups: 1 }),
+                None => self.held.push(Held { id: given, sameness, places: vec![place], lookups: 1 }),
             }
         }
     }
@@ -277,8 +277,8 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Look { path, version } => {
-                        let id = nodes.refer(place(path), number(path), fingerprint(path, version));
-                        twin.refer(place(path), fingerprint(path, version), id);
+                        let id = nodes.refer(place(path), number(path), sameness(path, version));
+                        twin.refer(place(path), sameness(path, version), id);
                     }
                     Step::Forget { which, part } if !twin.held.is_empty() => {
                         let which = which.index(twin.held.len());
@@ -292,7 +292,7 @@ mod tests {
                 }
                 prop_assert_eq!(nodes.len(), twin.held.len());
                 for held in &twin.held {
-                    prop_assert_eq!(nodes.get(held.id), Some((held.places[0].clone(), held.fingerprint)));
+                    prop_assert_eq!(nodes.get(held.id), Some((held.places[0].clone(), held.sameness)));
                     let mut others = held.places[1..].to_vec();
                     others.sort();
                     prop_assert_eq!(nodes.other_places(held.id), others);
@@ -308,19 +308,19 @@ mod tests {
     #[test]
     fn forgetting_the_old_version_keeps_the_new_one_findable() {
         let mut nodes = Nodes::default();
-        let old = nodes.refer(place(1), 77, fingerprint(1, 1));
-        let new = nodes.refer(place(1), 77, fingerprint(1, 2));
+        let old = nodes.refer(place(1), 77, sameness(1, 1));
+        let new = nodes.refer(place(1), 77, sameness(1, 2));
         assert_eq!(old, NodeId(77));
         assert_ne!(old, new);
         nodes.forget(old, 1);
-        assert_eq!(nodes.refer(place(1), 77, fingerprint(1, 2)), new);
+        assert_eq!(nodes.refer(place(1), 77, sameness(1, 2)), new);
     }
 
     #[test]
     fn what_was_forgotten_has_its_number_again() {
         let mut nodes = Nodes::default();
         for version in 1..4 {
-            let id = nodes.refer(place(1), 77, fingerprint(1, version));
+            let id = nodes.refer(place(1), 77, sameness(1, version));
             assert_eq!(id, NodeId(77));
             nodes.forget(id, 1);
         }
@@ -329,11 +329,11 @@ mod tests {
     #[test]
     fn hard_links_are_one_node_and_files_that_share_a_number_are_two() {
         let mut nodes = Nodes::default();
-        assert_eq!(nodes.refer(place(4), 2, fingerprint(4, 1)), nodes.refer(place(5), 2, fingerprint(5, 1)));
+        assert_eq!(nodes.refer(place(4), 2, sameness(4, 1)), nodes.refer(place(5), 2, sameness(5, 1)));
         assert_eq!(nodes.other_places(NodeId(2)), [place(5)]);
-        assert_ne!(nodes.refer(place(1), 2, fingerprint(1, 1)), NodeId(2));
+        assert_ne!(nodes.refer(place(1), 2, sameness(1, 1)), NodeId(2));
         for number in [0, NodeId::ROOT.0] {
-            assert!(nodes.refer(place(3), number, fingerprint(3, 1)) > NodeId::ROOT);
+            assert!(nodes.refer(place(3), number, sameness(3, 1)) > NodeId::ROOT);
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
     fn an_id_that_is_used_again_is_of_another_generation() {
         let mut nodes = Nodes::default();
         let generations = [1, 2].map(|version| {
-            let id = nodes.refer(place(1), 77, fingerprint(1, version));
+            let id = nodes.refer(place(1), 77, sameness(1, version));
             let generation = nodes.generation(id);
             nodes.forget(id, 1);
             (id, generation)
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn too_many_forgets_are_no_harm() {
         let mut nodes = Nodes::default();
-        let id = nodes.refer(place(1), 77, fingerprint(1, 1));
+        let id = nodes.refer(place(1), 77, sameness(1, 1));
         nodes.forget(id, u64::MAX);
         nodes.forget(id, 1);
         nodes.forget(NodeId::ROOT, 7);
