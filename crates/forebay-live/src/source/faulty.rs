@@ -33,7 +33,7 @@ use forebay_core::DeviceCost;
 use parking_lot::Mutex;
 
 use super::striped::Stripes;
-use super::{Attributes, Entry, Error, Fetch, FetchId, Identity, Object, Result, Run, Source, Space};
+use super::{Attributes, Error, Fetch, FetchId, Identity, Listed, Listing, Object, Result, Run, Source, Space, Then};
 use delay::Timer;
 
 /// Which faults to make, and how often. Probabilities are between 0 and 1.
@@ -221,12 +221,31 @@ impl Source for FaultySource {
         self.inner.address()
     }
 
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        self.faults.lookup(path).and_then(|()| self.inner.stat(path))
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        match self.faults.lookup(path) {
+            Ok(()) => self.inner.stat_then(path, then),
+            Err(error) => then(Err(error)),
+        }
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        self.faults.lookup(path).and_then(|()| self.inner.list(path))
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        match self.faults.lookup(path) {
+            Ok(()) => self.inner.list_then(path, then),
+            Err(error) => then(Err(error)),
+        }
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        if let Err(error) = self.faults.lookup(path) {
+            return then(Err(error));
+        }
+        let (faults, name) = (Arc::clone(&self.faults), path.to_path_buf());
+        let faulty = |inner| Arc::new(FaultyObject { inner, path: name, faults }) as Arc<dyn Object>;
+        self.inner.open_then(path, Box::new(move |inner| then(inner.map(faulty))));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.faults.lookup(&folder.join(listed.name)).and_then(|()| self.inner.listed(folder, listed))
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -243,12 +262,6 @@ impl Source for FaultySource {
 
     fn space(&self) -> Result<Space> {
         self.faults.up(Path::new("")).and_then(|()| self.inner.space())
-    }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        self.faults.lookup(path)?;
-        let inner = self.inner.open(path)?;
-        Ok(Arc::new(FaultyObject { inner, path: path.to_path_buf(), faults: Arc::clone(&self.faults) }))
     }
 
     fn cost(&self) -> Option<DeviceCost> {

@@ -21,7 +21,10 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat, StatxFlags};
 use rustix::io::Errno;
 
 use super::identity::foreign_number;
-use super::{Attributes, Entry, Error, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version};
+use super::{
+    Attributes, Entry, Error, Identity, Inode, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
+    Version,
+};
 use crate::io::{self, Reader};
 use object::LocalObject;
 use resolve::Root;
@@ -106,9 +109,27 @@ impl LocalSource {
             };
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
             let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
-            entries.push(Entry { name, kind, inode });
+            entries.push(Entry { name, kind, inode, facts: None });
         }
         Ok(entries)
+    }
+
+    fn attributes(&self, path: &Path) -> Result<Attributes> {
+        let fd = self.name(path)?;
+        let stat = rustix::fs::fstat(&fd).map_err(|errno| error(path, errno))?;
+        Ok(self.here.attributes(path, &fd, &stat))
+    }
+
+    fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        // Opening a pipe or a device has effects, so ask what it is first.
+        match self.attributes(path)?.kind {
+            Kind::File => {}
+            Kind::Folder => return Err(error(path, Errno::ISDIR)),
+            Kind::Link => return Err(error(path, Errno::LOOP)),
+            Kind::Special => return Err(error(path, Errno::OPNOTSUPP)),
+        }
+        let object = LocalObject::open(self, path)?;
+        Ok(Arc::new(object))
     }
 }
 
@@ -152,6 +173,7 @@ impl Here {
             changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
             inode: self.number(inode),
             identity: self.identity(path, inode, stat),
+            told: None,
         }
     }
 }
@@ -165,14 +187,20 @@ impl Source for LocalSource {
         &self.here.address
     }
 
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        let fd = self.name(path)?;
-        let stat = rustix::fs::fstat(&fd).map_err(|errno| error(path, errno))?;
-        Ok(self.here.attributes(path, &fd, &stat))
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        then(self.attributes(path));
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        self.entries(path).map_err(|errno| error(path, errno))
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        then(self.entries(path).map(Listing::from_iter).map_err(|errno| error(path, errno)));
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        then(self.file(path));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.attributes(&folder.join(listed.name)).map(Some)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -205,18 +233,6 @@ impl Source for LocalSource {
             names: space.f_files,
             names_free: space.f_favail,
         })
-    }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        // Opening a pipe or a device has effects, so ask what it is first.
-        match self.stat(path)?.kind {
-            Kind::File => {}
-            Kind::Folder => return Err(error(path, Errno::ISDIR)),
-            Kind::Link => return Err(error(path, Errno::LOOP)),
-            Kind::Special => return Err(error(path, Errno::OPNOTSUPP)),
-        }
-        let object = LocalObject::open(self, path)?;
-        Ok(Arc::new(object))
     }
 }
 

@@ -8,7 +8,10 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 
 use super::identity::inode_number;
-use super::{Attributes, Entry, Error, Fetch, Identity, Kind, Name, Object, Result, Source, Space, Version};
+use super::{
+    Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
+    Version,
+};
 
 /// Fetches that wait to be let go.
 pub(crate) type Held = Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>;
@@ -62,18 +65,8 @@ impl MemorySource {
         let found = self.names.iter().find(|name| Path::new(name) == path);
         found.ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
-}
 
-impl Source for MemorySource {
-    fn describe(&self) -> String {
-        self.address.to_string()
-    }
-
-    fn address(&self) -> &Arc<str> {
-        &self.address
-    }
-
-    fn stat(&self, path: &Path) -> Result<Attributes> {
+    fn attributes(&self, path: &Path) -> Result<Attributes> {
         let root = path.as_os_str().is_empty();
         if !root {
             self.name(path)?;
@@ -91,22 +84,51 @@ impl Source for MemorySource {
             accessed: time,
             modified: time,
             changed: time,
-            inode: inode_number(self.address(), path),
+            inode: inode_number(&self.address, path),
             identity: self.identity(path),
+            told: None,
         })
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+    fn entries(&self, path: &Path) -> Listing {
         assert!(path.as_os_str().is_empty(), "the root is the only folder");
-        Ok(self
-            .names
-            .iter()
-            .map(|name| Entry {
-                name: name.into(),
-                kind: Kind::File,
-                inode: inode_number(self.address(), Path::new(name)),
-            })
-            .collect())
+        let entry = |name: &String| {
+            let inode = inode_number(&self.address, Path::new(name));
+            Entry { name: name.into(), kind: Kind::File, inode, facts: None }
+        };
+        self.names.iter().map(entry).collect()
+    }
+
+    fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        let name = self.name(path)?.clone();
+        let (label, identity) = (self.label.clone(), self.identity(path));
+        Ok(Arc::new(MemoryObject { label, name, identity, failing: self.failing, held: self.held.clone() }))
+    }
+}
+
+impl Source for MemorySource {
+    fn describe(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        then(self.attributes(path));
+    }
+
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        then(Ok(self.entries(path)));
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        then(self.file(path));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.attributes(&folder.join(listed.name)).map(Some)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -123,12 +145,6 @@ impl Source for MemorySource {
 
     fn space(&self) -> Result<Space> {
         Ok(Space::default())
-    }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        let name = self.name(path)?.clone();
-        let (label, identity) = (self.label.clone(), self.identity(path));
-        Ok(Arc::new(MemoryObject { label, name, identity, failing: self.failing, held: self.held.clone() }))
     }
 }
 

@@ -6,8 +6,10 @@
 
 pub mod faulty;
 pub mod identity;
+mod listing;
 pub mod local;
 pub mod object;
+mod remote;
 pub mod striped;
 pub mod uri;
 
@@ -16,7 +18,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant, SystemTime};
 
 use forebay_core::DeviceCost;
 
@@ -25,6 +28,8 @@ use crate::label::Label;
 use striped::Stripes;
 
 pub use identity::{Fingerprint, Identity, Inode, Name, Version};
+pub use listing::{Listed, Listing};
+pub use remote::{Modes, RemoteSource};
 
 #[cfg(test)]
 pub(crate) mod memory;
@@ -61,6 +66,16 @@ pub enum Error {
         /// What the storage said.
         reason: String,
     },
+    /// The storage failed for as long as the source has patience with it.
+    #[error("{name}: given up after {after:?}: {reason}")]
+    GivenUp {
+        /// What was asked for.
+        name: String,
+        /// What the storage said last.
+        reason: String,
+        /// For how long it was asked.
+        after: Duration,
+    },
 }
 
 impl Error {
@@ -72,7 +87,7 @@ impl Error {
             Error::Stale(_) => libc::ESTALE,
             Error::Refused { errno, .. } => *errno,
             Error::CalledOff => libc::ECANCELED,
-            Error::Storage { .. } => libc::EIO,
+            Error::Storage { .. } | Error::GivenUp { .. } => libc::EIO,
         }
     }
 
@@ -128,6 +143,8 @@ pub struct Attributes {
     pub inode: u64,
     /// Which version of which file its bytes are.
     pub identity: Identity,
+    /// When the storage said so, if the source remembered it; `None` if it said so just now.
+    pub told: Option<Instant>,
 }
 
 impl Attributes {
@@ -146,6 +163,19 @@ pub struct Entry {
     pub kind: Kind,
     /// As [`Attributes::inode`].
     pub inode: u64,
+    /// What the listing said of a file beyond that; `None` if nothing, or not enough to open it.
+    pub facts: Option<Facts>,
+}
+
+/// What a storage tells of one of its files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// Bytes.
+    pub size: u64,
+    /// Last modification, in nanoseconds since the epoch; `None` if it tells none.
+    pub modified: Option<i64>,
+    /// Entity tag or version.
+    pub tag: Option<Box<str>>,
 }
 
 /// How full a source is, in bytes and names; zeros where it has no bounds.
@@ -172,7 +202,12 @@ pub struct Run {
     pub at_byte: u64,
 }
 
-/// A tree of names. Calls may block for as long as the storage takes; they come from several threads at once.
+/// Called with an answer, exactly once, from any thread, possibly before the question returns. It
+/// may run on a thread that moves bytes, so it must not wait for a source.
+pub type Then<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// A tree of names. Calls come from several threads at once. Those that take a [`Then`] wait for
+/// nothing that is far away; what they ask for without one, a source answers from this machine.
 pub trait Source: Send + Sync + 'static {
     /// What it is, for messages: `/srv/data`, `s3://bucket/prefix`.
     fn describe(&self) -> String;
@@ -180,9 +215,14 @@ pub trait Source: Send + Sync + 'static {
     /// sources of one address have the same files. Without secrets.
     fn address(&self) -> &Arc<str>;
     /// What is known of a name. Symbolic links are not followed, in no part of the path.
-    fn stat(&self, path: &Path) -> Result<Attributes>;
+    fn stat_then(&self, path: &Path, then: Then<Attributes>);
     /// The names in a folder, without `.` and `..`, in any order, each once.
-    fn list(&self, path: &Path) -> Result<Vec<Entry>>;
+    fn list_then(&self, path: &Path, then: Then<Listing>);
+    /// Opens a regular file for reading.
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>);
+    /// What is known of a name of a listing of that folder without asking anything far away: what
+    /// the listing said, or what this machine's file system says. `None` if that is not enough.
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>>;
     /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`; an absolute one that
     /// stays inside is given relative to its own folder.
     fn read_link(&self, path: &Path) -> Result<PathBuf>;
@@ -192,8 +232,6 @@ pub trait Source: Send + Sync + 'static {
     fn xattrs(&self, path: &Path) -> Result<Vec<OsString>>;
     /// How full it is.
     fn space(&self) -> Result<Space>;
-    /// Opens a regular file for reading.
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>>;
     /// A quick guess of what reading costs, where the source knows without measuring (a model); else `None`.
     fn cost(&self) -> Option<DeviceCost> {
         None
@@ -202,6 +240,36 @@ pub trait Source: Send + Sync + 'static {
     /// are dealt out over them ([`Object::stripes`]).
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
+    }
+    /// [`stat_then`](Source::stat_then), waited for. Must not be called from a [`Then`] or a
+    /// fetch's `done`; nor must the two after it.
+    fn stat(&self, path: &Path) -> Result<Attributes> {
+        waited(|then| self.stat_then(path, then))
+    }
+    /// [`list_then`](Source::list_then), waited for.
+    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+        let listing = waited(|then| self.list_then(path, then))?;
+        Ok(listing.iter().map(Entry::from).collect())
+    }
+    /// [`open_then`](Source::open_then), waited for.
+    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        waited(|then| self.open_then(path, then))
+    }
+}
+
+/// The answer to a question, waited for.
+pub(crate) fn waited<T: Send + 'static>(ask: impl FnOnce(Then<T>)) -> Result<T> {
+    let (send, receive) = sync_channel(1);
+    ask(Box::new(move |answer| {
+        let _ = send.send(answer);
+    }));
+    let abandoned = |_| Error::Storage { name: "a name".into(), reason: "the request was abandoned".into() };
+    receive.recv().unwrap_or_else(|error| Err(abandoned(error)))
+}
+
+impl From<Listed<'_>> for Entry {
+    fn from(Listed { name, kind, inode, facts, .. }: Listed<'_>) -> Entry {
+        Entry { name: name.to_owned(), kind, inode, facts }
     }
 }
 

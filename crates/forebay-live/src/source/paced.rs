@@ -34,7 +34,7 @@ use forebay_device::random::Random;
 use forebay_device::scheduler::Scheduler;
 use forebay_device::{DeviceQueue, Model, Queue, Request};
 
-use super::{Attributes, Entry, Error, Fetch, FetchId, Identity, Object, Result, Run, Source, Space};
+use super::{Attributes, Error, Fetch, FetchId, Identity, Listed, Listing, Object, Result, Run, Source, Space, Then};
 use crate::pacer::{Ending, Pace, Pacer};
 
 /// See the module's head.
@@ -68,13 +68,13 @@ impl PacedSource {
     pub fn pace(&self) -> &Arc<Pace> {
         self.pacer.pace()
     }
+}
 
-    /// Where a file of `size` bytes lies on the device: anywhere it fits, by its path.
-    fn place(&self, path: &Path, size: u64) -> u64 {
-        let fnv = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        let hash = path.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
-        Random::new(hash).below(self.capacity.saturating_sub(size)) / 4096 * 4096
-    }
+/// Where a file of `size` bytes lies on a device of `capacity`: anywhere it fits, by its path.
+fn place(capacity: u64, path: &Path, size: u64) -> u64 {
+    let fnv = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = path.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+    Random::new(hash).below(capacity.saturating_sub(size)) / 4096 * 4096
 }
 
 /// The cost of a device that does everything `speed` times as fast.
@@ -95,12 +95,29 @@ impl Source for PacedSource {
         self.inner.address()
     }
 
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        self.inner.stat(path)
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        self.inner.stat_then(path, then);
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        self.inner.list(path)
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        self.inner.list_then(path, then);
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        let (pacer, capacity, path) = (Arc::clone(&self.pacer), self.capacity, path.to_path_buf());
+        self.inner.open_then(
+            &path.clone(),
+            Box::new(move |inner| {
+                then(inner.map(|inner| {
+                    let place = place(capacity, &path, inner.version().size);
+                    Arc::new(PacedObject { inner, pacer, place, has_places: capacity > 0 }) as Arc<dyn Object>
+                }));
+            }),
+        );
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.inner.listed(folder, listed)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -117,12 +134,6 @@ impl Source for PacedSource {
 
     fn space(&self) -> Result<Space> {
         self.inner.space()
-    }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        let inner = self.inner.open(path)?;
-        let place = self.place(path, inner.version().size);
-        Ok(Arc::new(PacedObject { inner, pacer: Arc::clone(&self.pacer), place, has_places: self.capacity > 0 }))
     }
 
     fn cost(&self) -> Option<DeviceCost> {

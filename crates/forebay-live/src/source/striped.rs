@@ -13,11 +13,12 @@
 //! together: a changed member makes another version, and is noticed by who opens the file and by
 //! who reads from that member.
 //!
-//! Known weaknesses. Members are asked one after another, so a name in a set of distant stores takes as many round trips. Nothing
+//! Known weakness. Nothing
 //! tells that a file's parts belong together but their lengths: a set that is written anew member by member is, to whoever
 //! opens a file meanwhile, what it is at that moment.
 
 mod deal;
+mod gather;
 mod object;
 mod stripes;
 
@@ -26,11 +27,16 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use twox_hash::XxHash64;
 
 use super::identity::inode_number;
-use super::{Attributes, Entry, Error, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version};
+use super::{
+    Attributes, Entry, Error, Identity, Inode, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
+    Version,
+};
+use gather::gather;
 use object::{Part, StripedObject};
 
 pub use deal::{DealError, Dealt, deal};
@@ -38,6 +44,11 @@ pub use stripes::{Stripes, StripesError};
 
 /// A set of sources behind one name. See the module's head.
 pub struct StripedSource {
+    set: Arc<Set>,
+}
+
+/// What answers are made of.
+struct Set {
     stripes: Stripes,
     members: Vec<Arc<dyn Source>>,
     /// What they are, for messages.
@@ -52,12 +63,37 @@ impl StripedSource {
         let names = members.iter().map(|member| member.describe()).collect();
         let addresses: Vec<&str> = members.iter().map(|member| &**member.address()).collect();
         let address = format!("stripe:{unit}:{}", addresses.join(",")).into();
-        Ok(StripedSource { stripes, members, names, address })
+        Ok(StripedSource { set: Arc::new(Set { stripes, members, names, address }) })
+    }
+}
+
+impl Set {
+    fn describe(&self) -> String {
+        let unit = crate::size::Size::of(self.stripes.unit());
+        format!("stripe:{unit}:{}", self.names.join(","))
     }
 
     /// Asks all members the same. It is missing if all say so.
     fn all<T>(&self, path: &Path, ask: impl Fn(&dyn Source) -> Result<T>) -> Result<Vec<T>> {
-        let answers: Vec<Result<T>> = self.members.iter().map(|member| ask(&**member)).collect();
+        self.agreed(path, self.members.iter().map(|member| ask(&**member)).collect())
+    }
+
+    /// Asks all members the same at once, and makes one answer of theirs.
+    fn all_then<T: Send + 'static, A: 'static>(
+        self: &Arc<Set>,
+        path: &Path,
+        ask: impl Fn(&dyn Source, Then<T>),
+        of_all: impl FnOnce(&Set, &Path, Vec<T>) -> Result<A> + Send + 'static,
+        then: Then<A>,
+    ) {
+        let (set, path) = (Arc::clone(self), path.to_path_buf());
+        gather(&self.members, ask, move |answers| {
+            then(set.agreed(&path, answers).and_then(|answers| of_all(&set, &path, answers)));
+        });
+    }
+
+    /// What the members answered, if none failed and the name is in all of them.
+    fn agreed<T>(&self, path: &Path, answers: Vec<Result<T>>) -> Result<Vec<T>> {
         let missing = |answer: &Result<T>| matches!(answer, Err(Error::NotFound(_)));
         if answers.iter().all(missing) {
             return Err(Error::NotFound(path.display().to_string()));
@@ -106,8 +142,47 @@ impl StripedSource {
             links: if linked { first.links } else { 1 },
             inode: identity.name.number(),
             identity,
+            told: parts.iter().filter_map(|part| part.told).min(),
             ..first.clone()
         })
+    }
+
+    /// What is known of a name, from what is known of it in the members.
+    fn attributes(&self, path: &Path, parts: &[Attributes]) -> Result<Attributes> {
+        let kind = parts[0].kind;
+        if let Some(member) = parts.iter().position(|part| part.kind != kind) {
+            let what = format!("is {} and not, as in {}, {}", a(parts[member].kind), self.names[0], a(kind));
+            return Err(self.misfit(path, member, &what));
+        }
+        match kind {
+            Kind::File => self.file(path, parts),
+            Kind::Folder | Kind::Link | Kind::Special => {
+                let name = Name::path(&self.address, path);
+                let identity = Identity { name, version: Version::default() };
+                Ok(Attributes { inode: identity.name.number(), identity, ..parts[0].clone() })
+            }
+        }
+    }
+
+    /// By name; of a name that is of several kinds, the first member's.
+    fn listing(&self, path: &Path, listings: &[Listing]) -> Listing {
+        let mut names = BTreeMap::new();
+        for listed in listings.iter().flat_map(Listing::iter) {
+            let inode = inode_number(&self.address, &path.join(listed.name));
+            let entry = Entry { inode, facts: None, ..Entry::from(listed) };
+            names.entry(entry.name.clone()).or_insert(entry);
+        }
+        let told = listings.iter().map(Listing::told).min().unwrap_or_else(Instant::now);
+        Listing::new(names.into_values(), told)
+    }
+
+    fn object(&self, path: &Path, objects: Vec<Arc<dyn Object>>) -> Result<Arc<dyn Object>> {
+        let lengths: Vec<u64> = objects.iter().map(|object| object.version().size).collect();
+        let size = self.size(path, &lengths)?;
+        let identity = together(&self.address, path, size, objects.iter().map(|object| object.identity()));
+        let named = objects.into_iter().zip(&self.names);
+        let parts = named.map(|(object, member)| Part { object, member: member.as_str().into() }).collect();
+        Ok(Arc::new(StripedObject::new(identity, self.stripes, parts)))
     }
 }
 
@@ -150,60 +225,54 @@ fn hash(salt: u8, of: impl Iterator<Item = impl Hash>) -> u64 {
 
 impl Source for StripedSource {
     fn describe(&self) -> String {
-        let unit = crate::size::Size::of(self.stripes.unit());
-        format!("stripe:{unit}:{}", self.names.join(","))
+        self.set.describe()
     }
 
     fn address(&self) -> &Arc<str> {
-        &self.address
+        &self.set.address
     }
 
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        let parts = self.all(path, |member| member.stat(path))?;
-        let kind = parts[0].kind;
-        if let Some(member) = parts.iter().position(|part| part.kind != kind) {
-            let what = format!("is {} and not, as in {}, {}", a(parts[member].kind), self.names[0], a(kind));
-            return Err(self.misfit(path, member, &what));
-        }
-        match kind {
-            Kind::File => self.file(path, &parts),
-            Kind::Folder | Kind::Link | Kind::Special => {
-                let name = Name::path(&self.address, path);
-                let identity = Identity { name, version: Version::default() };
-                Ok(Attributes { inode: identity.name.number(), identity, ..parts[0].clone() })
-            }
-        }
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        let ask = |member: &dyn Source, then| member.stat_then(path, then);
+        self.set.all_then(path, ask, |set, path, parts: Vec<Attributes>| set.attributes(path, &parts), then);
     }
 
-    /// By name; of a name that is of several kinds, the first member's.
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        let mut names = BTreeMap::new();
-        for entry in self.all(path, |member| member.list(path))?.into_iter().flatten() {
-            let inode = inode_number(&self.address, &path.join(&entry.name));
-            names.entry(entry.name.clone()).or_insert(Entry { inode, ..entry });
-        }
-        Ok(names.into_values().collect())
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        let ask = |member: &dyn Source, then| member.list_then(path, then);
+        self.set.all_then(path, ask, |set, path, listings: Vec<Listing>| Ok(set.listing(path, &listings)), then);
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        let ask = |member: &dyn Source, then| member.open_then(path, then);
+        self.set.all_then(path, ask, Set::object, then);
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        let path = folder.join(listed.name);
+        let parts = self.set.all(&path, |member| member.listed(folder, listed))?;
+        let parts: Option<Vec<Attributes>> = parts.into_iter().collect();
+        parts.map(|parts| self.set.attributes(&path, &parts)).transpose()
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        let mut targets = self.all(path, |member| member.read_link(path))?;
+        let mut targets = self.set.all(path, |member| member.read_link(path))?;
         match targets.iter().position(|target| *target != targets[0]) {
-            Some(member) => Err(self.misfit(path, member, "points elsewhere")),
+            Some(member) => Err(self.set.misfit(path, member, "points elsewhere")),
             None => Ok(targets.swap_remove(0)),
         }
     }
 
     fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>> {
-        self.members[0].xattr(path, name)
+        self.set.members[0].xattr(path, name)
     }
 
     fn xattrs(&self, path: &Path) -> Result<Vec<OsString>> {
-        self.members[0].xattrs(path)
+        self.set.members[0].xattrs(path)
     }
 
     /// What fits evenly: as often as there are members what the fullest of them has. Those without bounds count as empty.
     fn space(&self) -> Result<Space> {
-        let spaces = self.all(Path::new(""), |member| member.space())?;
+        let spaces = self.set.all(Path::new(""), |member| member.space())?;
         let members = spaces.len() as u64;
         let bounded: Vec<&Space> = spaces.iter().filter(|space| **space != Space::default()).collect();
         let least = |number: fn(&Space) -> u64| bounded.iter().map(|space| number(space)).min().unwrap_or(0);
@@ -215,18 +284,8 @@ impl Source for StripedSource {
         })
     }
 
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        let objects = self.all(path, |member| member.open(path))?;
-        let lengths: Vec<u64> = objects.iter().map(|object| object.version().size).collect();
-        let size = self.size(path, &lengths)?;
-        let identity = together(&self.address, path, size, objects.iter().map(|object| object.identity()));
-        let named = objects.into_iter().zip(&self.names);
-        let parts = named.map(|(object, member)| Part { object, member: member.as_str().into() }).collect();
-        Ok(Arc::new(StripedObject::new(identity, self.stripes, parts)))
-    }
-
     fn members(&self) -> &[Arc<dyn Source>] {
-        &self.members
+        &self.set.members
     }
 }
 
@@ -239,6 +298,7 @@ fn of_member(error: Error, member: &str) -> Error {
         Error::Stale(name) => Error::Stale(of(name)),
         Error::Refused { name, errno } => Error::Refused { name: of(name), errno },
         Error::Storage { name, reason } => Error::Storage { name: of(name), reason },
+        Error::GivenUp { name, reason, after } => Error::GivenUp { name: of(name), reason, after },
         Error::CalledOff => Error::CalledOff,
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::local::LocalSource;
-use super::object::{SCHEMES, StoreOptions, StoreSource};
+use super::object::{SCHEMES, StoreOptions};
+use super::remote::RemoteSource;
 use super::striped::{StripedSource, Stripes, StripesError};
 use super::{Error, Source};
 use crate::size::Size;
@@ -191,7 +192,7 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
             Ok(Arc::new(source))
         }
         Place::Store(uri) => {
-            let store = StoreSource::open_uri(uri, options)?;
+            let store = RemoteSource::open_uri(uri, options)?;
             store.check()?;
             Ok(Arc::new(store))
         }

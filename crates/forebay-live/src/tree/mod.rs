@@ -13,7 +13,6 @@
 //! numbers may be equal, they are hashed with the source's folder.
 
 mod explain;
-mod listing;
 mod nodes;
 
 use std::collections::HashSet;
@@ -30,9 +29,11 @@ use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
 use crate::source::identity::inode_number;
-use crate::source::{Attributes, Entry, Error, Identity, Kind, Name, Result, Source, Space, Version};
+use crate::source::{
+    Attributes, Entry, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
+    waited,
+};
 
-pub use listing::{Listed, Listing};
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Sameness};
 
@@ -69,7 +70,7 @@ impl Branch {
     /// Its folder under the root over several sources.
     pub fn entry(&self) -> Option<Entry> {
         let name = self.name.clone()?;
-        Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder })
+        Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder, facts: None })
     }
 
     /// What its devices are called: as the branch, else as the source; of a set, as the members, after the branch's name.
@@ -101,13 +102,40 @@ pub enum BranchError {
     Twice(OsString),
 }
 
-/// A tree of names over an engine. All calls may come from several threads and block as long as the source does.
+/// A tree of names over an engine. All calls may come from several threads. Those that take a
+/// [`Then`] never wait for what is far away; those without it that ask a source do.
 pub struct Tree {
     engine: Arc<Engine>,
     branches: Vec<Branch>,
     nodes: Mutex<Nodes>,
     callers: Option<Arc<Callers>>,
     made: SystemTime,
+}
+
+/// The names of a folder of the tree at one moment.
+#[derive(Clone, Debug)]
+pub struct Names {
+    listing: Listing,
+    /// `None` is the root over several sources.
+    folder: Option<Place>,
+}
+
+impl Names {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.listing.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.listing.is_empty()
+    }
+
+    /// The name at a position, counted from zero. Its inode number is the source's: what the mount
+    /// shows, [`Tree::inode`] says.
+    pub fn get(&self, position: usize) -> Option<Listed<'_>> {
+        self.listing.get(position)
+    }
 }
 
 /// What a node id stands for, resolved.
@@ -180,19 +208,54 @@ impl Tree {
 
     /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
     /// [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the folder's place.
-    pub fn lookup(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
-        let (branch, place) = self.inside(parent, name)?;
-        let found = branch.source.stat(&place.path);
-        self.unchanged(parent)?;
-        Ok(self.refer(place, found?))
+    pub fn lookup_then(self: &Arc<Tree>, parent: NodeId, name: &OsStr, then: Then<(NodeId, Attributes)>) {
+        let (branch, place) = match self.inside(parent, name) {
+            Ok(found) => found,
+            Err(error) => return then(Err(error)),
+        };
+        let (tree, path) = (Arc::clone(self), Arc::clone(&place.path));
+        let answer = move |found: Result<Attributes>| {
+            then(tree.unchanged(parent).and_then(|()| Ok(tree.refer(place, found?))));
+        };
+        branch.source.stat_then(&path, Box::new(answer));
     }
 
-    /// The same for a name of a listing. Whether the folder is still in its place the caller asks
-    /// once for all of them, afterwards ([`unchanged`](Tree::unchanged)).
-    pub fn lookup_listed(&self, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
-        let (branch, place) = self.inside(parent, name)?;
-        let found = branch.source.stat(&place.path)?;
-        Ok(self.refer(place, found))
+    /// [`lookup_then`](Tree::lookup_then), waited for.
+    pub fn lookup(self: &Arc<Tree>, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
+        waited(|then| self.lookup_then(parent, name, then))
+    }
+
+    /// Takes a lookup reference on a name of a listing, if what the listing or this machine's file
+    /// system says is enough to show it; else `None`, without a reference. Whether the folder is
+    /// still in its place the caller asks once for all of them, afterwards
+    /// ([`unchanged`](Tree::unchanged)).
+    pub fn refer_listed(&self, names: &Names, listed: &Listed<'_>) -> Result<Option<(NodeId, Attributes)>> {
+        let Some(folder) = &names.folder else { return Ok(None) };
+        let branch = &self.branches[folder.branch];
+        let Some(found) = branch.source.listed(&folder.path, listed)? else { return Ok(None) };
+        let place = Place { branch: folder.branch, path: folder.path.join(listed.name).into() };
+        Ok(Some(self.refer(place, found)))
+    }
+
+    /// Takes a lookup reference on a listed name of which that is not so, so that a listing can show
+    /// it all the same. Of a file's node only its kind is known: it is stale to everything but
+    /// [`forget`](Tree::forget).
+    pub fn refer_unseen(&self, names: &Names, listed: &Listed<'_>) -> Result<NodeId> {
+        let place = match &names.folder {
+            Some(folder) => Place { branch: folder.branch, path: folder.path.join(listed.name).into() },
+            None => self.inside(NodeId::ROOT, listed.name)?.1,
+        };
+        let name = Name::path(self.branches[place.branch].source.address(), &place.path);
+        let sameness = Sameness::unseen(place.branch, &name, listed.kind);
+        Ok(self.nodes.lock().refer(place, self.inode(names, listed), sameness))
+    }
+
+    /// The inode number that the mount shows for a name of a listing.
+    pub fn inode(&self, names: &Names, listed: &Listed<'_>) -> u64 {
+        match &names.folder {
+            Some(folder) => self.branches[folder.branch].number(Path::new(listed.name), listed.inode),
+            None => listed.inode,
+        }
     }
 
     fn refer(&self, place: Place, found: Attributes) -> (NodeId, Attributes) {
@@ -212,31 +275,40 @@ impl Tree {
         self.of_node(node, Ok(()), |_, _| Ok(()))
     }
 
-    /// Takes a lookup reference on a listed name that could not be looked up, so that a listing can show it all the
-    /// same. Of a file's node only its kind is known: it is stale to everything but [`forget`](Tree::forget).
-    pub fn refer_unseen(&self, parent: NodeId, name: &OsStr, kind: Kind) -> Result<NodeId> {
-        let (branch, place) = self.inside(parent, name)?;
-        let name = Name::path(branch.source.address(), &place.path);
-        let number = branch.number(&place.path, name.number());
-        let sameness = Sameness::unseen(place.branch, &name, kind);
-        Ok(self.nodes.lock().refer(place, number, sameness))
-    }
-
     /// Gives back lookup references.
     pub fn forget(&self, node: NodeId, lookups: u64) {
         self.nodes.lock().forget(node, lookups);
     }
 
     /// What is known of a node; [`Error::Stale`] if its name is another version by now.
-    pub fn attributes(&self, node: NodeId) -> Result<Attributes> {
-        match self.node(node)? {
-            Node::Top => Ok(self.top()),
-            Node::In { branch, place, sameness: None } => Ok(self.shown(&place, branch.source.stat(&place.path)?)),
-            Node::In { sameness: Some(sameness), .. } => self.at_any_place(node, |branch, place| {
-                let attributes = self.still(branch, place, sameness)?;
-                Ok(Ok(self.shown(place, attributes)))
-            }),
-        }
+    pub fn attributes_then(self: &Arc<Tree>, node: NodeId, then: Then<Attributes>) {
+        let (branch, place, sameness) = match self.node(node) {
+            Err(error) => return then(Err(error)),
+            Ok(Node::Top) => return then(Ok(self.top())),
+            Ok(Node::In { sameness: Some(sameness), .. }) if sameness.replaceable => {
+                // A file system's: it answers at once, and may know the file by another of its names.
+                return then(self.at_any_place(node, |branch, place| {
+                    let attributes = self.still(branch, place, sameness)?;
+                    Ok(Ok(self.shown(place, attributes)))
+                }));
+            }
+            Ok(Node::In { branch, place, sameness }) => (branch, place, sameness),
+        };
+        let (tree, path) = (Arc::clone(self), Arc::clone(&place.path));
+        let answer = move |found: Result<Attributes>| {
+            let same = |found: &Attributes| sameness.is_none_or(|was| was == Sameness::of(place.branch, found));
+            then(match found {
+                Ok(found) if same(&found) => Ok(tree.shown(&place, found)),
+                Ok(_) => Err(stale(&place)),
+                Err(error) => Err(error),
+            });
+        };
+        branch.source.stat_then(&path, Box::new(answer));
+    }
+
+    /// [`attributes_then`](Tree::attributes_then), waited for.
+    pub fn attributes(self: &Arc<Tree>, node: NodeId) -> Result<Attributes> {
+        waited(|then| self.attributes_then(node, then))
     }
 
     /// What `ask` says of a node, once it is known that its name still stands for it; `top` is the
@@ -288,14 +360,27 @@ impl Tree {
         Attributes { inode, ..attributes }
     }
 
-    /// The names of a folder, as they are now.
-    pub fn list(&self, node: NodeId) -> Result<Listing> {
-        let top = Ok(self.branches.iter().filter_map(Branch::entry).collect());
-        self.of_node(node, top, |branch, place| {
-            let entries = branch.source.list(&place.path)?.into_iter();
-            let number = |entry: &Entry| branch.number(Path::new(&entry.name), entry.inode);
-            Ok(entries.map(|entry| Entry { inode: number(&entry), ..entry }).collect())
-        })
+    /// The names of a folder.
+    pub fn list_then(self: &Arc<Tree>, node: NodeId, then: Then<Names>) {
+        let (branch, place) = match self.node(node) {
+            Err(error) => return then(Err(error)),
+            Ok(Node::Top) => {
+                let listing = self.branches.iter().filter_map(Branch::entry).collect();
+                return then(Ok(Names { listing, folder: None }));
+            }
+            Ok(Node::In { branch, place, .. }) => (branch, place),
+        };
+        if let Err(error) = self.unchanged(node) {
+            return then(Err(error));
+        }
+        let path = Arc::clone(&place.path);
+        let answer = |listing: Result<Listing>| then(listing.map(|listing| Names { listing, folder: Some(place) }));
+        branch.source.list_then(&path, Box::new(answer));
+    }
+
+    /// [`list_then`](Tree::list_then), waited for.
+    pub fn list(self: &Arc<Tree>, node: NodeId) -> Result<Names> {
+        waited(|then| self.list_then(node, then))
     }
 
     /// Where a symbolic link points.
@@ -360,25 +445,42 @@ impl Tree {
     }
 
     /// Opens a regular file for reading; [`Error::Stale`] if its name is another version by now.
-    pub fn open(&self, node: NodeId) -> Result<OpenFile> {
-        let Node::In { place, sameness, .. } = self.node(node)? else {
-            return Err(refused(Path::new("/"), libc::EISDIR));
+    pub fn open_then(self: &Arc<Tree>, node: NodeId, then: Then<OpenFile>) {
+        let (branch, place, sameness) = match self.node(node) {
+            Err(error) => return then(Err(error)),
+            Ok(Node::Top) => return then(Err(refused(Path::new("/"), libc::EISDIR))),
+            Ok(Node::In { branch, place, sameness }) => (branch, place, sameness),
         };
         match sameness.map(|sameness| sameness.kind) {
-            None | Some(Kind::Folder) => Err(refused(&place.path, libc::EISDIR)),
-            Some(Kind::Link | Kind::Special) => Err(refused(&place.path, libc::ENXIO)),
-            Some(Kind::File) => self.at_any_place(node, |branch, place| {
-                // Stale, so that the kernel walks the path anew and forgets a name that is gone.
-                let object = branch.source.open(&place.path).map_err(|error| match error {
-                    Error::NotFound(name) => Error::Stale(name),
-                    error => error,
-                })?;
-                if sameness != Some(Sameness::file(place.branch, object.identity())) {
-                    return Err(stale(place));
-                }
-                Ok(Ok(self.engine.open(object, branch.device)))
-            }),
+            None | Some(Kind::Folder) => return then(Err(refused(&place.path, libc::EISDIR))),
+            Some(Kind::Link | Kind::Special) => return then(Err(refused(&place.path, libc::ENXIO))),
+            Some(Kind::File) => {}
         }
+        if sameness.is_some_and(|sameness| sameness.replaceable) {
+            return then(self.at_any_place(node, |branch, place| {
+                Ok(Ok(self.opened(place, sameness, branch.source.open(&place.path))?))
+            }));
+        }
+        let (tree, path) = (Arc::clone(self), Arc::clone(&place.path));
+        branch.source.open_then(&path, Box::new(move |object| then(tree.opened(&place, sameness, object))));
+    }
+
+    /// [`open_then`](Tree::open_then), waited for.
+    pub fn open(self: &Arc<Tree>, node: NodeId) -> Result<OpenFile> {
+        waited(|then| self.open_then(node, then))
+    }
+
+    /// A file, if its place still has what it had.
+    fn opened(&self, place: &Place, was: Option<Sameness>, object: Result<Arc<dyn Object>>) -> Result<OpenFile> {
+        // Stale, so that the kernel walks the path anew and forgets a name that is gone.
+        let object = object.map_err(|error| match error {
+            Error::NotFound(name) => Error::Stale(name),
+            error => error,
+        })?;
+        if was != Some(Sameness::file(place.branch, object.identity())) {
+            return Err(stale(place));
+        }
+        Ok(self.engine.open(object, self.branches[place.branch].device))
     }
 
     /// Watches what the engine's handlers do when they don't read, if its policy asks for it. They must be threads of this
@@ -438,6 +540,7 @@ impl Tree {
             changed: self.made,
             inode: NodeId::ROOT.0,
             identity: Identity { name: Name::path(&"".into(), Path::new("")), version: Version::default() },
+            told: None,
         }
     }
 }

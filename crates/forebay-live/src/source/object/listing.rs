@@ -3,7 +3,7 @@
 //! Stores that list page by page are asked page by page, so that only names are kept, never a whole listing, and so
 //! that a page with a key that no path can name does not hide the others: see [`Listing::around`].
 
-use std::collections::HashSet;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +11,9 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
+use super::facts;
 use super::web::Listed;
-use crate::source::Kind;
+use crate::source::remote::{Next, Page, Told};
 
 /// Keys a page: the most that S3 gives.
 const PAGE: usize = 1000;
@@ -49,35 +50,32 @@ impl Listing {
         }
     }
 
-    /// The names in the folder `prefix`, and what there is of it at all.
-    pub(super) async fn names(&self, prefix: &Key) -> Result<(Vec<(String, Kind)>, Below)> {
-        let mut names = Names::default();
-        match &self.pages {
-            Some(pages) => self.by_pages(&**pages, prefix, &mut names).await?,
-            None => names.add(prefix, self.store.list_with_delimiter(Some(prefix)).await?),
-        }
-        Ok(names.finish())
-    }
-
-    async fn by_pages(&self, pages: &dyn PaginatedListStore, prefix: &Key, names: &mut Names) -> Result<()> {
-        let below = below(prefix);
+    /// A page of the names in the folder `prefix`, and what there is of it at all.
+    pub(super) async fn page(&self, prefix: &Key, next: Option<&Next>) -> Result<(Page, Below)> {
+        let Some(pages) = &self.pages else {
+            let all = self.store.list_with_delimiter(Some(prefix)).await?;
+            return Ok((Page { names: names(prefix, &all), next: None }, Below::of(&all)));
+        };
         let mut options = PaginatedListOptions {
             delimiter: Some("/".into()),
             max_keys: Some(PAGE),
+            page_token: next.map(|next| next.0.clone().into_string()),
             ..PaginatedListOptions::default()
         };
+        let below = below(prefix);
+        let mut found = Below::Nothing;
         loop {
             match pages.list_paginated(below.as_deref(), options.clone()).await {
                 Ok(page) => {
-                    names.add(prefix, page.result);
-                    options.max_keys = Some(PAGE);
-                    options.page_token = page.page_token;
-                    if options.page_token.is_none() {
-                        return Ok(());
-                    }
+                    let names = names(prefix, &page.result);
+                    let found = if found == Below::Some { found } else { Below::of(&page.result) };
+                    return Ok((
+                        Page { names, next: page.page_token.map(|token| Next(token.into_boxed_str())) },
+                        found,
+                    ));
                 }
                 Err(Error::InvalidPath { source }) => {
-                    names.below = Below::Some;
+                    found = Below::Some;
                     options = self.around(options, source)?;
                 }
                 Err(error) => return Err(error),
@@ -132,34 +130,17 @@ fn below(key: &Key) -> Option<String> {
     (!key.is_root()).then(|| format!("{key}/"))
 }
 
-/// Names as they come in.
-#[derive(Default)]
-struct Names {
-    files: HashSet<String>,
-    folders: HashSet<String>,
-    below: Below,
-}
-
-impl Names {
-    fn add(&mut self, prefix: &Key, page: ListResult) {
-        let below = Below::of(&page);
-        self.below = if self.below == Below::Some { Below::Some } else { below };
-        self.files.extend(page.objects.iter().filter_map(|object| name(prefix, &object.location)));
-        self.folders.extend(page.common_prefixes.iter().filter_map(|folder| name(prefix, folder)));
-    }
-
-    fn finish(self) -> (Vec<(String, Kind)>, Below) {
-        let Names { files, folders, below } = self;
-        let mut entries = Vec::with_capacity(files.len() + folders.len());
-        entries.extend(files.into_iter().filter(|name| !folders.contains(name)).map(|name| (name, Kind::File)));
-        entries.extend(folders.into_iter().map(|name| (name, Kind::Folder)));
-        (entries, below)
-    }
+/// The names of a page, and what they stand for.
+fn names(prefix: &Key, page: &ListResult) -> Vec<(OsString, Told)> {
+    let files =
+        page.objects.iter().filter_map(|object| Some((name(prefix, &object.location)?, Told::File(facts(object)))));
+    let folders = page.common_prefixes.iter().filter_map(|folder| Some((name(prefix, folder)?, Told::Folder(None))));
+    files.chain(folders).collect()
 }
 
 /// The name of `key` in the folder `prefix`; none for the folder's own marker.
-fn name(prefix: &Key, key: &Key) -> Option<String> {
+fn name(prefix: &Key, key: &Key) -> Option<OsString> {
     let rest =
         if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
-    (!rest.is_empty() && !rest.contains('/')).then(|| rest.to_owned())
+    (!rest.is_empty() && !rest.contains('/')).then(|| rest.into())
 }

@@ -18,8 +18,11 @@ use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
-use super::StoreSource;
+use super::Bucket;
+use super::listing::Listing;
+use super::waits::Waits;
 use super::web::{Token, WebConnector};
+use crate::source::remote::{About, Limits, Modes, RemoteSource};
 use crate::source::{Error, Result};
 
 /// The schemes that are object stores.
@@ -43,10 +46,16 @@ pub struct StoreOptions {
     pub settings: Vec<(String, String)>,
     /// Fetches under way at once.
     pub connections: usize,
-    /// How often a request is repeated inside the client. Few: the engine repeats as well, and knows who waits.
-    pub retries: usize,
-    /// How long a connection may stay silent, and how long a request is repeated.
-    pub timeout: Duration,
+    /// How long a connection may stay silent, though no longer than the patience.
+    pub silence: Duration,
+    /// For how long a request that somebody waits for is repeated while the storage fails.
+    pub patience: Duration,
+    /// For how long the names that a storage told are believed.
+    pub ttl: Duration,
+    /// The memory in which they are kept, bytes.
+    pub names: usize,
+    /// Modes and owners to show, since stores keep none.
+    pub modes: Modes,
     /// What web servers are shown; other stores have credentials of their own.
     pub token: Option<Token>,
     /// A file of certificates in PEM that vouch for the server's, beside those that the system trusts.
@@ -81,8 +90,11 @@ impl Default for StoreOptions {
             anonymous: false,
             settings: Vec::new(),
             connections: 64,
-            retries: 2,
-            timeout: Duration::from_secs(10),
+            silence: Duration::from_secs(10),
+            patience: Duration::from_secs(30),
+            ttl: Duration::from_secs(1),
+            names: 32 << 20,
+            modes: Modes::default(),
             token: None,
             authority: None,
             labels: Labels::Hits,
@@ -99,9 +111,10 @@ struct Found {
     server: String,
     /// What to say of its server when it cannot be reached.
     about: String,
+    waits: Waits,
 }
 
-pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
+pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
     let (scheme, rest) = uri.split_once("://").ok_or_else(|| refuse("has no scheme"))?;
     let (authority, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -117,7 +130,7 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
         "http" | "https" => http(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about } = stores.map_err(|error| refuse(&error.to_string()))?;
+    let Found { store, pages, server, about, waits } = stores.map_err(|error| refuse(&error.to_string()))?;
     // A key of a bucket is meant literally, the path of a web address is encoded.
     let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
     let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
@@ -125,7 +138,6 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     let shown = authority.rsplit_once('@').filter(|_| scheme.starts_with("http")).map_or(authority, |(_, host)| host);
     let path = rest[authority.len()..].trim_matches('/');
     let name = format!("{scheme}://{shown}/{path}");
-    let source = StoreSource::new(name.trim_end_matches('/'), store, pages, prefix, options.connections)?;
     // Another user may see other files.
     let user = authority.strip_suffix(shown).map_or("", |user| user.split([':', '@']).next().unwrap_or_default());
     let user = if user.is_empty() { String::new() } else { format!("{user}@") };
@@ -133,24 +145,32 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<StoreSource> {
     let hint = match (scheme, &options.token) {
         ("http" | "https", None) => "it may want a token",
         ("http" | "https", Some(_)) => "it does not take this token",
-        _ => source.hint,
+        _ => "check the credentials",
     };
-    Ok(StoreSource { address, about, hint, ..source })
+    let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits };
+    let name = name.trim_end_matches('/').to_owned();
+    RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
 }
 
-fn both<S: ObjectStore + PaginatedListStore>(store: S, endpoint: Option<&str>, region: Option<&str>) -> Found {
+fn both<S: ObjectStore + PaginatedListStore>(
+    store: S,
+    waits: Waits,
+    endpoint: Option<&str>,
+    region: Option<&str>,
+) -> Found {
     let store = Arc::new(store);
     let about = endpoint.map(|endpoint| format!(" at {}", endpoint.trim_end_matches('/'))).unwrap_or_default();
     let server = region.map_or_else(|| about.clone(), |region| format!("{about} in {region}"));
-    Found { store: Arc::clone(&store) as Arc<dyn ObjectStore>, pages: Some(store), server, about }
+    Found { store: Arc::clone(&store) as Arc<dyn ObjectStore>, pages: Some(store), server, about, waits }
 }
 
 fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let builder = AmazonS3Builder::from_env();
+    let waits = Waits::default();
+    let builder = AmazonS3Builder::from_env().with_http_connector(waits.clone());
     let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     let options = &StoreOptions { endpoint, ..options.clone() };
     let mut builder =
-        builder.with_url(base).with_client_options(client).with_retry(retry(options)).with_allow_http(options.plain());
+        builder.with_url(base).with_client_options(client).with_retry(once()).with_allow_http(options.plain());
     // Spoken to over a custom endpoint, most servers know no bucket in the host.
     if let Some(virtual_hosted) = options.virtual_hosted {
         builder = builder.with_virtual_hosted_style_request(virtual_hosted);
@@ -170,7 +190,7 @@ fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     // Without keys the client asks the machine's cloud for some, which elsewhere ends in silence.
     let keyless = !options.anonymous && builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none();
     let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
-    let mut found = both(builder.build()?, options.endpoint.as_deref(), region.as_deref());
+    let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
     if keyless {
         found.about += " (AWS_ACCESS_KEY_ID is not set)";
     }
@@ -178,8 +198,12 @@ fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
 }
 
 fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let mut builder =
-        GoogleCloudStorageBuilder::from_env().with_url(base).with_client_options(client).with_retry(retry(options));
+    let waits = Waits::default();
+    let mut builder = GoogleCloudStorageBuilder::from_env()
+        .with_http_connector(waits.clone())
+        .with_url(base)
+        .with_client_options(client)
+        .with_retry(once());
     if let Some(endpoint) = &options.endpoint {
         builder = builder.with_base_url(endpoint.trim_end_matches('/'));
     }
@@ -189,14 +213,16 @@ fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
     }
-    builder.build().map(|store| both(store, options.endpoint.as_deref(), None))
+    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), None))
 }
 
 fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
+    let waits = Waits::default();
     let mut builder = MicrosoftAzureBuilder::from_env()
+        .with_http_connector(waits.clone())
         .with_url(base)
         .with_client_options(client)
-        .with_retry(retry(options))
+        .with_retry(once())
         .with_allow_http(options.plain())
         .with_skip_signature(options.anonymous);
     if let Some(endpoint) = &options.endpoint {
@@ -206,22 +232,34 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
         builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
     }
     let account = builder.get_config_value(&AzureConfigKey::AccountName);
-    builder.build().map(|store| both(store, options.endpoint.as_deref(), account.as_deref()))
+    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), account.as_deref()))
 }
 
 fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let plain = base.starts_with("http://");
     let client = client.with_allow_http(plain || options.plain());
     let connector = WebConnector { labels: options.labels, token: options.token.clone() };
-    let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry(options));
+    let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(once());
     let mut builder = builder.with_http_connector(connector);
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
     }
-    Ok(Found { store: Arc::new(builder.build()?), pages: None, server: String::new(), about: String::new() })
+    Ok(Found {
+        store: Arc::new(builder.build()?),
+        pages: None,
+        server: String::new(),
+        about: String::new(),
+        waits: Waits::default(),
+    })
 }
 
 impl StoreOptions {
+    /// What a source may take.
+    pub(super) fn limits(&self) -> Limits {
+        let StoreOptions { connections, ttl, names, patience, .. } = *self;
+        Limits { connections, ttl, names, patience }
+    }
+
     fn plain(&self) -> bool {
         self.allow_http.unwrap_or_else(|| self.endpoint.as_deref().is_some_and(|url| url.starts_with("http://")))
     }
@@ -229,11 +267,12 @@ impl StoreOptions {
 
 /// No bound on a whole request, which may be a large range over a slow line: only on silence.
 fn client(options: &StoreOptions, uri: &str) -> Result<ClientOptions> {
+    let silence = options.silence.min(options.patience);
     let client = ClientOptions::new()
         .with_allow_http(options.plain())
         .with_timeout_disabled()
-        .with_read_timeout(options.timeout)
-        .with_connect_timeout(options.timeout.min(Duration::from_secs(3)))
+        .with_read_timeout(silence)
+        .with_connect_timeout(silence.min(Duration::from_secs(3)))
         .with_pool_max_idle_per_host(options.connections);
     let Some(file) = &options.authority else { return Ok(client) };
     let refuse = |reason: String| Error::Storage { name: uri.to_owned(), reason };
@@ -245,8 +284,7 @@ fn client(options: &StoreOptions, uri: &str) -> Result<ClientOptions> {
     Ok(certificates.into_iter().fold(client, ClientOptions::with_root_certificate))
 }
 
-fn retry(options: &StoreOptions) -> RetryConfig {
-    let backoff =
-        BackoffConfig { init_backoff: Duration::from_millis(50), max_backoff: Duration::from_secs(1), base: 2.0 };
-    RetryConfig { backoff, max_retries: options.retries, retry_timeout: options.timeout }
+/// One try: the rule for more is `remote/patience.rs`.
+fn once() -> RetryConfig {
+    RetryConfig { backoff: BackoffConfig::default(), max_retries: 0, retry_timeout: Duration::from_secs(180) }
 }

@@ -37,25 +37,23 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// Why a store cannot be used at all; `name` is its URI, `about` says where its server is, `hint` what to do if it refuses us.
-pub(super) fn at_opening(name: &str, about: &str, hint: &str, error: &StoreError) -> Error {
-    let told = code(&error.to_string());
-    let with = |hint: &str| match &told {
-        Some(code) => format!("{name} ({hint}; the server says {code})"),
-        None => format!("{name} ({hint})"),
-    };
-    match of(name, error) {
-        Error::Denied(_) => Error::Denied(with(hint)),
-        Error::NotFound(_) => Error::NotFound(with("check the bucket's name")),
-        Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{about}"), reason },
-        other => other,
-    }
-}
-
 /// Whether the store has no way to list names.
 pub(super) fn cannot_list(error: &StoreError) -> bool {
     matches!(error, StoreError::NotSupported { .. } | StoreError::NotImplemented { .. })
         || matches!(status(&error.to_string()), Some(405 | 501))
+}
+
+/// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
+pub(super) fn kind(error: &StoreError) -> String {
+    let words = error.to_string();
+    let status = || status(&words).map(|status| status.to_string());
+    code(&words).or_else(status).unwrap_or_else(|| match error {
+        StoreError::NotFound { .. } => "404".into(),
+        StoreError::PermissionDenied { .. } => "403".into(),
+        StoreError::Unauthenticated { .. } => "401".into(),
+        StoreError::Precondition { .. } => "412".into(),
+        _ => "no answer".into(),
+    })
 }
 
 /// The HTTP status in a message of `object_store`.
@@ -113,8 +111,7 @@ mod tests {
     #[test]
     fn messages_are_one_line_with_the_servers_code() {
         let error = generic("status code: 403 Forbidden: <?xml?>\n<Error><Code>InvalidAccessKeyId</Code>\n</Error>");
-        let line = at_opening("s3://bucket", "", "check the credentials", &error).to_string();
-        assert_eq!(line, "s3://bucket (check the credentials; the server says InvalidAccessKeyId): permission denied");
+        assert_eq!(kind(&error), "InvalidAccessKeyId");
         let error = generic("status code: 503 Slow\nDown: <Code>SlowDown</Code>");
         assert_eq!(of("a", &error).to_string(), "a: the server answered 503 (SlowDown)");
     }

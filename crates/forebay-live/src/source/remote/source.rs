@@ -1,0 +1,268 @@
+//! A remote storage as a tree of names.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::asker::Asker;
+use super::complaints::Complaints;
+use super::fetch::RemoteObject;
+use super::gate::Gate;
+use super::names::{Known, Names};
+use super::patience::Patience;
+use super::{Remote, Told, runtime, time};
+use crate::source::{
+    Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
+};
+
+/// How long [`RemoteSource::check`] waits for an answer.
+const CHECK: Duration = Duration::from_secs(4);
+
+/// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
+pub struct RemoteSource {
+    view: Arc<View>,
+    about: About,
+}
+
+/// What answers are made of.
+struct View {
+    asker: Arc<Asker>,
+    gate: Arc<Gate>,
+    modes: Modes,
+    /// The time that is shown of what has none.
+    opened: SystemTime,
+}
+
+/// What a remote source is called.
+pub(crate) struct About {
+    /// For messages: `s3://bucket/prefix`.
+    pub(crate) name: String,
+    /// See [`Source::address`].
+    pub(crate) address: Arc<str>,
+    /// What to say of its server when it cannot be reached.
+    pub(crate) server: String,
+    /// What to do when it refuses us.
+    pub(crate) hint: &'static str,
+}
+
+/// How much a remote source may take of what there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Ranges under way at once.
+    pub(crate) connections: usize,
+    /// For how long what was told of names is believed.
+    pub(crate) ttl: Duration,
+    /// Memory of what was told of names, bytes.
+    pub(crate) names: usize,
+    /// For how long a storage that fails is asked again.
+    pub(crate) patience: Duration,
+}
+
+/// Modes and owners that are shown of files and folders whose storage knows none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modes {
+    /// Permission bits of files.
+    pub file: u32,
+    /// Permission bits of folders.
+    pub folder: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+impl Default for Modes {
+    /// Everybody may read, and all belongs to the user of this process.
+    fn default() -> Modes {
+        let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        Modes { file: 0o444, folder: 0o555, uid, gid }
+    }
+}
+
+impl RemoteSource {
+    /// A source over a storage.
+    pub(crate) fn new(remote: Arc<dyn Remote>, about: About, limits: Limits, modes: Modes) -> Result<RemoteSource> {
+        let runtime = runtime::shared()
+            .map_err(|error| Error::Storage { name: about.name.clone(), reason: error.to_string() })?;
+        let asker = Asker {
+            remote,
+            names: Names::new(limits.ttl, limits.names),
+            patience: Patience(limits.patience),
+            complaints: Complaints::new(about.name.clone()),
+            runtime,
+            address: Arc::clone(&about.address),
+            told_of_names: AtomicBool::new(false),
+        };
+        let gate = Gate::new(limits.connections);
+        let view = View { asker: Arc::new(asker), gate, modes, opened: SystemTime::now() };
+        Ok(RemoteSource { view: Arc::new(view), about })
+    }
+
+    /// Whether the storage answers, accepts our credentials and has the folder. Within five seconds.
+    pub fn check(&self) -> Result<()> {
+        let asker = Arc::clone(&self.view.asker);
+        let About { name, server, hint, .. } = &self.about;
+        let answer = self
+            .view
+            .asker
+            .runtime
+            .wait(name, async move { Ok(tokio::time::timeout(CHECK, asker.first_page()).await) })?;
+        let Ok(answer) = answer else {
+            let reason = format!("no answer within {} s", CHECK.as_secs());
+            return Err(Error::Storage { name: format!("{name}{server}"), reason });
+        };
+        let Err(trouble) = answer else { return Ok(()) };
+        let code = Some(&trouble.kind).filter(|kind| kind.parse::<u16>().is_err());
+        let with = |hint: &str| match code {
+            Some(code) => format!("{name} ({hint}; the server says {code})"),
+            None => format!("{name} ({hint})"),
+        };
+        Err(match trouble.error {
+            // A web server that lists nothing: its files can be read by those who know their names.
+            Error::Refused { errno: libc::EOPNOTSUPP, .. } => {
+                log::warn!("{name} cannot list names; files can be opened by name only");
+                return Ok(());
+            }
+            Error::Denied(_) => Error::Denied(with(hint)),
+            Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{server}"), reason },
+            Error::NotFound(_) => Error::NotFound(with("check the name of the bucket or folder")),
+            error => error,
+        })
+    }
+}
+
+impl View {
+    /// What is shown of a name; `None` of a file without a length.
+    fn attributes(&self, path: &Path, told: &Told, at: Option<Instant>) -> Option<Attributes> {
+        let Modes { file, folder, uid, gid } = self.modes;
+        let (kind, mode, modified, version) = match told {
+            Told::File(facts) => (Kind::File, libc::S_IFREG | file, facts.modified.map(time), facts.version()),
+            Told::Folder(modified) => (Kind::Folder, libc::S_IFDIR | folder, *modified, Version::default()),
+            Told::Unmeasured => return None,
+        };
+        let modified = modified.unwrap_or(self.opened);
+        let identity = self.identity(path, version);
+        let size = identity.version.size;
+        Some(Attributes {
+            kind,
+            size,
+            allocated: size,
+            mode,
+            uid,
+            gid,
+            links: if kind == Kind::Folder { 2 } else { 1 },
+            rdev: 0,
+            accessed: modified,
+            modified,
+            changed: modified,
+            inode: identity.name.number(),
+            identity,
+            told: at,
+        })
+    }
+
+    fn identity(&self, path: &Path, version: Version) -> Identity {
+        Identity { name: Name::path(&self.asker.address, path), version }
+    }
+
+    /// What a name stands for, and when the storage said so; asked for where nothing is known.
+    fn look_up(&self, path: &Path, then: impl FnOnce(Result<(Told, Instant)>) + Send + 'static) {
+        if path.as_os_str().is_empty() {
+            return then(Ok((Told::Folder(None), Instant::now())));
+        }
+        let shown = path.display().to_string();
+        let answer = move |known: Result<Known>| {
+            then(known.and_then(|Known { told, at }| match told {
+                Some(told) => Ok((told, at)),
+                None => Err(Error::NotFound(shown)),
+            }))
+        };
+        self.asker.look_up(path, Box::new(answer));
+    }
+
+    /// The file that was found under a path.
+    fn open(&self, path: &Path, told: &Told) -> Result<Arc<dyn Object>> {
+        let refused = |errno| Err(Error::Refused { name: path.display().to_string(), errno });
+        match told {
+            Told::File(facts) => {
+                let identity = self.identity(path, facts.version());
+                Ok(Arc::new(RemoteObject::new(identity, Arc::clone(&self.asker), Arc::clone(&self.gate))))
+            }
+            Told::Folder(_) => refused(libc::EISDIR),
+            Told::Unmeasured => refused(libc::EIO),
+        }
+    }
+}
+
+/// The names of a path, if a remote storage can have it: neither `..` nor an absolute one.
+fn names_of(path: &Path) -> Result<PathBuf> {
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    let name = |part| match part {
+        Component::Normal(name) => Ok(name),
+        _ => Err(Error::NotFound(path.display().to_string())),
+    };
+    parts.map(name).collect()
+}
+
+impl Source for RemoteSource {
+    fn describe(&self) -> String {
+        self.about.name.clone()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.view.asker.address
+    }
+
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        let path = match names_of(path) {
+            Ok(path) => path,
+            Err(error) => return then(Err(error)),
+        };
+        let view = Arc::clone(&self.view);
+        self.view.look_up(&path.clone(), move |found| {
+            then(found.and_then(|(told, at)| {
+                let untold = || Error::Storage { name: path.display().to_string(), reason: "has no length".into() };
+                view.attributes(&path, &told, Some(at)).ok_or_else(untold)
+            }));
+        });
+    }
+
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        match names_of(path) {
+            Ok(path) => self.view.asker.list(&path, then),
+            Err(error) => then(Err(error)),
+        }
+    }
+
+    /// Asks nothing that a look-up has answered: every range names the version that it wants.
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        let path = match names_of(path) {
+            Ok(path) => path,
+            Err(error) => return then(Err(error)),
+        };
+        let view = Arc::clone(&self.view);
+        self.view.look_up(&path.clone(), move |found| then(found.and_then(|(told, _)| view.open(&path, &told))));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        Ok(self.view.attributes(&folder.join(listed.name), &Told::of(listed), Some(listed.told)))
+    }
+
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
+    }
+
+    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
+        Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })
+    }
+
+    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
+        Ok(Vec::new())
+    }
+
+    fn space(&self) -> Result<Space> {
+        Ok(Space::default())
+    }
+}
