@@ -12,7 +12,8 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::profiler::{self, Target};
 use forebay_live::source::Source;
-use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::RemoteSource;
+use forebay_live::source::object::StoreOptions;
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::s3::S3;
 use futures::{StreamExt, TryStreamExt};
@@ -34,7 +35,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let proxy = DelayProxy::start(server.address(), DELAY)?;
     let options =
         StoreOptions { endpoint: Some(proxy.endpoint()), settings: S3::settings(), ..StoreOptions::default() };
-    let source: Arc<dyn Source> = Arc::new(StoreSource::open_uri(&format!("s3://{}", bucket(&server)?), &options)?);
+    let source: Arc<dyn Source> = Arc::new(RemoteSource::open_uri(&format!("s3://{}", bucket(&server)?), &options)?);
     let rounds = if smoke { 1 } else { 3 };
     let (first_byte, rate) = if smoke {
         // Too little data to measure anything by.

@@ -16,7 +16,8 @@ use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
 use forebay_live::play::{Content, Folder, Play, lay};
 use forebay_live::source::local::LocalSource;
-use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::RemoteSource;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::paced::PacedSource;
 use forebay_serve::{Options, Server};
 use forebay_trace::{Span, Workload, generate};
@@ -68,7 +69,7 @@ fn once(
     let below = Engine::start(Config::new(MEMORY.1, "sarc".parse()?), vec![cost])?;
     let server = Server::start(tree(&below, Arc::new(disk))?, "127.0.0.1:0".parse()?, Options::default())?;
     let options = StoreOptions { labels, ..StoreOptions::default() };
-    let store = StoreSource::open_uri(&format!("http://{}/", server.address()), &options)?;
+    let store = RemoteSource::open_uri(&format!("http://{}/", server.address()), &options)?;
     // What RA does not ask for.
     let cost = DeviceCost::flat(5_000_000, 100_000_000, 4);
     let above = Scene::over(Arc::new(store), cost, "fixed", MEMORY.0)?;

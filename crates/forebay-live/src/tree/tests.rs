@@ -39,17 +39,8 @@ fn identity(path: &Path, content: &str) -> Identity {
     Identity { name: Name::path(&"shelf".into(), path), version }
 }
 
-impl Source for Shelf {
-    fn describe(&self) -> String {
-        "shelf".into()
-    }
-
-    fn address(&self) -> &Arc<str> {
-        static ADDRESS: LazyLock<Arc<str>> = LazyLock::new(|| "shelf".into());
-        &ADDRESS
-    }
-
-    fn stat(&self, path: &Path) -> Result<Attributes> {
+impl Shelf {
+    fn attributes(&self, path: &Path) -> Result<Attributes> {
         let content = self.content(path)?;
         let (kind, mode) = if content.is_some() { (Kind::File, libc::S_IFREG) } else { (Kind::Folder, libc::S_IFDIR) };
         let time = SystemTime::UNIX_EPOCH;
@@ -65,20 +56,56 @@ impl Source for Shelf {
             accessed: time,
             modified: time,
             changed: time,
-            inode: inode_number(self.address(), path),
+            inode: inode_number("shelf", path),
             identity: identity(path, content.unwrap_or_default()),
+            told: None,
         })
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
+    fn entries(&self, path: &Path) -> Listing {
         let names = self.0.lock();
         let inside = names.iter().filter(|(name, _)| name.parent() == Some(path));
         let entry = |(name, content): (&PathBuf, &Option<_>)| Entry {
             name: name.file_name().expect("not the root").into(),
             kind: if content.is_some() { Kind::File } else { Kind::Folder },
-            inode: inode_number(self.address(), name),
+            inode: inode_number("shelf", name),
+            facts: None,
         };
-        Ok(inside.map(entry).collect())
+        inside.map(entry).collect()
+    }
+
+    fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        match self.content(path)? {
+            Some(content) => Ok(Arc::new(Opened(content, identity(path, content)))),
+            None => Err(refused(path, libc::EISDIR)),
+        }
+    }
+}
+
+impl Source for Shelf {
+    fn describe(&self) -> String {
+        "shelf".into()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        static ADDRESS: LazyLock<Arc<str>> = LazyLock::new(|| "shelf".into());
+        &ADDRESS
+    }
+
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        then(self.attributes(path));
+    }
+
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        then(Ok(self.entries(path)));
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        then(self.file(path));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.attributes(&folder.join(listed.name)).map(Some)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -96,13 +123,6 @@ impl Source for Shelf {
     fn space(&self) -> Result<Space> {
         Ok(Space { bytes: 100, bytes_free: 60, names: u64::MAX, names_free: 3 })
     }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        match self.content(path)? {
-            Some(content) => Ok(Arc::new(Opened(content, identity(path, content)))),
-            None => Err(refused(path, libc::EISDIR)),
-        }
-    }
 }
 
 struct Opened(&'static str, Identity);
@@ -119,7 +139,7 @@ impl Object for Opened {
     }
 }
 
-fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Tree, BranchError> {
+fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Arc<Tree>, BranchError> {
     let cost = forebay_core::DeviceCost::flat(100_000, 1 << 30, 8);
     let config = Config::new(64 << 20, "competitive".parse().unwrap());
     let engine = Engine::start(config, vec![cost; branches.len().max(1)]).unwrap();
@@ -128,10 +148,10 @@ fn tree(branches: Vec<(Option<&str>, Arc<Shelf>)>) -> std::result::Result<Tree, 
         source,
         device: DeviceId(number as u16),
     };
-    Tree::new(engine, branches.into_iter().enumerate().map(branch).collect())
+    Tree::new(engine, branches.into_iter().enumerate().map(branch).collect()).map(Arc::new)
 }
 
-fn names(listing: &Listing) -> Vec<&str> {
+fn names(listing: &Names) -> Vec<&str> {
     (0..listing.len()).map(|i| listing.get(i).unwrap().name.to_str().unwrap()).collect()
 }
 
@@ -249,12 +269,17 @@ fn names_that_no_file_can_have_are_not_found() {
 fn a_name_that_was_only_listed_is_another_node_once_it_is_seen() {
     let tree = tree(vec![(None, Shelf::with(&[("f", Some("x")), ("d", None)]))]).unwrap();
     let (f, d) = (OsStr::new("f"), OsStr::new("d"));
-    let unseen = tree.refer_unseen(NodeId::ROOT, f, Kind::File).unwrap();
+    let names = tree.list(NodeId::ROOT).unwrap();
+    let unseen = |name: &OsStr| {
+        let listed = (0..names.len()).filter_map(|i| names.get(i)).find(|listed| listed.name == name).unwrap();
+        tree.refer_unseen(&names, &listed).unwrap()
+    };
+    let folder = unseen(d);
+    let unseen = unseen(f);
     assert_eq!(tree.attributes(unseen).unwrap_err().errno(), libc::ESTALE);
     assert_eq!(tree.open(unseen).map(|_| ()).unwrap_err().errno(), libc::ESTALE);
     let (seen, _) = tree.lookup(NodeId::ROOT, f).unwrap();
     assert_ne!(seen, unseen);
-    let folder = tree.refer_unseen(NodeId::ROOT, d, Kind::Folder).unwrap();
     assert_eq!(tree.lookup(NodeId::ROOT, d).unwrap().0, folder, "a folder has no versions");
     for (node, lookups) in [(unseen, 1), (seen, 1), (folder, 2)] {
         tree.forget(node, lookups);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use forebay_live::source::object::StoreSource;
+use crate::fresh;
+use forebay_live::source::RemoteSource;
 use forebay_live::source::{Kind, Source};
 use futures::future::BoxFuture;
 use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
@@ -83,9 +84,9 @@ fn expected(keys: &BTreeSet<String>, folder: &str) -> BTreeMap<String, Kind> {
     names
 }
 
-fn source(keys: &BTreeSet<String>, most: usize) -> StoreSource {
+fn source(keys: &BTreeSet<String>, most: usize) -> RemoteSource {
     let pages = Arc::new(Pages { keys: keys.clone(), most });
-    StoreSource::new("pages", Arc::new(InMemory::new()), Some(pages), Key::ROOT, 8).unwrap()
+    RemoteSource::of_store("pages", Arc::new(InMemory::new()), Some(pages), Key::ROOT, &fresh(8)).unwrap()
 }
 
 fn check(keys: &BTreeSet<String>, most: usize, folder: &str) {

@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::object::{DEMAND, HITS, StoreOptions, StoreSource, Token};
-use forebay_live::source::{Error, Source};
+use forebay_live::source::object::{DEMAND, HITS, StoreOptions, Token};
+use forebay_live::source::{Error, RemoteSource, Source};
 use forebay_testkit::trees::content;
 
 use crate::fetch;
@@ -59,8 +59,8 @@ impl Server {
         Server { address, shared, thread: Some(thread) }
     }
 
-    fn source(&self, options: &StoreOptions) -> StoreSource {
-        StoreSource::open_uri(&format!("http://{}", self.address), options).unwrap()
+    fn source(&self, options: &StoreOptions) -> RemoteSource {
+        RemoteSource::open_uri(&format!("http://{}", self.address), options).unwrap()
     }
 
     /// The requests since last asked, of one method.
@@ -252,7 +252,7 @@ fn certificates_that_are_none_are_refused() {
     let file = folder.path().join("ca.pem");
     let error = || {
         let options = StoreOptions { authority: Some(file.clone()), ..StoreOptions::default() };
-        StoreSource::open_uri("https://127.0.0.1:1", &options).err().unwrap().to_string()
+        RemoteSource::open_uri("https://127.0.0.1:1", &options).err().unwrap().to_string()
     };
     assert!(error().contains("No such file"), "{}", error());
     std::fs::write(&file, "no certificate").unwrap();

@@ -11,10 +11,17 @@ mod web;
 
 use std::path::Path;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use forebay_live::Label;
 use forebay_live::arena::Segments;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::{Fetch, FetchId, Object, Result, Source};
+
+/// Options of a store that is asked each time: nothing that it told is believed later.
+pub(crate) fn fresh(connections: usize) -> StoreOptions {
+    StoreOptions { connections, ttl: Duration::ZERO, patience: Duration::from_secs(5), ..StoreOptions::default() }
+}
 
 /// `len` bytes from `offset`, which is a multiple of the block size.
 pub(crate) fn fetch(object: &dyn Object, offset: u64, len: usize) -> Result<Vec<u8>> {

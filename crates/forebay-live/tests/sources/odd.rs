@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use forebay_live::source::RemoteSource;
 use forebay_live::source::Source;
-use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::object::StoreOptions;
 use forebay_testkit::breaking::{BreakingProxy, Fault};
 use forebay_testkit::files::Files;
 use forebay_testkit::need;
@@ -28,7 +29,12 @@ fn served() -> Files {
 
 /// So short that servers which are silent don't keep the tests.
 fn impatient() -> StoreOptions {
-    StoreOptions { timeout: Duration::from_millis(500), retries: 1, ..StoreOptions::default() }
+    StoreOptions {
+        silence: Duration::from_millis(500),
+        patience: Duration::from_millis(900),
+        ttl: Duration::ZERO,
+        ..StoreOptions::default()
+    }
 }
 
 /// How many of the files could be read; none has other bytes than its own.
@@ -42,8 +48,8 @@ fn read(source: &dyn Source, what: &str) -> usize {
     files().iter().filter(|file| readable(file)).count()
 }
 
-fn web(address: SocketAddr) -> StoreSource {
-    StoreSource::open_uri(&format!("http://{address}"), &impatient()).unwrap()
+fn web(address: SocketAddr) -> RemoteSource {
+    RemoteSource::open_uri(&format!("http://{address}"), &impatient()).unwrap()
 }
 
 #[test]
@@ -81,7 +87,7 @@ fn object_stores() {
     };
     for fault in Fault::every() {
         proxy.set(fault.clone());
-        let source = StoreSource::open_uri("s3://bucket", &options).unwrap();
+        let source = RemoteSource::open_uri("s3://bucket", &options).unwrap();
         let _ = source.list(Path::new(""));
         let read = read(&source, &format!("{fault:?}"));
         assert!(read == 3 || fault != Fault::None);

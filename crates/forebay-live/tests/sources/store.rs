@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use crate::fresh;
 use crate::{fetch, read_all};
 use forebay_live::Label;
 use forebay_live::arena::Segments;
 use forebay_live::profiler::{self, Target};
-use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::RemoteSource;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::uri::open_source;
 use forebay_live::source::{Error, Fetch, FetchId, Kind, Source};
 use forebay_testkit::delay::DelayProxy;
@@ -26,16 +28,11 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 fn options(endpoint: String) -> StoreOptions {
-    StoreOptions {
-        endpoint: Some(endpoint),
-        region: Some("us-east-1".into()),
-        settings: S3::settings(),
-        ..Default::default()
-    }
+    StoreOptions { endpoint: Some(endpoint), region: Some("us-east-1".into()), settings: S3::settings(), ..fresh(64) }
 }
 
-fn open(uri: &str, endpoint: String) -> StoreSource {
-    let source = StoreSource::open_uri(uri, &options(endpoint)).unwrap();
+fn open(uri: &str, endpoint: String) -> RemoteSource {
+    let source = RemoteSource::open_uri(uri, &options(endpoint)).unwrap();
     source.check().unwrap();
     source
 }
@@ -89,7 +86,7 @@ fn random_ranges_many_at_once_read_as_they_are() {
     let bytes = content(SEED, 6_000_007);
     s3.put("object", &bytes).unwrap();
     let options = StoreOptions { connections: 4, ..options(s3.endpoint()) };
-    let source = StoreSource::open_uri("s3://bucket", &options).unwrap();
+    let source = RemoteSource::open_uri("s3://bucket", &options).unwrap();
     let object = source.open(Path::new("object")).unwrap();
     let mut random = StdRng::seed_from_u64(SEED);
     let (send, receive) = channel();
@@ -122,7 +119,7 @@ fn what_waits_for_a_connection_can_be_called_off() {
     let store = Arc::new(InMemory::new());
     let bytes = content(9, 400_000);
     crate::block_on(store.put(&Key::from("object"), bytes.clone().into())).unwrap();
-    let source = StoreSource::new("memory", store, None, Key::ROOT, 1).unwrap();
+    let source = RemoteSource::of_store("memory", store, None, Key::ROOT, &fresh(1)).unwrap();
     let object = source.open(Path::new("object")).unwrap();
     let names = [0; 7].map(|_| FetchId::unique());
     let (send, receive) = channel();
@@ -269,7 +266,7 @@ fn a_listing_of_several_pages_is_whole() {
 fn messages_and_logs_tell_no_secrets() {
     let options = StoreOptions { settings: S3::settings(), ..Default::default() };
     assert!(!format!("{options:?}").contains("test-secret"), "{options:?}");
-    let source = StoreSource::open_uri("http://user:pass@127.0.0.1:1/a/b/", &StoreOptions::default()).unwrap();
+    let source = RemoteSource::open_uri("http://user:pass@127.0.0.1:1/a/b/", &StoreOptions::default()).unwrap();
     assert_eq!(source.describe(), "http://127.0.0.1:1/a/b");
     assert_eq!(&**source.address(), "http://user@127.0.0.1:1/a/b", "another user may see other files");
 }
@@ -281,7 +278,7 @@ fn an_address_names_endpoint_and_region() {
     let at = |endpoint: &str, region: &str| {
         let (endpoint, region) = (Some(endpoint.to_owned()), Some(region.to_owned()));
         let options = StoreOptions { endpoint, region, settings: S3::settings(), ..Default::default() };
-        let source = StoreSource::open_uri("s3://bucket/prefix", &options).unwrap();
+        let source = RemoteSource::open_uri("s3://bucket/prefix", &options).unwrap();
         assert_eq!(source.describe(), "s3://bucket/prefix");
         let target = Target::Source(Arc::new(source));
         profiler::identity(&target).unwrap()
@@ -299,7 +296,9 @@ fn a_folder_wins_over_an_object_of_its_name() {
     for key in ["a", "a/b", "c"] {
         crate::block_on(store.put(&Key::from(key), content(1, 10).into())).unwrap();
     }
-    let source = StoreSource::new("memory", Arc::clone(&store) as Arc<dyn ObjectStore>, None, Key::ROOT, 8).unwrap();
+    let source =
+        RemoteSource::of_store("memory", Arc::clone(&store) as Arc<dyn ObjectStore>, None, Key::ROOT, &fresh(8))
+            .unwrap();
     source.check().unwrap();
     assert_eq!(names(&source, ""), BTreeMap::from([("a".into(), Kind::Folder), ("c".into(), Kind::File)]));
     assert_eq!(source.stat(Path::new("a")).unwrap().kind, Kind::Folder);
@@ -318,6 +317,6 @@ fn a_hundred_thousand_objects_are_listed() {
             store.put(&Key::from(format!("folder/name-{i}")), "x".into()).await.unwrap();
         }
     });
-    let source = StoreSource::new("memory", store, None, Key::from("folder"), 8).unwrap();
+    let source = RemoteSource::of_store("memory", store, None, Key::from("folder"), &fresh(8)).unwrap();
     assert_eq!(source.list(Path::new("")).unwrap().len(), 100_000);
 }

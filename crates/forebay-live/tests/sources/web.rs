@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use forebay_live::source::object::{StoreOptions, StoreSource};
+use forebay_live::source::RemoteSource;
+use forebay_live::source::object::StoreOptions;
 use forebay_live::source::{Error, Kind, Source};
 use forebay_testkit::need;
 use forebay_testkit::process::Running;
@@ -43,7 +44,7 @@ fn files_of_a_web_server_read_by_name_and_never_mixed() {
     let file = folder.path().join("www/below/with space.bin");
     fs::create_dir(folder.path().join("www/below")).unwrap();
     fs::write(&file, content(1, 1_000_003)).unwrap();
-    let source = StoreSource::open_uri(&format!("{url}/below/"), &StoreOptions::default()).unwrap();
+    let source = RemoteSource::open_uri(&format!("{url}/below/"), &StoreOptions::default()).unwrap();
     source.check().unwrap();
     let name = Path::new("with space.bin");
     let stat = source.stat(name).unwrap();

@@ -17,11 +17,12 @@ use rand::{Rng, SeedableRng};
 
 use super::*;
 use crate::engine::{Config, Engine, Referenced};
+use crate::source::RemoteSource;
 use crate::source::Source;
 use crate::source::faulty::{FaultPlan, FaultySource};
 use crate::source::local::LocalSource;
 use crate::source::memory::MemorySource;
-use crate::source::object::StoreSource;
+use crate::source::object::StoreOptions;
 use crate::source::paced::PacedSource;
 use crate::source::striped::{StripedSource, Stripes};
 use crate::tree::{Branch, NodeId, Tree};
@@ -137,7 +138,16 @@ fn store(files: &BTreeMap<PathBuf, Vec<u8>>, tag: Option<&'static str>) -> Case 
     for (name, bytes) in files {
         store.put(&Key::from(name.to_str().unwrap()), bytes.clone());
     }
-    let source = Arc::new(StoreSource::new("alike://bucket", store, None, Key::default(), 64).unwrap());
+    let source = Arc::new(
+        RemoteSource::of_store(
+            "alike://bucket",
+            store,
+            None,
+            Key::default(),
+            &StoreOptions { ttl: Duration::ZERO, ..StoreOptions::default() },
+        )
+        .unwrap(),
+    );
     Case { source, files: files.clone(), linked: Vec::new(), kept: Vec::new() }
 }
 
@@ -207,7 +217,7 @@ fn tree(case: &Case, referenced: Referenced, twice: bool) -> Arc<Tree> {
 }
 
 /// The node of a path, and the inode number that it shows.
-fn find(tree: &Tree, path: &Path) -> (NodeId, u64) {
+fn find(tree: &Arc<Tree>, path: &Path) -> (NodeId, u64) {
     path.iter().fold((NodeId::ROOT, 0), |(above, _), name| {
         let (node, attributes) = tree.lookup(above, name).unwrap();
         (node, attributes.inode)
@@ -215,7 +225,7 @@ fn find(tree: &Tree, path: &Path) -> (NodeId, u64) {
 }
 
 /// 32 readers, each in an order of its own, with reads that begin anywhere.
-fn all_read_their_own_bytes(tree: &Tree, files: &[(PathBuf, Vec<u8>)], seed: u64) {
+fn all_read_their_own_bytes(tree: &Arc<Tree>, files: &[(PathBuf, Vec<u8>)], seed: u64) {
     std::thread::scope(|scope| {
         for reader in 0..32 {
             scope.spawn(move || {
@@ -238,7 +248,7 @@ fn all_read_their_own_bytes(tree: &Tree, files: &[(PathBuf, Vec<u8>)], seed: u64
 }
 
 /// Numbers are those of the files: as many as there are files, and the same in the next mount.
-fn numbers_are_the_files(case: &Case, tree: &Tree, again: &Tree, files: &[(PathBuf, Vec<u8>)]) {
+fn numbers_are_the_files(case: &Case, tree: &Arc<Tree>, again: &Arc<Tree>, files: &[(PathBuf, Vec<u8>)]) {
     let numbers: BTreeMap<&Path, u64> = files.iter().map(|(path, _)| (&**path, find(tree, path).1)).collect();
     for (path, number) in &numbers {
         assert_eq!(find(again, path).1, *number, "{}: another number in the next mount", path.display());

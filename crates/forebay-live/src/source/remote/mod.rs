@@ -163,3 +163,6 @@ impl Facts {
         Version { size: self.size, modified, changed: 0, tag }
     }
 }
+
+#[cfg(test)]
+mod tests;

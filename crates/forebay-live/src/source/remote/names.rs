@@ -349,6 +349,3 @@ fn on(listing: &Listing, up_to: Option<&[u8]>, name: &OsStr) -> Option<Known> {
         told => Some(Known { told, at: listing.told() }),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -100,6 +100,12 @@ impl RemoteSource {
         Ok(RemoteSource { view: Arc::new(view), about })
     }
 
+    /// The memory that what is remembered of names takes, in bytes, about.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.view.asker.names.bytes()
+    }
+
     /// Whether the storage answers, accepts our credentials and has the folder. Within five seconds.
     pub fn check(&self) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
