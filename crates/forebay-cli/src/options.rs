@@ -21,6 +21,7 @@ mod report;
 mod repro;
 mod run;
 mod serve;
+mod shown;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
@@ -38,6 +39,7 @@ pub(crate) use report::Report;
 pub(crate) use repro::Repro;
 pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
+pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
 pub(crate) use stores::{Stores, labels};
 pub(crate) use stripe::Stripe;
@@ -135,6 +137,9 @@ pub(crate) struct Mount {
 
     #[command(flatten)]
     pub(crate) kept: Kept,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     /// Let other users read too, as far as owners and modes let them
     #[arg(long)]

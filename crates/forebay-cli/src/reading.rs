@@ -7,29 +7,41 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_device::scheduler::SchedulerKind;
 use forebay_live::budget::TooLittleMemory;
 use forebay_live::engine::{Config, Engine, Referenced, StartError};
-use forebay_live::source::Source;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::paced::PacedSource;
 use forebay_live::source::uri::{self, Place, open_place};
+use forebay_live::source::{Modes, Source};
 use forebay_live::tree::{Branch, Tree};
 
 use crate::failure::Failure;
 use crate::options::Reading;
-use crate::storage::{self, Costs};
+use crate::storage::{Costs, Share};
 
-/// Opens the sources and starts an engine over them, which gets what is left of the memory without `apart` bytes and the buffers of
-/// connections to stores. `check` may refuse a place that was opened. Returns what reading from each device costs, too.
+/// How a command shows what is read.
+pub(crate) struct Shows {
+    /// Who keeps blocks that were read.
+    pub(crate) referenced: Referenced,
+    /// Bytes of the budget that the command takes itself.
+    pub(crate) apart: u64,
+    /// Modes of files and folders whose storage has none.
+    pub(crate) modes: Modes,
+}
+
+/// Opens the sources and starts an engine over them, which gets what is left of the memory without what the command and the stores
+/// take. `check` may refuse a place that was opened. Returns what reading from each device costs, too.
 pub(crate) fn open(
     options: &Reading,
     sources: &[OsString],
-    referenced: Referenced,
-    apart: u64,
+    shows: Shows,
     check: impl Fn(&Place<'_>) -> Result<(), Failure>,
 ) -> Result<(Tree, Vec<DeviceCost>), Failure> {
     let given = options.memory.bytes();
-    let (connections, reserved) = storage::connections(sources, given);
-    let reserved = reserved + apart;
-    let stores = StoreOptions { connections, ..options.stores.options().map_err(Failure::input)? };
+    let Shows { referenced, apart, modes } = shows;
+    let Share { connections, names, all } = Share::of(sources, given);
+    let reserved = all + apart;
+    let ttl = options.ttl_of_stores();
+    let stores = options.stores.options().map_err(Failure::input)?;
+    let stores = StoreOptions { connections, names, ttl, modes, ..stores };
     let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
     for arg in sources {
         let (name, place) = uri::parse(arg)?;

@@ -13,16 +13,33 @@ use forebay_live::source::uri::{self, Place};
 /// `DEFAULT_MAX_BUFFER_SIZE`), which its callers don't let us lower.
 const CONNECTION: u64 = 408 << 10;
 
-/// How many connections each object store among `sources` gets within a budget, and the bytes that all of them take: an
-/// eighth of the budget, between 8 connections and the usual number each.
-pub(crate) fn connections(sources: &[OsString], memory: u64) -> (usize, u64) {
-    // What is no place is refused by who opens it.
-    let places = sources.iter().filter_map(|arg| uri::parse(arg).ok());
-    let stores = |place: &Place| place.devices().iter().filter(|device| matches!(device, Place::Store(_))).count();
-    let stores = places.map(|(_, place)| stores(&place) as u64).sum::<u64>();
-    let usual = StoreOptions::default().connections as u64;
-    let each = (memory / 8 / CONNECTION / stores.max(1)).clamp(8, usual);
-    (each as usize, each * stores * CONNECTION)
+/// What of a budget each object store or web server among the sources may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    /// Connections: for all stores an eighth of the budget, each between 8 and the usual number.
+    pub(crate) connections: usize,
+    /// Bytes in which its names are remembered: for all stores a sixteenth of the budget.
+    pub(crate) names: usize,
+    /// Bytes that all stores take together.
+    pub(crate) all: u64,
+}
+
+impl Share {
+    /// Of `memory` bytes.
+    pub(crate) fn of(sources: &[OsString], memory: u64) -> Share {
+        // What is no place is refused by who opens it.
+        let places = sources.iter().filter_map(|arg| uri::parse(arg).ok());
+        let stores = |place: &Place| place.devices().iter().filter(|device| matches!(device, Place::Store(_))).count();
+        let stores = places.map(|(_, place)| stores(&place) as u64).sum::<u64>();
+        let usual = StoreOptions::default().connections as u64;
+        let connections = (memory / 8 / CONNECTION / stores.max(1)).clamp(8, usual);
+        let names = memory / 16 / stores.max(1);
+        Share {
+            connections: connections as usize,
+            names: names as usize,
+            all: (connections * CONNECTION + names) * stores,
+        }
+    }
 }
 
 /// What there is to measure behind a place: the folder itself, or the source that it was opened as.
@@ -77,19 +94,22 @@ impl Costs {
 mod tests {
     use super::*;
 
-    fn connections_of(sources: &[&str], mib: u64) -> (usize, u64) {
+    fn share(sources: &[&str], mib: u64) -> Share {
         let sources: Vec<OsString> = sources.iter().map(OsString::from).collect();
-        let (each, bytes) = connections(&sources, mib << 20);
-        (each, bytes / CONNECTION)
+        Share::of(&sources, mib << 20)
     }
 
     #[test]
-    fn connections_are_for_stores_and_within_their_share() {
-        assert_eq!(connections_of(&["/srv", "b=/data"], 64).1, 0);
-        assert_eq!(connections_of(&["s3://b"], 64), (20, 20));
-        assert_eq!(connections_of(&["a=s3://b", "b=/srv", "c=gs://b"], 64), (10, 20));
-        assert_eq!(connections_of(&["a=stripe:64KiB:s3://b,/srv,gs://b"], 64), (10, 20), "a store each");
-        assert_eq!(connections_of(&["s3://b"], 4), (8, 8), "never fewer than it takes to be of use");
-        assert_eq!(connections_of(&["s3://b"], 1 << 20), (64, 64));
+    fn connections_and_names_are_for_stores_and_within_their_share() {
+        assert_eq!(share(&["/srv", "b=/data"], 64).all, 0);
+        let one = share(&["s3://b"], 64);
+        assert_eq!((one.connections, one.names), (20, 4 << 20));
+        assert_eq!(one.all, 20 * CONNECTION + (4 << 20));
+        let two = share(&["a=s3://b", "b=/srv", "c=gs://b"], 64);
+        assert_eq!((two.connections, two.names), (10, 2 << 20));
+        assert_eq!(two.all, one.all);
+        assert_eq!(share(&["a=stripe:64KiB:s3://b,/srv,gs://b"], 64), two, "a store each");
+        assert_eq!(share(&["s3://b"], 4).connections, 8, "never fewer than it takes to be of use");
+        assert_eq!(share(&["s3://b"], 1 << 20).connections, 64);
     }
 }

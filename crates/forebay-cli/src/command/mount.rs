@@ -14,6 +14,7 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::options::{Mount, Reading};
+use crate::reading::Shows;
 use crate::{daemon, output, reading};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
@@ -65,7 +66,8 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
     let reading = Reading { policy, ..options.reading.clone() };
     let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
     let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
-    let (mut tree, costs) = reading::open(&reading, sources, referenced, apart, |place| outside(place, point))?;
+    let shows = Shows { referenced, apart, modes: options.shown.modes() };
+    let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
     let keeper = if policy.context.is_some() { callers(options, &mut tree)? } else { None };
     let what = tree.describe();
     let how = how(options, &what, read_ahead(&costs));
@@ -143,7 +145,7 @@ fn read_ahead(costs: &[DeviceCost]) -> u32 {
 
 fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let ttl = options.reading.ttl.duration();
+    let ttl = options.reading.ttl();
     MountOptions {
         allow_other: options.allow_other,
         threads: options.threads.map_or_else(processors, usize::from),

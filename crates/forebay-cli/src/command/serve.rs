@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forebay_live::engine::Referenced;
+use forebay_live::source::Modes;
 use forebay_serve::{Limits, Options, Server, Tls, Token};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,6 +11,7 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::options::Serve;
+use crate::reading::Shows;
 use crate::{output, reading};
 
 /// The variable that may hold the token. Not an option: what stands on a command line everybody can see.
@@ -44,14 +46,15 @@ fn start(options: &Serve) -> Result<(Server, String), Failure> {
         labels: options.labels,
         token: token(options)?,
         tls: tls(options)?,
-        ttl: options.reading.ttl.duration(),
+        ttl: options.reading.ttl(),
         limits,
     };
     if how.token.is_some() && how.tls.is_none() && !options.listen.ip().is_loopback() {
         log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
     }
     // Nobody behind us keeps what was read.
-    let (tree, _) = reading::open(&options.reading, &options.sources, Referenced::Kept, limits.bytes(), |_| Ok(()))?;
+    let shows = Shows { referenced: Referenced::Kept, apart: limits.bytes(), modes: Modes::default() };
+    let (tree, _) = reading::open(&options.reading, &options.sources, shows, |_| Ok(()))?;
     let what = tree.describe();
     let server = Server::start(Arc::new(tree), options.listen, how).map_err(Failure::input)?;
     Ok((server, what))

@@ -1,6 +1,7 @@
 //! How sources are read: the options that all who show them share.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use forebay_core::Policy;
@@ -23,9 +24,9 @@ pub(crate) struct Reading {
     #[command(flatten)]
     pub(crate) stores: Stores,
 
-    /// For how long names and attributes are taken as unchanged
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) ttl: Period,
+    /// For how long names and attributes are taken as unchanged; 1s for folders and 10s for object stores and web servers unless said
+    #[arg(long, value_name = "TIME")]
+    pub(crate) ttl: Option<Period>,
 
     /// Write every event that the policies are given to this file
     #[arg(long, value_name = "FILE")]
@@ -34,4 +35,16 @@ pub(crate) struct Reading {
     /// Slow the sources down to the pace of this modelled device
     #[arg(long, value_name = "DEVICE")]
     pub(crate) pace: Option<String>,
+}
+
+impl Reading {
+    /// For how long a name of a folder is taken as unchanged: asking again costs little.
+    pub(crate) fn ttl(&self) -> Duration {
+        self.ttl.map_or(Duration::from_secs(1), Period::duration)
+    }
+
+    /// The same of an object store or a web server.
+    pub(crate) fn ttl_of_stores(&self) -> Duration {
+        self.ttl.map_or(Duration::from_secs(10), Period::duration)
+    }
 }

@@ -7,6 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use forebay_core::level::Labels;
 use forebay_live::source::object::{StoreOptions, Token, TokenError};
 
+use crate::period::Period;
+
 /// Of commands that read from object stores and web servers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Stores {
@@ -27,6 +29,10 @@ pub(crate) struct Stores {
     #[arg(long, value_name = "FILE")]
     pub(crate) source_ca: Option<PathBuf>,
 
+    /// For how long an object store or web server that fails, or is silent, is asked again before its readers get an error
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) patience: Period,
+
     /// What web servers are told of readers, for `forebay serve` to look ahead by; others ignore it
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) source_labels: Labels,
@@ -46,6 +52,7 @@ impl Stores {
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
             authority: self.source_ca.clone(),
             labels: self.source_labels,
+            patience: self.patience.duration(),
             ..StoreOptions::default()
         })
     }
