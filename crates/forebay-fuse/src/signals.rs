@@ -72,6 +72,12 @@ impl Signals {
     }
 }
 
+/// Whether `/proc` is of this process's own process id namespace.
+pub(crate) fn sees_itself() -> bool {
+    let own = std::fs::read_link("/proc/self");
+    own.is_ok_and(|own| own.as_os_str() == std::process::id().to_string().as_str())
+}
+
 /// Whether a thread is known to be in a system call, rather than in a load from a mapped file.
 pub(crate) fn in_system_call(thread: u32) -> bool {
     let told = std::fs::read_to_string(format!("/proc/{thread}/syscall"));

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use fuser::{Errno, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry, ReplyOpen};
 use parking_lot::{Condvar, Mutex};
 
-use crate::signals::{Signals, in_system_call};
+use crate::signals::{Signals, in_system_call, sees_itself};
 
 /// How long a reader waits before it is looked at for the first time, and between looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -69,7 +69,7 @@ impl<R: Reply> Waits for Slot<R> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
     /// By its number; zero if it lives in a process id namespace that we don't see. That one is
-    /// never interrupted.
+    /// never interrupted, because nothing says which signals wait for it.
     pub(crate) thread: u32,
     /// Whether the kernel may ask on behalf of a load from a mapped file. The answer `EINTR` would
     /// be a `SIGBUS` there, so only a thread that dies anyway gets it.
@@ -100,6 +100,8 @@ struct Shared {
 
 /// The requests of a mount that wait, and the thread that looks after them.
 pub(crate) struct Waiting {
+    /// Whether `/proc` numbers threads as the kernel's requests do.
+    sees: bool,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -109,7 +111,7 @@ impl Waiting {
         let shared = Arc::new(Shared::default());
         let watched = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("forebay-waiting".into()).spawn(move || watched.watch())?;
-        Ok(Waiting { shared, thread: Some(thread) })
+        Ok(Waiting { sees: sees_itself(), shared, thread: Some(thread) })
     }
 
     /// Asks for what goes into a reply. A reply that was given when `ask` returns costs no more
@@ -117,7 +119,7 @@ impl Waiting {
     pub(crate) fn ask<R: Reply>(&self, asker: Asker, reply: R, ask: impl FnOnce(Arc<Slot<R>>)) {
         let slot = Arc::new(Slot(Mutex::new(Some(reply))));
         ask(Arc::clone(&slot));
-        if asker.thread == 0 || !slot.waits() {
+        if asker.thread == 0 || !self.sees || !slot.waits() {
             return;
         }
         let mut table = self.shared.table.lock();
@@ -183,5 +185,68 @@ impl Waiter {
             self.slot.interrupt();
         }
         goes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+
+    /// Tells what it was refused with.
+    struct Told(Sender<Errno>);
+
+    impl Reply for Told {
+        fn refuse(self, errno: Errno) {
+            self.0.send(errno).unwrap();
+        }
+    }
+
+    fn asker(thread: u32) -> Asker {
+        Asker { thread, may_be_fault: false }
+    }
+
+    /// Leaves a question open; the slot, and what the reader is told.
+    fn open(waiting: &Waiting, thread: u32) -> (Arc<Slot<Told>>, Receiver<Errno>) {
+        let ((send, told), mut kept) = (channel(), None);
+        waiting.ask(asker(thread), Told(send), |slot| kept = Some(slot));
+        (kept.unwrap(), told)
+    }
+
+    fn waiters(waiting: &Waiting) -> usize {
+        waiting.shared.table.lock().waiters.len()
+    }
+
+    #[test]
+    fn what_is_answered_leaves_no_trace() {
+        let waiting = Waiting::start().unwrap();
+        let own = std::process::id();
+        waiting.ask(asker(own), Told(channel().0), |slot| drop(slot.take()));
+        assert_eq!(waiters(&waiting), 0, "at once");
+        let open: Vec<_> = (0..200).map(|_| open(&waiting, own)).collect();
+        assert_eq!(waiters(&waiting), 200);
+        std::thread::sleep(3 * LOOK);
+        for (slot, told) in &open {
+            assert!(told.try_recv().is_err() && slot.take().is_some(), "nothing is pending for this process");
+        }
+        std::thread::sleep(3 * LOOK);
+        assert_eq!(waiters(&waiting), 0, "later");
+        assert!(open.iter().all(|(slot, _)| Arc::strong_count(slot) == 1));
+    }
+
+    #[test]
+    fn threads_that_we_cannot_see_wait_and_those_that_are_gone_do_not() {
+        let waiting = Waiting::start().unwrap();
+        assert_eq!((open(&waiting, 0).1.try_recv().is_err(), waiters(&waiting)), (true, 0));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let ((_, hidden), (slot, gone)) = (open(&waiting, u32::MAX), open(&waiting, child.id()));
+        std::thread::sleep(3 * LOOK);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(gone.recv_timeout(20 * LOOK).unwrap().code(), libc::EINTR);
+        assert!(slot.take().is_none() && hidden.try_recv().is_err());
+        drop(waiting);
+        assert_eq!(hidden.try_recv().unwrap().code(), libc::EINTR, "the mount is gone");
     }
 }
