@@ -32,6 +32,11 @@ pub(crate) fn attributes(of: &Attributes) -> FileAttr {
     }
 }
 
+/// What is left of the time for which the kernel may believe what a source said.
+pub(crate) fn left(of: &Attributes, ttl: Duration) -> Duration {
+    of.told.map_or(ttl, |told| ttl.saturating_sub(told.elapsed()))
+}
+
 /// A name's attributes, and for how long the kernel may keep them.
 pub(crate) struct Shown {
     pub(crate) attributes: FileAttr,
@@ -42,7 +47,7 @@ pub(crate) struct Shown {
 /// for the node's id. Where the two differ, the kernel must ask for the attributes ([`attributes`])
 /// before it shows them.
 pub(crate) fn of_node(node: NodeId, of: &Attributes, ttl: Duration) -> Shown {
-    let ttl = if of.inode == node.0 { ttl } else { Duration::ZERO };
+    let ttl = if of.inode == node.0 { left(of, ttl) } else { Duration::ZERO };
     Shown { attributes: FileAttr { ino: INodeNo(node.0), ..attributes(of) }, ttl }
 }
 

@@ -1,4 +1,5 @@
-//! The requests of the kernel, each answered by one call on the tree.
+//! The requests of the kernel, each answered by one call on the tree: at once, or later on another
+//! thread (see `waiting.rs`).
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -8,18 +9,19 @@ use std::time::Duration;
 
 use forebay_live::contexts::{FileName, Reader};
 use forebay_live::engine::{Lease, OpenFile, Referenced};
-use forebay_live::source::{self, Error, Kind};
-use forebay_live::tree::{Listed, Listing, NodeId, Tree};
+use forebay_live::source::{self, Attributes, Error};
+use forebay_live::tree::{NodeId, Tree};
 use fuser::{
-    AccessFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    IoctlFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    AccessFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig,
+    LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
+    ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
-use parking_lot::Mutex;
 
-use crate::attributes::{Shown, attributes, errno, kind, nothing, of_node};
+use crate::attributes::{Shown, attributes, errno, left, nothing, of_node};
+use crate::folders::{Folder, FolderRead};
 use crate::handles::Handles;
 use crate::mount::MountOptions;
+use crate::waiting::{Asker, Slot, Waiting};
 
 /// The largest request, in bytes: the kernel's FUSE_MAX_PAGES of 4 KiB pages.
 const REQUEST_MAX: u32 = 1 << 20;
@@ -36,55 +38,62 @@ struct Opened {
     name: Option<FileName>,
 }
 
-/// An open folder: its names as they were at the last read from the start.
-struct Folder {
-    node: NodeId,
-    listing: Mutex<Option<Arc<Listing>>>,
+/// For how long the kernel may believe what it is told.
+#[derive(Clone, Copy)]
+struct Lifetimes {
+    /// Of names and attributes.
+    found: Duration,
+    /// Of the absence of a name.
+    missing: Duration,
 }
 
-/// The adapter: a tree, and what is open.
+/// The adapter: a tree, what is open, and the requests that wait.
 pub(crate) struct Adapter {
     tree: Arc<Tree>,
-    options: MountOptions,
-    files: Handles<Opened>,
+    lifetimes: Lifetimes,
+    files: Arc<Handles<Opened>>,
     folders: Handles<Folder>,
+    waiting: Waiting,
 }
 
 impl Adapter {
-    pub(crate) fn new(tree: Arc<Tree>, options: MountOptions) -> Adapter {
-        Adapter { tree, options, files: Handles::new(), folders: Handles::new() }
+    pub(crate) fn new(tree: Arc<Tree>, options: &MountOptions) -> std::io::Result<Adapter> {
+        let waiting = Waiting::start()?;
+        let lifetimes = Lifetimes { found: options.ttl, missing: options.negative_ttl };
+        Ok(Adapter { tree, lifetimes, files: Arc::new(Handles::new()), folders: Handles::new(), waiting })
     }
 
-    /// The names of an open folder. A read from the start lists anew, as rewinddir(3) wants; later ones go on in that
-    /// list.
-    fn listing(&self, folder: &Folder, offset: u64) -> source::Result<Arc<Listing>> {
-        if offset > 0
-            && let Some(listing) = folder.listing.lock().as_ref()
-        {
-            return Ok(Arc::clone(listing));
+    fn folder_read(&self, folder: Arc<Folder>, offset: u64) -> FolderRead {
+        FolderRead { tree: Arc::clone(&self.tree), folder, ttl: self.lifetimes.found, offset }
+    }
+}
+
+/// The thread whose request for names it is.
+fn asker(request: &Request) -> Asker {
+    Asker { thread: request.pid(), may_be_fault: false }
+}
+
+/// Replies with a name that was looked for.
+fn answer_entry(
+    tree: &Tree,
+    lifetimes: Lifetimes,
+    found: source::Result<(NodeId, Attributes)>,
+    slot: &Slot<ReplyEntry>,
+) {
+    let Some(reply) = slot.take() else {
+        // The kernel never heard of the reference.
+        return found.map_or((), |(id, _)| tree.forget(id, 1));
+    };
+    match found {
+        Ok((id, found)) => {
+            let Shown { attributes, ttl } = of_node(id, &found, lifetimes.found);
+            let generation = Generation(tree.generation(id));
+            reply.entry_with_ttls(&ttl, &left(&found, lifetimes.found), &attributes, generation);
         }
-        // Listed without the lock: it may take the source a while, and the last to finish is as good as any.
-        let listing = Arc::new(self.tree.list(folder.node)?);
-        *folder.listing.lock() = Some(Arc::clone(&listing));
-        Ok(listing)
-    }
-
-    fn generation(&self, node: NodeId) -> Generation {
-        Generation(self.tree.generation(node))
-    }
-
-    /// What a listing says of a name, with a lookup reference, and for how long. A name that fails to be looked up is
-    /// shown for no time at all: whoever looks at it asks again, and has the error.
-    fn named(&self, folder: NodeId, name: &OsStr, of: Kind) -> source::Result<(NodeId, Shown)> {
-        match self.tree.lookup_listed(folder, name) {
-            Ok((id, found)) => Ok((id, of_node(id, &found, self.options.ttl))),
-            Err(error @ Error::NotFound(_)) => Err(error),
-            Err(_) => {
-                let id = self.tree.refer_unseen(folder, name, of)?;
-                let attributes = FileAttr { ino: INodeNo(id.0), kind: kind(of), ..nothing() };
-                Ok((id, Shown { attributes, ttl: Duration::ZERO }))
-            }
+        Err(Error::NotFound(_)) if !lifetimes.missing.is_zero() => {
+            reply.entry(&lifetimes.missing, &nothing(), Generation(0));
         }
+        Err(error) => reply.error(errno(&error)),
     }
 }
 
@@ -95,21 +104,6 @@ fn open_flags(referenced: Referenced) -> FopenFlags {
     match referenced {
         Referenced::Kept => always | FopenFlags::FOPEN_DIRECT_IO,
         Referenced::HandedOn => always,
-    }
-}
-
-/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less than what the kernel
-/// goes on from.
-enum At<'a> {
-    Dot(&'static str),
-    Name(Listed<'a>),
-}
-
-fn at(listing: &Listing, offset: u64) -> Option<At<'_>> {
-    match offset {
-        0 => Some(At::Dot(".")),
-        1 => Some(At::Dot("..")),
-        _ => listing.get(usize::try_from(offset - 2).ok()?).map(At::Name),
     }
 }
 
@@ -176,28 +170,28 @@ impl Filesystem for Adapter {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.tree.lookup(node(parent), name) {
-            Ok((id, found)) => {
-                let Shown { attributes, ttl } = of_node(id, &found, self.options.ttl);
-                reply.entry_with_ttls(&ttl, &self.options.ttl, &attributes, self.generation(id));
-            }
-            Err(Error::NotFound(_)) if !self.options.negative_ttl.is_zero() => {
-                reply.entry(&self.options.negative_ttl, &nothing(), Generation(0));
-            }
-            Err(error) => reply.error(errno(&error)),
-        }
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        self.waiting.ask(asker(request), reply, |slot| {
+            let (tree, lifetimes) = (Arc::clone(&self.tree), self.lifetimes);
+            let answer = move |found| answer_entry(&tree, lifetimes, found, &slot);
+            self.tree.lookup_then(node(parent), name, Box::new(answer));
+        });
     }
 
     fn forget(&self, _request: &Request, inode: INodeNo, lookups: u64) {
         self.tree.forget(node(inode), lookups);
     }
 
-    fn getattr(&self, _request: &Request, inode: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.tree.attributes(node(inode)) {
-            Ok(found) => reply.attr(&self.options.ttl, &attributes(&found)),
-            Err(error) => reply.error(errno(&error)),
-        }
+    fn getattr(&self, request: &Request, inode: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        self.waiting.ask(asker(request), reply, |slot| {
+            let ttl = self.lifetimes.found;
+            let answer = move |found: source::Result<Attributes>| match (slot.take(), found) {
+                (None, _) => {}
+                (Some(reply), Ok(found)) => reply.attr(&left(&found, ttl), &attributes(&found)),
+                (Some(reply), Err(error)) => reply.error(errno(&error)),
+            };
+            self.tree.attributes_then(node(inode), Box::new(answer));
+        });
     }
 
     fn readlink(&self, _request: &Request, inode: INodeNo, reply: ReplyData) {
@@ -207,18 +201,23 @@ impl Filesystem for Adapter {
         }
     }
 
-    fn open(&self, _request: &Request, inode: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, inode: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         if flags.acc_mode() != OpenAccMode::O_RDONLY {
             return reply.error(Errno::EROFS);
         }
-        match self.tree.open(node(inode)) {
-            Ok(file) => {
-                let flags = open_flags(file.referenced());
-                let name = self.tree.file_name(node(inode));
-                reply.opened(self.files.insert(Opened { file, name }), flags);
-            }
-            Err(error) => reply.error(errno(&error)),
-        }
+        self.waiting.ask(asker(request), reply, |slot| {
+            let (tree, files) = (Arc::clone(&self.tree), Arc::clone(&self.files));
+            let answer = move |file: source::Result<OpenFile>| match (slot.take(), file) {
+                (None, _) => {}
+                (Some(reply), Ok(file)) => {
+                    let flags = open_flags(file.referenced());
+                    let name = tree.file_name(node(inode));
+                    reply.opened(files.insert(Opened { file, name }), flags);
+                }
+                (Some(reply), Err(error)) => reply.error(errno(&error)),
+            };
+            self.tree.open_then(node(inode), Box::new(answer));
+        });
     }
 
     fn read(
@@ -241,7 +240,13 @@ impl Filesystem for Adapter {
         // The kernel says which thread asks, and calls it a process.
         let reader = Reader { thread: request.pid(), user: request.uid() };
         let caller = self.tree.caller(reader, name.as_ref());
-        file.read_by_then(caller, offset, size as usize, move |outcome| answer(outcome, reply));
+        self.waiting.ask(Asker { thread: request.pid(), may_be_fault: true }, reply, |slot| {
+            file.read_by_then(caller, offset, size as usize, move |outcome| {
+                if let Some(reply) = slot.take() {
+                    answer(outcome, reply);
+                }
+            });
+        });
     }
 
     fn release(
@@ -263,83 +268,26 @@ impl Filesystem for Adapter {
         if let Err(error) = self.tree.unchanged(node(inode)) {
             return reply.error(errno(&error));
         }
-        let folder = Folder { node: node(inode), listing: Mutex::new(None) };
-        reply.opened(self.folders.insert(folder), FopenFlags::empty());
+        reply.opened(self.folders.insert(Folder::new(node(inode))), FopenFlags::empty());
     }
 
-    fn readdir(
-        &self,
-        _request: &Request,
-        inode: INodeNo,
-        handle: FileHandle,
-        mut offset: u64,
-        mut reply: ReplyDirectory,
-    ) {
+    fn readdir(&self, request: &Request, _inode: INodeNo, handle: FileHandle, offset: u64, reply: ReplyDirectory) {
         let Some(folder) = self.folders.get(handle) else { return reply.error(Errno::EBADF) };
-        let listing = match self.listing(&folder, offset) {
-            Ok(listing) => listing,
-            Err(error) => return reply.error(errno(&error)),
-        };
-        while let Some(entry) = at(&listing, offset) {
-            offset += 1;
-            let full = match entry {
-                At::Dot(dot) => reply.add(inode, offset, FileType::Directory, dot),
-                At::Name(Listed { name, kind: of, inode }) => reply.add(INodeNo(inode), offset, kind(of), name),
-            };
-            if full {
-                break;
-            }
-        }
-        reply.ok();
+        let read = self.folder_read(folder, offset);
+        self.waiting.ask(asker(request), reply, |slot| read.start(slot, FolderRead::plain));
     }
 
     fn readdirplus(
         &self,
-        _request: &Request,
-        inode: INodeNo,
+        request: &Request,
+        _inode: INodeNo,
         handle: FileHandle,
-        mut offset: u64,
-        mut reply: ReplyDirectoryPlus,
+        offset: u64,
+        reply: ReplyDirectoryPlus,
     ) {
         let Some(folder) = self.folders.get(handle) else { return reply.error(Errno::EBADF) };
-        let listing = match self.listing(&folder, offset) {
-            Ok(listing) => listing,
-            Err(error) => return reply.error(errno(&error)),
-        };
-        let mut given = Vec::new();
-        // No reference counts for `.` and `..`: the kernel takes only their names.
-        let dot = FileAttr { ino: inode, kind: FileType::Directory, ..nothing() };
-        while let Some(entry) = at(&listing, offset) {
-            offset += 1;
-            let full = match entry {
-                At::Dot(name) => reply.add(inode, offset, name, &self.options.ttl, &dot, Generation(0)),
-                At::Name(Listed { name, kind: of, inode }) => match self.named(folder.node, name, of) {
-                    Ok((id, Shown { attributes, ttl })) => {
-                        let generation = self.generation(id);
-                        let full = reply.add(INodeNo(inode), offset, name, &ttl, &attributes, generation);
-                        if full {
-                            self.tree.forget(id, 1);
-                        } else {
-                            given.push(id);
-                        }
-                        full
-                    }
-                    // It is gone since it was listed.
-                    Err(_) => false,
-                },
-            };
-            if full {
-                break;
-            }
-        }
-        match self.tree.unchanged(folder.node) {
-            Ok(()) => reply.ok(),
-            // The names are of another folder by now, and what they were said to be with them.
-            Err(error) => {
-                given.into_iter().for_each(|id| self.tree.forget(id, 1));
-                reply.error(errno(&error));
-            }
-        }
+        let read = self.folder_read(folder, offset);
+        self.waiting.ask(asker(request), reply, |slot| read.start(slot, FolderRead::plus));
     }
 
     fn releasedir(

@@ -123,7 +123,8 @@ impl MountError {
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     // The handlers of a mount are threads of its readers.
     let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
-    let mut mounted = start(Adapter::new(tree, options.clone()), point, &options, false)?;
+    let adapter = Adapter::new(tree, &options).map_err(|error| MountError::io(point, error))?;
+    let mut mounted = start(adapter, point, &options, false)?;
     mounted._watcher = watcher;
     Ok(mounted)
 }

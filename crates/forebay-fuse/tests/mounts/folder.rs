@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_live::source::{
-    Attributes, Entry, Error, Fetch, Identity, Inode, Kind, Name, Object, Result, Source, Space, Version,
+    Attributes, Entry, Error, Fetch, Identity, Inode, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
+    Version,
 };
 
 /// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A folder `crowd` has
@@ -32,40 +33,20 @@ impl Source for Folder {
         &self.address
     }
 
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        if path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"broken")) {
-            return Err(Error::Storage { name: path.display().to_string(), reason: "broken on purpose".into() });
-        }
-        let found = self.at(path).symlink_metadata().map_err(|error| failure(path, error))?;
-        Ok(Attributes {
-            kind: kind(found.file_type()),
-            size: found.len(),
-            allocated: found.blocks() * 512,
-            mode: found.mode(),
-            uid: found.uid(),
-            gid: found.gid(),
-            links: found.nlink() as u32,
-            rdev: found.rdev(),
-            accessed: found.accessed().map_err(|error| failure(path, error))?,
-            modified: found.modified().map_err(|error| failure(path, error))?,
-            changed: std::time::UNIX_EPOCH + std::time::Duration::new(found.ctime() as u64, found.ctime_nsec() as u32),
-            inode: found.ino(),
-            identity: self.identity(path, &found),
-        })
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        then(self.found(path));
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        let entries = self.at(path).read_dir().map_err(|error| failure(path, error))?;
-        let entry = |entry: io::Result<std::fs::DirEntry>| {
-            let entry = entry?;
-            Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?), inode: entry.ino() })
-        };
-        let mut all: Vec<_> = entries.map(entry).collect::<io::Result<_>>().map_err(|error| failure(path, error))?;
-        if path.file_name().is_some_and(|name| name == "crowd") {
-            let name = |number| Entry { name: format!("name {number}").into(), kind: Kind::File, inode: 7 };
-            all.extend((0..CROWD).map(name));
-        }
-        Ok(all)
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        then(self.names(path).map(Listing::from_iter));
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        then(self.file(path));
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.found(&folder.join(listed.name)).map(Some)
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -96,12 +77,6 @@ impl Source for Folder {
             names_free: found.f_favail,
         })
     }
-
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        let file = File::open(self.at(path)).map_err(|error| failure(path, error))?;
-        let identity = self.identity(path, &file.metadata().map_err(|error| failure(path, error))?);
-        Ok(Arc::new(Opened { file: Arc::new(file), identity, path: path.into() }))
-    }
 }
 
 impl Folder {
@@ -110,6 +85,49 @@ impl Folder {
         Folder { address: folder.display().to_string().into(), folder }
     }
 
+    fn found(&self, path: &Path) -> Result<Attributes> {
+        if path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"broken")) {
+            return Err(Error::Storage { name: path.display().to_string(), reason: "broken on purpose".into() });
+        }
+        let found = self.at(path).symlink_metadata().map_err(|error| failure(path, error))?;
+        Ok(Attributes {
+            kind: kind(found.file_type()),
+            size: found.len(),
+            allocated: found.blocks() * 512,
+            mode: found.mode(),
+            uid: found.uid(),
+            gid: found.gid(),
+            links: found.nlink() as u32,
+            rdev: found.rdev(),
+            accessed: found.accessed().map_err(|error| failure(path, error))?,
+            modified: found.modified().map_err(|error| failure(path, error))?,
+            changed: std::time::UNIX_EPOCH + std::time::Duration::new(found.ctime() as u64, found.ctime_nsec() as u32),
+            inode: found.ino(),
+            identity: self.identity(path, &found),
+            told: None,
+        })
+    }
+
+    fn names(&self, path: &Path) -> Result<Vec<Entry>> {
+        let entries = self.at(path).read_dir().map_err(|error| failure(path, error))?;
+        let entry = |entry: io::Result<std::fs::DirEntry>| {
+            let entry = entry?;
+            Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?), inode: entry.ino(), facts: None })
+        };
+        let mut all: Vec<_> = entries.map(entry).collect::<io::Result<_>>().map_err(|error| failure(path, error))?;
+        if path.file_name().is_some_and(|name| name == "crowd") {
+            let name =
+                |number| Entry { name: format!("name {number}").into(), kind: Kind::File, inode: 7, facts: None };
+            all.extend((0..CROWD).map(name));
+        }
+        Ok(all)
+    }
+
+    fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
+        let file = File::open(self.at(path)).map_err(|error| failure(path, error))?;
+        let identity = self.identity(path, &file.metadata().map_err(|error| failure(path, error))?);
+        Ok(Arc::new(Opened { file: Arc::new(file), identity, path: path.into() }))
+    }
     fn identity(&self, path: &Path, of: &Metadata) -> Identity {
         let inode = Inode { device: of.dev(), number: of.ino(), mount: 0 };
         let linked = of.nlink() > 1 && of.is_file();

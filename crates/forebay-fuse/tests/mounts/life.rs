@@ -143,6 +143,7 @@ mknod "$folder/fuse" c 10 229
 chmod 666 "$folder/fuse"
 mount --bind "$folder/fuse" /dev/fuse
 serve() {
+    rm -f "$folder/said"
     $user "$@" > "$folder/said" &
     until grep -q ready "$folder/said"; do kill -0 $!; sleep 0.02; done
     $user cat "$folder/point/f"

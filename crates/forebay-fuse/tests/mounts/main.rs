@@ -8,7 +8,9 @@ mod kernel_cache;
 mod life;
 mod names;
 mod points;
+mod silent;
 mod storage;
+mod waits;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -16,11 +18,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::{MountError, MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine, Referenced};
+use forebay_live::source::Source;
 use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::MountPoint;
 use tempfile::TempDir;
@@ -36,9 +39,13 @@ fn tree(source: &Path) -> Arc<Tree> {
 }
 
 fn tree_with(source: &Path, referenced: Referenced) -> Arc<Tree> {
+    tree_of(Arc::new(folder::Folder::new(source)), referenced)
+}
+
+fn tree_of(source: Arc<dyn Source>, referenced: Referenced) -> Arc<Tree> {
     let config = Config { referenced, ..Config::new(64 << 20, "competitive".parse().expect("a policy that exists")) };
     let engine = Engine::start(config, vec![DeviceCost::flat(100_000, 1 << 30, 8)]).unwrap();
-    let branch = Branch { name: None, source: Arc::new(folder::Folder::new(source)), device: DeviceId(0) };
+    let branch = Branch { name: None, source, device: DeviceId(0) };
     Arc::new(Tree::new(engine, vec![branch]).unwrap())
 }
 
@@ -76,15 +83,24 @@ impl Mirror {
 /// What tells this program, started again, to serve a folder instead of testing.
 const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT"];
 
+/// What of it makes the folder a [`silent`] one, and says what becomes of what was read.
+const SILENT: &str = "FOREBAY_TEST_SERVE_SILENT";
+
 /// Not a test but the other process that some tests need: this program again, which so is always of one build with
 /// them.
 #[test]
 fn serve_for_another_process() {
     if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {
-        let mounted =
-            forebay_fuse::mount(tree(Path::new(&source)), Path::new(&point), MountOptions::default()).unwrap();
+        let source = Path::new(&source);
+        let tree = match std::env::var(SILENT).as_deref() {
+            Ok("kept") => tree_of(Arc::new(silent::Silent::new(source)), Referenced::Kept),
+            Ok("handed on") => tree_of(Arc::new(silent::Silent::new(source)), Referenced::HandedOn),
+            _ => tree(source),
+        };
+        let mounted = forebay_fuse::mount(tree, Path::new(&point), MountOptions::default()).unwrap();
         println!("\nready");
         mounted.wait().unwrap();
+        std::process::exit(0);
     }
 }
 
@@ -115,13 +131,54 @@ struct Server {
 
 impl Server {
     fn start(source: &Path, point: &Path) -> Server {
+        Server::run(server(std::env::current_exe().unwrap(), source, point))
+    }
+
+    fn silent(source: &Path, point: &Path, how: &str) -> Server {
         let mut command = server(std::env::current_exe().unwrap(), source, point);
+        command.env(SILENT, how);
+        Server::run(command)
+    }
+
+    /// Serves a silent folder from a process id namespace of its own, where our threads have no
+    /// numbers.
+    fn apart(unshare: &Path, source: &Path, point: &Path) -> Server {
+        let mut command = server(unshare, source, point);
+        command.env(SILENT, "kept").args(["--pid", "--fork", "--kill-child"]).arg(std::env::current_exe().unwrap());
+        Server::run(command)
+    }
+
+    fn run(mut command: Command) -> Server {
         command.args(SERVER_ARGUMENTS).stdin(Stdio::null()).stdout(Stdio::piped());
         die_with_us(&mut command);
         let mut server = Server { child: command.spawn().unwrap() };
         let mut said = BufReader::new(server.child.stdout.take().unwrap()).lines();
         assert!(said.any(|line| line.unwrap() == "ready"), "the server said why on its standard error");
         server
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The processor time that it has taken.
+    fn processor_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
+        let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        let ticks: u64 = fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        Duration::from_secs(1) * ticks as u32 / rustix::param::clock_ticks_per_second() as u32
+    }
+
+    /// Whether it ends by itself within a time.
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            if self.child.try_wait().unwrap().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        false
     }
 
     /// `kill -9`.

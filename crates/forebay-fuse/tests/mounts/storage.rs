@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::MountOptions;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::{Attributes, Entry, Error, Fetch, Identity, Object, Result, Source, Space};
+use forebay_live::source::{Attributes, Error, Fetch, Identity, Listed, Listing, Object, Result, Source, Space, Then};
 use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::{self, MountPoint};
 use parking_lot::{Condvar, Mutex};
@@ -78,11 +78,19 @@ impl Source for Moody {
     fn address(&self) -> &Arc<str> {
         self.folder.address()
     }
-    fn stat(&self, path: &Path) -> Result<Attributes> {
-        self.folder.stat(path)
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        self.folder.stat_then(path, then);
     }
-    fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        self.folder.list(path)
+    fn list_then(&self, path: &Path, then: Then<Listing>) {
+        self.folder.list_then(path, then);
+    }
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        let state = Arc::clone(&self.state);
+        let opened = |object| Arc::new(Opened { object, state }) as Arc<dyn Object>;
+        self.folder.open_then(path, Box::new(|object| then(object.map(opened))));
+    }
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.folder.listed(folder, listed)
     }
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         self.folder.read_link(path)
@@ -95,9 +103,6 @@ impl Source for Moody {
     }
     fn space(&self) -> Result<Space> {
         self.folder.space()
-    }
-    fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        Ok(Arc::new(Opened { object: self.folder.open(path)?, state: Arc::clone(&self.state) }))
     }
 }
 

@@ -1,0 +1,147 @@
+//! Open folders, and what is said of their names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forebay_live::source::{self, Error, Listed};
+use forebay_live::tree::{Names, NodeId, Tree};
+use fuser::{FileAttr, FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
+use parking_lot::Mutex;
+
+use crate::attributes::{Shown, errno, kind, nothing, of_node};
+use crate::waiting::{Reply, Slot};
+
+/// An open folder: its names as they were at the last read from the start.
+pub(crate) struct Folder {
+    pub(crate) node: NodeId,
+    names: Mutex<Option<Names>>,
+}
+
+/// A read of an open folder.
+pub(crate) struct FolderRead {
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) folder: Arc<Folder>,
+    /// For how long the kernel may believe what it is told.
+    pub(crate) ttl: Duration,
+    /// Where the read begins.
+    pub(crate) offset: u64,
+}
+
+impl Folder {
+    pub(crate) fn new(node: NodeId) -> Folder {
+        Folder { node, names: Mutex::new(None) }
+    }
+}
+
+impl FolderRead {
+    /// Finds the names and has the reply filled with them. A read from the start lists anew, as
+    /// rewinddir(3) wants; later ones go on in that list.
+    pub(crate) fn start<R: Reply>(
+        self,
+        slot: Arc<Slot<R>>,
+        fill: impl FnOnce(&FolderRead, &Names, R) + Send + 'static,
+    ) {
+        let known = if self.offset > 0 { self.folder.names.lock().clone() } else { None };
+        if let Some(names) = known {
+            if let Some(reply) = slot.take() {
+                fill(&self, &names, reply);
+            }
+            return;
+        }
+        let (tree, node) = (Arc::clone(&self.tree), self.folder.node);
+        let answer = move |names: source::Result<Names>| {
+            // The names that nobody waits for any more must not replace those of a later read.
+            let Some(reply) = slot.take() else { return };
+            match names {
+                Ok(names) => {
+                    *self.folder.names.lock() = Some(names.clone());
+                    fill(&self, &names, reply);
+                }
+                Err(error) => reply.refuse(errno(&error)),
+            }
+        };
+        tree.list_then(node, Box::new(answer));
+    }
+
+    /// Names without attributes.
+    pub(crate) fn plain(&self, names: &Names, mut reply: ReplyDirectory) {
+        let mut offset = self.offset;
+        while let Some(entry) = at(names, offset) {
+            offset += 1;
+            let full = match entry {
+                At::Dot(dot) => reply.add(INodeNo(self.folder.node.0), offset, FileType::Directory, dot),
+                At::Name(listed) => {
+                    let inode = INodeNo(self.tree.inode(names, &listed));
+                    reply.add(inode, offset, kind(listed.kind), listed.name)
+                }
+            };
+            if full {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    /// Names with attributes.
+    pub(crate) fn plus(&self, names: &Names, mut reply: ReplyDirectoryPlus) {
+        let (mut given, mut offset) = (Vec::new(), self.offset);
+        // No reference counts for `.` and `..`: the kernel takes only their names.
+        let dot = FileAttr { ino: INodeNo(self.folder.node.0), kind: FileType::Directory, ..nothing() };
+        while let Some(entry) = at(names, offset) {
+            offset += 1;
+            let (name, (id, Shown { attributes, ttl }), generation) = match entry {
+                At::Dot(name) => {
+                    let full = reply.add(dot.ino, offset, name, &Duration::ZERO, &dot, Generation(0));
+                    if full { break } else { continue }
+                }
+                At::Name(listed) => match self.named(names, &listed) {
+                    Ok((id, shown)) => (listed.name, (id, shown), Generation(self.tree.generation(id))),
+                    // Gone since it was listed.
+                    Err(_) => continue,
+                },
+            };
+            if reply.add(attributes.ino, offset, name, &ttl, &attributes, generation) {
+                self.tree.forget(id, 1);
+                break;
+            }
+            given.push(id);
+        }
+        match self.tree.unchanged(self.folder.node) {
+            Ok(()) => reply.ok(),
+            // The names are of another folder by now, and what they were said to be with them.
+            Err(error) => {
+                given.into_iter().for_each(|id| self.tree.forget(id, 1));
+                reply.error(errno(&error));
+            }
+        }
+    }
+
+    /// What is known of a name, with a lookup reference, and for how long. A name of which nothing
+    /// is known is shown for no time at all: the program that looks at it asks again, and gets what
+    /// it is or the error.
+    fn named(&self, names: &Names, listed: &Listed<'_>) -> source::Result<(NodeId, Shown)> {
+        match self.tree.refer_listed(names, listed) {
+            Ok(Some((id, found))) => return Ok((id, of_node(id, &found, self.ttl))),
+            Err(error @ Error::NotFound(_)) => return Err(error),
+            Ok(None) | Err(_) => {}
+        }
+        let id = self.tree.refer_unseen(names, listed)?;
+        let attributes = FileAttr { ino: INodeNo(id.0), kind: kind(listed.kind), ..nothing() };
+        Ok((id, Shown { attributes, ttl: Duration::ZERO }))
+    }
+}
+
+/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less than what the kernel
+/// goes on from.
+enum At<'a> {
+    Dot(&'static str),
+    Name(Listed<'a>),
+}
+
+fn at(names: &Names, offset: u64) -> Option<At<'_>> {
+    match offset {
+        0 => Some(At::Dot(".")),
+        1 => Some(At::Dot("..")),
+        _ => names.get(usize::try_from(offset - 2).ok()?).map(At::Name),
+    }
+}
