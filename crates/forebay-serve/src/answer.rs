@@ -227,7 +227,7 @@ impl Service {
         }
         let name = target.names.last().cloned().unwrap_or_default();
         let mut head = propfind::HEAD.to_owned();
-        propfind::response(&mut head, &href, &name, &found, self.started);
+        propfind::response(&mut head, &href, &name, &found.into(), self.started);
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::MULTI_STATUS;
         insert(answer.headers_mut(), CONTENT_TYPE, "application/xml; charset=utf-8");

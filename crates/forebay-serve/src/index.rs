@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::conditions::date;
 use crate::listing::Item;
 use crate::markup::escape;
-use crate::site::Found;
+use crate::site::Seen;
 
 /// The beginning of the page of a folder, `names` from the root.
 pub(crate) fn head(names: &[impl AsRef<OsStr>]) -> String {
@@ -24,9 +24,10 @@ pub(crate) fn head(names: &[impl AsRef<OsStr>]) -> String {
 pub(crate) fn lines(items: &[Item]) -> String {
     let mut text = String::new();
     for item in items {
-        let (slash, size, modified) = match &item.found {
-            Found::File(_, attributes) => ("", attributes.size.to_string(), date(attributes.modified)),
-            Found::Folder(folder) => ("/", String::new(), folder.modified().map(date).unwrap_or_default()),
+        let (slash, size, modified) = match &item.seen {
+            Seen::Unmeasured => ("", String::new(), String::new()),
+            Seen::File(attributes) => ("", attributes.size.to_string(), date(attributes.modified)),
+            Seen::Folder(folder) => ("/", String::new(), folder.modified().map(date).unwrap_or_default()),
         };
         let name = escape(&item.name.to_string_lossy());
         // Relative, so that a proxy may put the tree elsewhere; the dot keeps a name with a colon from being a scheme.

@@ -8,7 +8,7 @@ use forebay_live::source::{Entry, Error, Result};
 use futures::future::try_join_all;
 use tokio::task::spawn_blocking;
 
-use crate::site::{Folder, Found, Site, hides};
+use crate::site::{Folder, Seen, Site, hides};
 use crate::target::escape;
 
 /// Names that are looked at by one thread at a time, and how many threads do so at once for one listing: a store far away takes its
@@ -23,7 +23,7 @@ pub(crate) struct Item {
     /// The name.
     pub(crate) name: OsString,
     /// What it stands for.
-    pub(crate) found: Found,
+    pub(crate) seen: Seen,
 }
 
 /// A walk over names under way. It holds the names of one folder for each level that it is below the first, nothing else.
@@ -78,7 +78,7 @@ impl Walk {
             if self.how.deep {
                 // Turned round, so that the first comes first.
                 for item in items.iter().rev() {
-                    if let Found::Folder(folder) = &item.found {
+                    if let Seen::Folder(folder) = &item.seen {
                         self.folders.push((item.href.clone(), folder.clone()));
                     }
                 }
@@ -106,14 +106,14 @@ impl Walk {
 /// A name, looked at. What is gone, refused or leads nowhere is left out; what the storage does not tell is an error, lest
 /// names vanish while it is gone.
 fn item(site: &Site, present: &(String, Folder), entry: Entry) -> Option<Result<Item>> {
-    let found = match site.child(&present.1, &entry.name) {
-        Ok(found) => found,
+    let seen = match site.listed(&present.1, &entry) {
+        Ok(seen) => seen,
         Err(error) if hides(&error) => return None,
         Err(error) => return Some(Err(error)),
     };
-    let slash = if matches!(found, Found::Folder(_)) { "/" } else { "" };
+    let slash = if matches!(seen, Seen::Folder(_)) { "/" } else { "" };
     let href = format!("{}{}{slash}", present.0, escape(&entry.name));
-    Some(Ok(Item { href, name: entry.name, found }))
+    Some(Ok(Item { href, name: entry.name, seen }))
 }
 
 /// Asks a source, on a thread that may wait.

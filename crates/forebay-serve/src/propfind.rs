@@ -14,7 +14,7 @@ use crate::conditions::date;
 use crate::listing::Item;
 use crate::markup::escape;
 use crate::refusal::Refusal;
-use crate::site::Found;
+use crate::site::Seen;
 use crate::{media, tag};
 
 /// How much of a tree is asked for.
@@ -50,7 +50,7 @@ pub(crate) const FOOT: &str = "</D:multistatus>\n";
 pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
     let mut text = String::new();
     for item in items {
-        response(&mut text, &item.href, &item.name, &item.found, started);
+        response(&mut text, &item.href, &item.name, &item.seen, started);
     }
     text
 }
@@ -61,13 +61,14 @@ pub(crate) fn can_be_listed(name: &OsStr) -> bool {
 }
 
 /// What is said of one name, at the address `href`, which is escaped; what is not known to have a time has that of the start.
-pub(crate) fn response(text: &mut String, href: &str, name: &OsStr, found: &Found, started: SystemTime) {
-    let about = match found {
-        Found::Folder(folder) => {
+pub(crate) fn response(text: &mut String, href: &str, name: &OsStr, seen: &Seen, started: SystemTime) {
+    let about = match seen {
+        Seen::Folder(folder) => {
             let modified = date(folder.modified().unwrap_or(started));
             format!("<D:resourcetype><D:collection/></D:resourcetype><D:getlastmodified>{modified}</D:getlastmodified>")
         }
-        Found::File(_, attributes) => format!(
+        Seen::Unmeasured => format!("<D:resourcetype/><D:getcontenttype>{}</D:getcontenttype>", media::of(name)),
+        Seen::File(attributes) => format!(
             "<D:resourcetype/><D:getcontentlength>{}</D:getcontentlength><D:getlastmodified>{}</D:getlastmodified>\
              <D:getetag>{}</D:getetag><D:getcontenttype>{}</D:getcontenttype>",
             attributes.size,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Attributes, Entry, Error, Kind, Result};
+use forebay_live::source::{Attributes, Entry, Error, Kind, Listed, Result};
 use forebay_live::tree::{Branch, Tree};
 
 use crate::target::Target;
@@ -38,6 +38,26 @@ pub(crate) enum Found {
     Folder(Folder),
     /// A regular file.
     File(Place, Box<Attributes>),
+}
+
+/// What a name stands for, as far as a listing shows it.
+#[derive(Debug)]
+pub(crate) enum Seen {
+    /// A folder.
+    Folder(Folder),
+    /// A regular file.
+    File(Box<Attributes>),
+    /// A regular file whose source said only that, when it listed it.
+    Unmeasured,
+}
+
+impl From<Found> for Seen {
+    fn from(found: Found) -> Seen {
+        match found {
+            Found::Folder(folder) => Seen::Folder(folder),
+            Found::File(_, attributes) => Seen::File(attributes),
+        }
+    }
 }
 
 /// Where something is: the number of its source, and its path there, on which there are no links.
@@ -162,6 +182,33 @@ impl Site {
         }
     }
 
+    /// What a name of the folder's listing stands for. Asks nothing that the listing said.
+    pub(crate) fn listed(&self, folder: &Folder, entry: &Entry) -> Result<Seen> {
+        let Some(above) = folder.place.as_ref().filter(|_| entry.kind != Kind::Link) else {
+            return self.child(folder, &entry.name).map(Seen::from);
+        };
+        let Entry { name, kind, inode, facts } = entry;
+        let listed = Listed { name, kind: *kind, inode: *inode, facts: facts.clone(), told: std::time::Instant::now() };
+        let source = &self.source(above).source;
+        let Some(attributes) = source.listed(&above.path, &listed)? else {
+            // Of a set only its members together know what a name is.
+            let is_set = !source.members().is_empty();
+            return if is_set { self.child(folder, name).map(Seen::from) } else { Ok(Seen::Unmeasured) };
+        };
+        let path = above.path.join(name);
+        match attributes.kind {
+            Kind::File => Ok(Seen::File(Box::new(attributes))),
+            Kind::Special => Err(Error::Denied(path.display().to_string())),
+            // It has become one since it was listed.
+            Kind::Link => self.child(folder, name).map(Seen::from),
+            Kind::Folder => {
+                let trail = folder.trail.iter().chain([&path]).cloned().collect();
+                let place = Some(Place { branch: above.branch, path });
+                Ok(Seen::Folder(Folder { place, trail, modified: Some(attributes.modified) }))
+            }
+        }
+    }
+
     /// Where a name in the folder `above` leads, link after link.
     fn follow(&self, above: &Place, name: &OsStr) -> Result<(PathBuf, Attributes)> {
         let source = &self.source(above).source;
@@ -237,5 +284,5 @@ fn missing(name: &OsStr) -> Error {
 
 /// Whether what stands in the way of a name is of the name, so that a listing leaves it out, or of the storage.
 pub(crate) fn hides(error: &Error) -> bool {
-    !matches!(error, Error::Storage { .. } | Error::CalledOff)
+    !error.is_of_the_storage()
 }

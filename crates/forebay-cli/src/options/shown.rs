@@ -47,7 +47,6 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn bits_are_octal() {

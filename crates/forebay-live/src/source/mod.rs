@@ -91,7 +91,12 @@ impl Error {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Whether it says something of the storage, and nothing of the name that was asked for.
+    pub fn is_of_the_storage(&self) -> bool {
+        matches!(self, Error::Storage { .. } | Error::GivenUp { .. } | Error::CalledOff)
+    }
+
+    /// Whether the same request may succeed at once: what was given up was tried for long.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Storage { .. })
     }

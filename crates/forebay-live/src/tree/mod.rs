@@ -345,7 +345,7 @@ impl Tree {
         let others = self.nodes.lock().other_places(node);
         for place in &others {
             failed = match ask(&self.branches[place.branch], place) {
-                _ if matches!(failed, Error::Storage { .. } | Error::CalledOff) => return Err(failed),
+                _ if failed.is_of_the_storage() => return Err(failed),
                 Ok(answer) => return answer,
                 Err(error) if error.errno() != failed.errno() && !error.is_transient() => stale(place),
                 Err(error) => error,

@@ -184,7 +184,7 @@ impl Asker {
         }
         for Looking { name, then } in lookings {
             match error {
-                Error::Storage { .. } | Error::GivenUp { .. } | Error::CalledOff => then(Err(error.clone())),
+                error if error.is_of_the_storage() => then(Err(error.clone())),
                 // Where names cannot be listed, or may not, they may still be asked for.
                 _ => self.singly(folder, &name, then),
             }
