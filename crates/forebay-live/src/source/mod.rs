@@ -8,6 +8,7 @@ pub mod faulty;
 pub mod identity;
 pub mod local;
 pub mod object;
+mod remote;
 pub mod striped;
 pub mod uri;
 
@@ -146,6 +147,17 @@ pub struct Entry {
     pub kind: Kind,
     /// As [`Attributes::inode`].
     pub inode: u64,
+}
+
+/// What a storage tells of one of its files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// Bytes.
+    pub size: u64,
+    /// Last modification, in nanoseconds since the epoch; `None` if it tells none.
+    pub modified: Option<i64>,
+    /// Entity tag or version.
+    pub tag: Option<Box<str>>,
 }
 
 /// How full a source is, in bytes and names; zeros where it has no bounds.

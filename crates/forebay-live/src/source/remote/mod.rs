@@ -1,0 +1,116 @@
+//! What lies at the other end of a network: object stores and web servers, behind one [`Source`].
+//!
+//! A [`Remote`] knows how to ask: one name, one page of a folder, one range of a file, each of them
+//! one try. Everything else is here, once for all kinds of storage:
+//!
+//! - names are remembered for a while, and whole folders asked for where several names of one are
+//!   looked up (`names.rs`, `lookup.rs`);
+//! - every request is tried again as long as [`Patience`] says (`patience.rs`), and trouble is told in
+//!   the log, one line a minute for each kind (`complaints.rs`);
+//! - no more ranges are under way at once than the storage takes (`gate.rs`), on a few threads that
+//!   all sources share (`runtime.rs`).
+
+#![allow(dead_code)]
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+
+use super::{Error, Facts, Version};
+use crate::arena::Segments;
+use crate::label::Label;
+
+/// What a name stands for at a remote storage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// A regular file.
+    File(Facts),
+    /// A regular file of which a listing said only that, so that it has to be asked for by itself.
+    Unmeasured,
+    /// A folder, and its last modification where the storage knows one.
+    Folder(Option<SystemTime>),
+}
+
+/// Names of a folder: all of them, or the first or next ones.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Page {
+    /// The names and what they stand for, in any order. A name that is there twice is a folder if
+    /// either is.
+    pub(crate) names: Vec<(OsString, Told)>,
+    /// What to ask the next page with; `None` if this was the last.
+    pub(crate) next: Option<Next>,
+}
+
+/// Where a listing goes on, in the storage's own words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Next(pub(crate) Box<str>);
+
+/// Why one try of a request failed.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// What it means. Only [`Error::Storage`] is tried again.
+    pub(crate) error: Error,
+    /// What kind of trouble it is, for the log: the storage's own code, as `SlowDown` or `503`.
+    pub(crate) kind: String,
+    /// For how long the storage asked to be left alone (`Retry-After`).
+    pub(crate) wait: Option<Duration>,
+}
+
+/// The answer to one try.
+pub(crate) type Answer<T> = Result<T, Trouble>;
+
+/// A range of one version of a file.
+#[derive(Debug)]
+pub(crate) struct Range<'a> {
+    /// The file.
+    pub(crate) path: &'a Path,
+    /// The version that its bytes must be of.
+    pub(crate) version: &'a Version,
+    /// The first byte.
+    pub(crate) offset: u64,
+    /// How many bytes, not zero, all within the file.
+    pub(crate) len: usize,
+    /// What a level of ours at the other end is told.
+    pub(crate) label: &'a Label,
+}
+
+/// A storage at the other end of a network. Each call is one try: whether to try again is not its
+/// business. Paths are relative to its root; the empty path is the root and is never looked at.
+#[async_trait]
+pub(crate) trait Remote: Send + Sync + 'static {
+    /// What a name stands for. [`Error::NotFound`] only if the storage says that nothing has it.
+    async fn look(&self, path: &Path) -> Answer<Told>;
+
+    /// The names in a folder, from the first or from `next` on. Refused with `ENOTDIR` if it is a
+    /// file, with `EOPNOTSUPP` if names cannot be listed there. An empty page only if the folder is
+    /// there.
+    async fn page(&self, folder: &Path, next: Option<&Next>) -> Answer<Page>;
+
+    /// Whether a page has a bounded number of names and costs about what [`look`](Remote::look)
+    /// does, so that the first look-up in a folder may as well ask for a page of it.
+    fn pages_are_cheap(&self) -> bool;
+
+    /// Reads a range into the front of the buffer. [`Error::Stale`] if the file has changed or is
+    /// gone. Whatever is in the buffer after an error is ignored.
+    async fn read(&self, range: Range<'_>, buffer: &mut Segments) -> Answer<()>;
+}
+
+impl Trouble {
+    /// Trouble that may pass, or not, by what the error says; without a wish of the storage.
+    pub(crate) fn new(error: Error, kind: impl Into<String>) -> Trouble {
+        Trouble { error, kind: kind.into(), wait: None }
+    }
+}
+
+impl Facts {
+    /// The version of a file by what is known of it. A tag is the version, where there is one; else
+    /// size and time are, in whole seconds since listings and single answers differ in precision.
+    pub(crate) fn version(&self) -> Version {
+        let tag = self.tag.clone().filter(|tag| !tag.is_empty());
+        let seconds = self.modified.unwrap_or(0).div_euclid(1_000_000_000);
+        let modified = if tag.is_none() { i128::from(seconds) * 1_000_000_000 } else { 0 };
+        Version { size: self.size, modified, changed: 0, tag }
+    }
+}
