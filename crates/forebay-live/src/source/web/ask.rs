@@ -19,7 +19,7 @@ pub(super) struct Asker {
     client: Client,
     /// The server that is shown the secret.
     home: Url,
-    secret: Option<HeaderValue>,
+    authorization: Option<HeaderValue>,
 }
 
 /// A question.
@@ -67,7 +67,7 @@ impl<'a> Question<'a> {
 
 impl Asker {
     /// Asks the server of `home`, and shows it the secret, but no other one.
-    pub(super) fn new(home: Url, secret: Option<HeaderValue>, options: &WebOptions) -> Result<Asker, String> {
+    pub(super) fn new(home: Url, authorization: Option<HeaderValue>, options: &WebOptions) -> Result<Asker, String> {
         let mut builder = Client::builder()
             .user_agent(concat!("forebay/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
@@ -86,7 +86,7 @@ impl Asker {
             builder = builder.tls_certs_merge(certificates);
         }
         let client = builder.build().map_err(|error| error.to_string())?;
-        Ok(Asker { client, home, secret })
+        Ok(Asker { client, home, authorization })
     }
 
     /// Asks once, and follows redirects, but not one to the same address with a slash. Whatever the
@@ -114,7 +114,7 @@ impl Asker {
         let mut headers = question.headers.clone();
         headers.insert(header::ACCEPT_ENCODING, const { HeaderValue::from_static("identity") });
         let home = same_origin(to, &self.home);
-        if let Some(secret) = self.secret.as_ref().filter(|_| home) {
+        if let Some(secret) = self.authorization.as_ref().filter(|_| home) {
             headers.insert(header::AUTHORIZATION, secret.clone());
         }
         let request = self.client.request(question.method.clone(), to.clone()).headers(headers);

@@ -50,7 +50,7 @@ impl Head {
         let media = text(header::CONTENT_TYPE).unwrap_or_default();
         Head {
             status,
-            length: text(header::CONTENT_LENGTH).and_then(length),
+            length: one_length(headers),
             range: text(header::CONTENT_RANGE).and_then(content_range),
             // A tag may have bytes that are not ASCII.
             tag: headers.get(header::ETAG).and_then(|value| tag(&String::from_utf8_lossy(value.as_bytes()))),
@@ -76,6 +76,14 @@ impl Head {
 pub(super) fn length(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&length| digits && length <= i64::MAX as u64)
+}
+
+/// `Content-Length`, if all that there are of it agree.
+fn one_length(headers: &HeaderMap) -> Option<u64> {
+    let values = headers.get_all(header::CONTENT_LENGTH).iter();
+    let mut lengths = values.flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(|text| length(text.trim()));
+    let first = lengths.next()??;
+    lengths.all(|other| other == Some(first)).then_some(first)
 }
 
 /// A date in one of the three forms of HTTP (RFC 9110, 5.6.7), in nanoseconds since the epoch.

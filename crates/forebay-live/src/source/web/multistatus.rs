@@ -14,6 +14,9 @@ use super::head::{date, length, tag};
 /// The namespace of WebDAV.
 const DAV: Namespace<'static> = Namespace(b"DAV:");
 
+/// How deep elements may lie within each other. The parser counts to no more than 65,535.
+const DEPTH: usize = 500;
+
 /// What is said of one name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Response {
@@ -131,6 +134,9 @@ impl Listing {
                 return Err(NoListing("its root is another element".into()));
             }
             self.begun = true;
+        }
+        if self.open.len() >= DEPTH {
+            return Err(NoListing("its elements lie too deep".into()));
         }
         match element {
             Element::Response => (self.response, self.addressed) = (Response::default(), false),

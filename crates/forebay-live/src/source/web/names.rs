@@ -106,7 +106,8 @@ fn walk(mut names: Vec<Vec<u8>>, path: &[u8]) -> Option<Segments> {
         slash = matches!(name.as_slice(), b"" | b"." | b"..");
         match name.as_slice() {
             b"" | b"." => {}
-            b".." => drop(names.pop()),
+            // Above the server's root there is nothing.
+            b".." => drop(names.pop()?),
             name if name.contains(&b'/') || name.contains(&0) => return None,
             _ => names.push(name),
         }

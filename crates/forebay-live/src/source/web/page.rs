@@ -48,7 +48,7 @@ impl Web {
         let found = self.propfind(folder.url.clone(), Depth::Names, &folder.shown).await;
         match found {
             Ok(Found::Listing(listing)) => self.of_multistatus(&folder, listing).await,
-            Ok(Found::Missing) if works => Err(not_found(&folder.shown)),
+            Ok(Found::Missing) if works => self.of_missing(&folder, 404).await,
             Ok(Found::Garbage(reason)) if works => Err(broken(&folder.shown, &reason)),
             Ok(Found::Missing) => self.by_index(&folder, 404).await,
             Ok(Found::Refused(status)) => self.by_index(&folder, status).await,
@@ -141,7 +141,7 @@ impl Web {
     /// A folder that has no page either may be a file, or may have names that can be asked for.
     async fn of_missing(&self, folder: &Folder<'_>, after: u16) -> Answer<Page> {
         if folder.path.as_os_str().is_empty() {
-            if after == 404 && self.knows_webdav().await {
+            if after == 404 && (self.learnt.propfind() == Propfind::Works || self.knows_webdav().await) {
                 return Err(not_found(&folder.shown));
             }
             return Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing"));
