@@ -81,7 +81,8 @@ pub(super) fn length(text: &str) -> Option<u64> {
 /// `Content-Length`, if all that there are of it agree.
 fn one_length(headers: &HeaderMap) -> Option<u64> {
     let values = headers.get_all(header::CONTENT_LENGTH).iter();
-    let mut lengths = values.flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(|text| length(text.trim()));
+    let mut lengths =
+        values.flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(|text| length(text.trim()));
     let first = lengths.next()??;
     lengths.all(|other| other == Some(first)).then_some(first)
 }
@@ -160,8 +161,13 @@ mod tests {
         assert_eq!(content_range("bytes 0-0/1"), range(0, 1, Some(1)));
         assert_eq!(content_range("bytes 5-9/*"), range(5, 10, None));
         assert_eq!(content_range("bytes */0"), Some(ContentRange { part: None, total: Some(0) }));
-        assert_eq!(content_range("bytes 4294967296-4294967297/5000000000"), range(1 << 32, (1 << 32) + 2, Some(5_000_000_000)));
-        for text in ["", "bytes", "bytes 5-4/10", "bytes 0-10/10", "lines 0-1/2", "bytes 0-1", "bytes -1/2", "bytes 0-+1/9"] {
+        assert_eq!(
+            content_range("bytes 4294967296-4294967297/5000000000"),
+            range(1 << 32, (1 << 32) + 2, Some(5_000_000_000))
+        );
+        for text in
+            ["", "bytes", "bytes 5-4/10", "bytes 0-10/10", "lines 0-1/2", "bytes 0-1", "bytes -1/2", "bytes 0-+1/9"]
+        {
             assert_eq!(content_range(text), None, "{text}");
         }
     }

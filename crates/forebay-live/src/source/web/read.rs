@@ -52,13 +52,7 @@ impl Web {
     }
 
     /// Reads the bytes after the first `filled` ones of the range, or some of them; how many.
-    async fn part(
-        &self,
-        name: &Name<'_>,
-        range: &Range<'_>,
-        filled: usize,
-        buffer: &mut Segments,
-    ) -> Answer<usize> {
+    async fn part(&self, name: &Name<'_>, range: &Range<'_>, filled: usize, buffer: &mut Segments) -> Answer<usize> {
         let reply = self.ask_for(name, range, filled).await?;
         if reply.head.coded {
             return Err(self.unruly(name, "an answer in a coding that was not asked for"));

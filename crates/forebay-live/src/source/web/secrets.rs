@@ -147,7 +147,10 @@ mod tests {
         let file = folder.path().join("login");
         std::fs::write(&file, "Aladdin:open: sesame\n").unwrap();
         let login = Login::of_file(&file).unwrap();
-        assert_eq!((login.user(), &login.header), ("Aladdin", &HeaderValue::from_static("Basic QWxhZGRpbjpvcGVuOiBzZXNhbWU=")));
+        assert_eq!(
+            (login.user(), &login.header),
+            ("Aladdin", &HeaderValue::from_static("Basic QWxhZGRpbjpvcGVuOiBzZXNhbWU="))
+        );
         let shown = format!("{login:?} {:?}", login.header);
         assert!(shown.contains("Aladdin") && !shown.contains("sesame") && !shown.contains("QWxh"), "{shown}");
         for text in ["no colon", "a:b\nc:d\n", ""] {

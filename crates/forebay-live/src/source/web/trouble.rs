@@ -71,7 +71,9 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 fn words(status: StatusCode) -> String {
-    status.canonical_reason().map_or_else(|| status.as_u16().to_string(), |reason| format!("{} {reason}", status.as_u16()))
+    status
+        .canonical_reason()
+        .map_or_else(|| status.as_u16().to_string(), |reason| format!("{} {reason}", status.as_u16()))
 }
 
 /// The last cause, which says most. It is without the address, which may have a secret.

@@ -11,7 +11,8 @@ fn files() -> Files {
 }
 
 /// The folders of [`files`], with their entries.
-const FOLDERS: [(&str, &[&str]); 3] = [("", &["a b/", "top"]), ("a b", &["empty", "nested/", "x.txt"]), ("a b/nested", &["deep"])];
+const FOLDERS: [(&str, &[&str]); 3] =
+    [("", &["a b/", "top"]), ("a b", &["empty", "nested/", "x.txt"]), ("a b/nested", &["deep"])];
 
 fn check(shape: Shape) -> Result<(), String> {
     let server = WebDav::start(files(), shape).unwrap();
@@ -47,12 +48,14 @@ fn every_shape() {
 #[test]
 fn odd_names_in_every_encoding() {
     let every = Shape::every();
-    let encodings = every.into_iter().filter(|shape| matches!(shape, Shape::Encoding(_) | Shape::Plain | Shape::Address(_)));
+    let encodings =
+        every.into_iter().filter(|shape| matches!(shape, Shape::Encoding(_) | Shape::Plain | Shape::Address(_)));
     for shape in encodings {
         let (files, server) = (Files::odd_names(), WebDav::start(Files::odd_names(), shape).unwrap());
         let source = Tried::new(&server.url());
         let names = source.page("").map(|page| page.into_keys().collect::<Vec<_>>());
-        let mut expected: Vec<&OsStr> = files.iter().map(|(name, _)| os(name.split(|byte| *byte == b'/').next().unwrap())).collect();
+        let mut expected: Vec<&OsStr> =
+            files.iter().map(|(name, _)| os(name.split(|byte| *byte == b'/').next().unwrap())).collect();
         expected.sort();
         expected.dedup();
         match names {

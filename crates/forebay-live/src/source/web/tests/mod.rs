@@ -3,6 +3,7 @@
 mod listings;
 mod odd;
 mod parsing;
+mod scripted;
 mod servers;
 mod urls;
 
