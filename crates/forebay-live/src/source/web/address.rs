@@ -80,9 +80,6 @@ impl Address {
         // An address without a base takes all of these.
         let _ = (url.set_username(""), url.set_password(None));
         url.set_fragment(None);
-        if segments(url.path().as_bytes()).is_none() {
-            return Err(refuse("a part of its path is no name"));
-        }
         Ok(Parsed { address: Address { url }, login, user: Some(user).filter(|user| !user.is_empty()) })
     }
 
@@ -206,8 +203,9 @@ mod tests {
         assert_eq!(address.name(Path::new("")), None);
         assert_eq!(address.name(Path::new("../up")), None);
         assert_eq!(parsed("http://host/a/b%20c").address.last_name().unwrap(), "b c");
+        assert_eq!(parsed("http://host/a/b%2Fc").address.last_name().unwrap(), "b%2Fc");
         assert!(parsed("http://host").address.ends_with_slash());
-        for text in ["http://", "ftp://host/", "no address", "http://host/a%2Fb", "http://a%00:b@host/"] {
+        for text in ["http://", "ftp://host/", "no address", "http://a%00:b@host/"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
     }

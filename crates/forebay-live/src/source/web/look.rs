@@ -129,7 +129,9 @@ impl Web {
         let Ok(Told::File(head)) = self.look_by_head(name).await else { return Ok(told) };
         let differ = |facts: &Facts| {
             let times = facts.modified.zip(told.modified).is_some_and(|(one, other)| seconds(one) != seconds(other));
-            facts.size != told.size || told.tag.is_none() && times
+            let less =
+                told.tag.is_none() && told.modified.is_none() && (facts.tag.is_some() || facts.modified.is_some());
+            facts.size != told.size || told.tag.is_none() && times || less
         };
         if !differ(&head) {
             return Ok(told);
@@ -138,7 +140,7 @@ impl Web {
         match self.look_by_byte(name).await {
             Ok(Told::File(byte)) if byte.size == head.size => {
                 self.learnt.listings_lie.set();
-                self.say("listings tell other lengths or times than the files themselves", "; each file is asked for");
+                self.say("listings tell other or less than the files themselves", "; each file is asked for");
                 Ok(byte)
             }
             Ok(Told::File(byte)) if !differ(&byte) => {
@@ -177,6 +179,14 @@ impl Web {
         }
         match reply.status().as_u16() {
             200..300 => match reply.head.length.filter(|_| !reply.head.coded && !made_up(&reply)) {
+                // Some servers say so of every file.
+                Some(0) => {
+                    let told = self.look_by_byte(name).await?;
+                    if matches!(&told, Told::File(facts) if facts.size > 0) {
+                        self.learnt.no_head.set();
+                    }
+                    Ok(told)
+                }
                 Some(length) => Ok(Told::File(reply.head.facts(length))),
                 None => self.look_by_byte(name).await,
             },

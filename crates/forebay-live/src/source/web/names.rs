@@ -14,6 +14,8 @@ pub(super) struct Segments {
     pub(super) names: Vec<Vec<u8>>,
     /// Whether a slash follows the last one.
     pub(super) slash: bool,
+    /// Whether the last one is left escaped, since no file can have it as its name.
+    pub(super) unnamed: bool,
 }
 
 /// What an address stands for, seen from a folder.
@@ -62,7 +64,7 @@ pub(super) fn escape(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The path of an address, decoded. `None` if a part of it is no name.
+/// The path of an address, decoded. `None` if it leads above the server's root.
 pub(super) fn segments(path: &[u8]) -> Option<Segments> {
     walk(Vec::new(), path)
 }
@@ -94,13 +96,14 @@ pub(super) fn resolve(href: &[u8], folder: &Segments, marks: Marks) -> Option<Se
 pub(super) fn relation(of: &Segments, folder: &Segments) -> Relation {
     match of.names.strip_prefix(folder.names.as_slice()) {
         Some([]) => Relation::Itself,
+        Some([_]) if of.unnamed => Relation::Elsewhere,
         Some([name]) => Relation::Child(OsString::from_vec(name.clone())),
         _ => Relation::Elsewhere,
     }
 }
 
 fn walk(mut names: Vec<Vec<u8>>, path: &[u8]) -> Option<Segments> {
-    let mut slash = false;
+    let (mut slash, mut unnamed) = (false, false);
     for part in path.split(|&byte| byte == b'/') {
         let name: Vec<u8> = percent_decode(part).collect();
         slash = matches!(name.as_slice(), b"" | b"." | b"..");
@@ -108,11 +111,17 @@ fn walk(mut names: Vec<Vec<u8>>, path: &[u8]) -> Option<Segments> {
             b"" | b"." => {}
             // Above the server's root there is nothing.
             b".." => drop(names.pop()?),
-            name if name.contains(&b'/') || name.contains(&0) => return None,
-            _ => names.push(name),
+            name if name.contains(&b'/') || name.contains(&0) => {
+                unnamed = true;
+                names.push(part.to_vec());
+            }
+            _ => {
+                unnamed = false;
+                names.push(name);
+            }
         }
     }
-    Some(Segments { names, slash })
+    Some(Segments { names, slash, unnamed })
 }
 
 /// Without the lines and spaces that a writer of neat documents puts around a text. Spaces alone

@@ -58,8 +58,8 @@ impl Web {
             return Err(self.unruly(name, "an answer in a coding that was not asked for"));
         }
         let copy = match reply.status() {
-            StatusCode::PARTIAL_CONTENT => self.of_part(name, range, filled, &reply)?,
-            StatusCode::OK => self.of_whole_file(name, range, filled, &reply)?,
+            StatusCode::PARTIAL_CONTENT => self.of_part(name, range, filled, &reply).await?,
+            StatusCode::OK => self.of_whole_file(name, range, filled, &reply).await?,
             _ => return Err(reply.trouble(&name.shown)),
         };
         self.same_version(name, range.version, &reply.head).await?;
@@ -107,7 +107,7 @@ impl Web {
     }
 
     /// Which bytes of a part are wanted.
-    fn of_part(&self, name: &Name<'_>, range: &Range<'_>, filled: usize, reply: &Reply) -> Answer<Copy> {
+    async fn of_part(&self, name: &Name<'_>, range: &Range<'_>, filled: usize, reply: &Reply) -> Answer<Copy> {
         if reply.head.media == "multipart/byteranges" {
             return Err(self.unruly(name, "several parts where one was asked for"));
         }
@@ -116,7 +116,7 @@ impl Web {
             return Err(self.unruly(name, "a part that does not say which"));
         };
         if total.is_some_and(|total| total != range.version.size) {
-            return Err(stale(&name.shown));
+            return Err(self.other_length(name, range.version).await);
         }
         let start = range.offset + filled as u64;
         if !(part.start..part.end).contains(&start) {
@@ -131,9 +131,9 @@ impl Web {
     }
 
     /// Which bytes of a whole file are wanted.
-    fn of_whole_file(&self, name: &Name<'_>, range: &Range<'_>, filled: usize, reply: &Reply) -> Answer<Copy> {
+    async fn of_whole_file(&self, name: &Name<'_>, range: &Range<'_>, filled: usize, reply: &Reply) -> Answer<Copy> {
         if reply.head.length.is_some_and(|length| length != range.version.size) {
-            return Err(stale(&name.shown));
+            return Err(self.other_length(name, range.version).await);
         }
         let skip = range.offset + filled as u64;
         if skip > 0 && !self.learnt.no_ranges.is_set() {

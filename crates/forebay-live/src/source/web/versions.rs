@@ -8,7 +8,7 @@ use super::head::{Head, opaque};
 use super::learnt::Propfind;
 use super::look::{Name, seconds};
 use super::trouble::stale;
-use crate::source::remote::{Answer, Told};
+use crate::source::remote::{Answer, Told, Trouble};
 use crate::source::{Facts, Version};
 
 /// How often a server with several tags for a version is asked until one comes again.
@@ -68,7 +68,7 @@ impl Web {
     /// that come again. Those of a file that is being changed don't.
     async fn time_if_unchanged(&self, name: &Name<'_>, version: &Version, head: &Head) -> Answer<Option<i64>> {
         let tag = opaque(version.tag.as_deref().unwrap_or_default()).to_owned();
-        let by_listing = self.learnt.propfind() == Propfind::Works && !self.learnt.listings_lie.is_set();
+        let by_listing = self.looks_by_listing();
         // Looks by listings take no turns.
         for _ in 0..if by_listing { 1 } else { 2 } {
             let Ok(Told::File(facts)) = self.look_at(name.path).await else { return Ok(None) };
@@ -98,6 +98,28 @@ impl Web {
             seen.push(tag);
         }
         Ok(false)
+    }
+
+    /// The file has another length than the version: either it has changed, or the server tells a
+    /// wrong length wherever it was asked, which is then not believed any more.
+    pub(super) async fn other_length(&self, name: &Name<'_>, version: &Version) -> Trouble {
+        let by_listing = self.looks_by_listing();
+        let size = |told: Answer<Told>| match told {
+            Ok(Told::File(facts)) => Some(facts.size),
+            _ => None,
+        };
+        if size(self.look_at(name.path).await) == Some(version.size)
+            && size(self.look_by_byte(name).await).is_some_and(|size| size != version.size)
+        {
+            let flag = if by_listing { &self.learnt.listings_lie } else { &self.learnt.no_head };
+            flag.set();
+            self.say("lengths are told that the files do not have", &format!(", as that of {}", name.shown));
+        }
+        stale(&name.shown)
+    }
+
+    fn looks_by_listing(&self) -> bool {
+        self.learnt.propfind() == Propfind::Works && !self.learnt.listings_lie.is_set()
     }
 
     /// Whether the server still gives the name this version, after it denied that of a range.

@@ -35,6 +35,10 @@ fn check(oddity: &Oddity, webdav: bool) -> Result<usize, String> {
             Ok(got) => return Err(format!("{oddity:?}: {name} has {} other bytes", got.len())),
             Err(error) => why += &format!(" {error}"),
         }
+        // Those that take long need not show it with each file.
+        if !why.is_empty() && oddity.outcome() == Outcome::Error {
+            break;
+        }
     }
     println!("{oddity:?} (WebDAV {webdav}): {read} of {}{why}", files().len());
     match oddity.outcome() {

@@ -38,6 +38,7 @@ fn addresses_in_listings() {
         ("../a%20b/x", Some("x")),
         ("/./q/../a%20b/x", Some("x")),
         ("x%2Fy", None),
+        ("/x%2Fy/../a%20b/z", Some("z")),
         ("x%00", None),
         ("/a%20b/x/y", None),
         ("/a%20bc/x", None),
