@@ -28,8 +28,6 @@ pub(super) struct Question<'a> {
     pub(super) method: Method,
     pub(super) to: Url,
     pub(super) headers: HeaderMap,
-    /// Of this document, in XML.
-    pub(super) body: &'static str,
     /// What it is about, for messages.
     pub(super) name: &'a str,
 }
@@ -47,7 +45,7 @@ pub(super) struct Reply {
 
 impl<'a> Question<'a> {
     pub(super) fn new(method: Method, to: Url, name: &'a str) -> Question<'a> {
-        Question { method, to, headers: HeaderMap::new(), body: "", name }
+        Question { method, to, headers: HeaderMap::new(), name }
     }
 
     /// Asks for bytes from `start` to `end`, which is not included and may be left open.
@@ -118,11 +116,6 @@ impl Asker {
             headers.insert(header::AUTHORIZATION, secret.clone());
         }
         let request = self.client.request(question.method.clone(), to.clone()).headers(headers);
-        let request = if question.body.is_empty() {
-            request
-        } else {
-            request.header(header::CONTENT_TYPE, "application/xml").body(question.body)
-        };
         request.send().await.map_err(|error| of_transport(question.name, &error))
     }
 }

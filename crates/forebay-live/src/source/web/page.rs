@@ -48,7 +48,7 @@ impl Web {
         let found = self.propfind(folder.url.clone(), Depth::Names, &folder.shown).await;
         match found {
             Ok(Found::Listing(listing)) => self.of_multistatus(&folder, listing).await,
-            Ok(Found::Missing) if works => self.of_missing(&folder, 404).await,
+            Ok(Found::Missing) if works => self.of_missing(&folder).await,
             Ok(Found::Garbage(reason)) if works => Err(broken(&folder.shown, &reason)),
             Ok(Found::Missing) => self.by_index(&folder, 404).await,
             Ok(Found::Refused(status)) => self.by_index(&folder, status).await,
@@ -129,7 +129,7 @@ impl Web {
                 }
             }
             200..300 => unlisted("a page that is no listing"),
-            404 | 410 => self.of_missing(folder, after).await,
+            404 | 410 => self.of_missing(folder).await,
             403 if !matches!(after, 401 | 403) => unlisted("no listing"),
             _ => match reply.trouble(&folder.shown) {
                 Trouble { error: Error::Refused { .. }, kind, .. } => unlisted(&kind),
@@ -139,11 +139,12 @@ impl Web {
     }
 
     /// A folder that has no page either may be a file, or may have names that can be asked for.
-    async fn of_missing(&self, folder: &Folder<'_>, after: u16) -> Answer<Page> {
+    async fn of_missing(&self, folder: &Folder<'_>) -> Answer<Page> {
         if folder.path.as_os_str().is_empty() {
-            if after == 404 && (self.learnt.propfind() == Propfind::Works || self.knows_webdav().await) {
+            if self.learnt.propfind() == Propfind::Works {
                 return Err(not_found(&folder.shown));
             }
+            self.say("nothing answers here", "; names below it may");
             return Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing"));
         }
         let name = self.named(folder.path).await?;
@@ -151,12 +152,6 @@ impl Web {
             Told::Folder(_) => Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing")),
             Told::File(_) | Told::Unmeasured => Err(refused(&folder.shown, libc::ENOTDIR, "a file")),
         }
-    }
-
-    /// Whether the server answers PROPFIND at its root.
-    pub(super) async fn knows_webdav(&self) -> bool {
-        let found = self.propfind(self.address.server(), Depth::Itself, &self.description).await;
-        matches!(found, Ok(Found::Listing(_)))
     }
 }
 

@@ -13,11 +13,6 @@ use crate::source::remote::{Answer, Trouble};
 /// How long the text of a listing may be, in bytes.
 const LISTING: usize = 256 << 20;
 
-/// The properties that are asked for.
-const PROPERTIES: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
-    <D:propfind xmlns:D=\"DAV:\"><D:prop><D:resourcetype/><D:getcontentlength/><D:getlastmodified/>\
-    <D:getetag/></D:prop></D:propfind>";
-
 /// How much of a tree is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Depth {
@@ -51,12 +46,12 @@ pub(super) struct Listing {
 }
 
 impl Web {
-    /// Asks once. An error is trouble that may pass.
+    /// Asks once, for all properties: some servers do not read a list of them, and take it for the
+    /// next request. An error is trouble that may pass.
     pub(super) async fn propfind(&self, to: Url, depth: Depth, name: &str) -> Answer<Found> {
         let method = Method::from_bytes(b"PROPFIND").unwrap_or(Method::OPTIONS);
         let depth = if depth == Depth::Itself { "0" } else { "1" };
-        let mut question = Question::new(method, to, name).header(DEPTH, depth);
-        question.body = PROPERTIES;
+        let question = Question::new(method, to, name).header(DEPTH, depth);
         let reply = self.asker.ask(&question).await?;
         if reply.lacks_slash {
             return Ok(Found::LacksSlash);

@@ -147,7 +147,14 @@ impl Web {
     /// the body's length is known only by reading it.
     async fn copy(&self, name: &Name<'_>, mut reply: Reply, copy: Copy, buffer: &mut Segments) -> Answer<usize> {
         let (mut seen, mut filled) = (0u64, 0usize);
-        while let Some(bytes) = reply.chunk(&name.shown).await? {
+        loop {
+            let bytes = match reply.chunk(&name.shown).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => break,
+                // The rest is asked for anew.
+                Err(trouble) if trouble.kind == "broken" && filled > 0 => return Ok(filled),
+                Err(trouble) => return Err(trouble),
+            };
             let before = usize::try_from(copy.skip.saturating_sub(seen)).unwrap_or(usize::MAX);
             let useful = bytes.get(before..).unwrap_or_default();
             let useful = &useful[..useful.len().min(copy.want - filled)];

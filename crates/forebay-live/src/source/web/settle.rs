@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use super::look::Name;
-use super::propfind::{Depth, Found};
-use super::trouble::not_found;
 use super::{Web, What};
 use crate::source::Error;
 use crate::source::remote::{Answer, Told, Trouble};
@@ -29,21 +27,12 @@ impl Web {
         match told {
             Ok(Told::Folder(_)) => Ok(What::Folder),
             Ok(Told::File(_) | Told::Unmeasured) => Ok(file),
-            Err(Trouble { error: Error::NotFound(_), .. }) if !signed && !self.lists_here().await? => {
+            Err(Trouble { error: Error::NotFound(_), .. }) if !signed => {
                 // A server that lists nothing may have names below all the same.
                 self.say("nothing answers here", "; names below it may");
                 Ok(What::Folder)
             }
             Err(trouble) => Err(trouble),
         }
-    }
-
-    /// Whether the server would list this folder, were it there.
-    async fn lists_here(&self) -> Answer<bool> {
-        if self.knows_webdav().await {
-            return Ok(true);
-        }
-        let Some(url) = self.address.folder(Path::new("")) else { return Err(not_found(&self.description)) };
-        Ok(matches!(self.propfind(url, Depth::Itself, &self.description).await, Ok(Found::Listing(_))))
     }
 }
