@@ -7,7 +7,7 @@ use super::ask::Question;
 use super::head::{Head, opaque};
 use super::learnt::Propfind;
 use super::look::{Name, seconds};
-use super::trouble::stale;
+use super::trouble::{against_rules, stale};
 use crate::source::remote::{Answer, Told, Trouble};
 use crate::source::{Facts, Version};
 
@@ -111,11 +111,22 @@ impl Web {
         if size(self.look_at(name.path).await) == Some(version.size)
             && size(self.look_by_byte(name).await).is_some_and(|size| size != version.size)
         {
+            if self.whole_length(name).await == Some(version.size) {
+                let reason = "ranges tell another length than the file has";
+                self.say(reason, &format!(", as those of {}", name.shown));
+                return against_rules(&name.shown, reason);
+            }
             let flag = if by_listing { &self.learnt.listings_lie } else { &self.learnt.no_head };
             flag.set();
             self.say("lengths are told that the files do not have", &format!(", as that of {}", name.shown));
         }
         stale(&name.shown)
+    }
+
+    /// The length that the whole file has as an answer, of which no byte is read.
+    async fn whole_length(&self, name: &Name<'_>) -> Option<u64> {
+        let reply = self.asker.ask(&Question::new(Method::GET, name.url.clone(), &name.shown)).await.ok()?;
+        (reply.status() == StatusCode::OK && !reply.head.coded).then_some(reply.head.length)?
     }
 
     fn looks_by_listing(&self) -> bool {
