@@ -8,7 +8,7 @@ use forebay_core::level::Labels;
 use std::ops::Range;
 
 use forebay_live::Label;
-use forebay_live::source::object::{DEMAND, HITS};
+use forebay_live::source::web::{DEMAND, HITS};
 use hyper::HeaderMap;
 
 use crate::refusal::Refusal;

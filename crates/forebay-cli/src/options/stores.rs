@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use forebay_core::level::Labels;
-use forebay_live::source::object::{StoreOptions, Token, TokenError};
+use forebay_live::source::object::StoreOptions;
+use forebay_live::source::web::{Login, LoginError, Token, TokenError};
 
 use crate::period::Period;
 
@@ -24,6 +25,10 @@ pub(crate) struct Stores {
     /// web servers among the sources, and to nobody else
     #[arg(long, value_name = "FILE")]
     pub(crate) source_token_file: Option<PathBuf>,
+
+    /// A file with a user and a password, USER:PASSWORD, for web servers that want these and whose URL does not say them
+    #[arg(long, value_name = "FILE", conflicts_with = "source_token_file")]
+    pub(crate) source_password_file: Option<PathBuf>,
 
     /// A file of certificates in PEM that vouch for servers, beside those that the system trusts
     #[arg(long, value_name = "FILE")]
@@ -44,16 +49,28 @@ pub(crate) fn labels() -> impl TypedValueParser<Value = Labels> {
 }
 
 impl Stores {
-    /// The same for the library. Fails if the token cannot be read.
-    pub(crate) fn options(&self) -> Result<StoreOptions, TokenError> {
+    /// The same for the library. Fails if a file with a secret cannot be read.
+    pub(crate) fn options(&self) -> Result<StoreOptions, SecretError> {
         Ok(StoreOptions {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
+            login: self.source_password_file.as_deref().map(Login::of_file).transpose()?,
             authority: self.source_ca.clone(),
             labels: self.source_labels,
             patience: self.patience.duration(),
             ..StoreOptions::default()
         })
     }
+}
+
+/// Why there is no secret to show.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SecretError {
+    /// No token.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// No user and password.
+    #[error(transparent)]
+    Login(#[from] LoginError),
 }

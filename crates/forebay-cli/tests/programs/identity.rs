@@ -25,13 +25,13 @@ const FILES: u64 = 32;
 const SIZE: usize = 100_000;
 
 /// `forebay serve` over a source, until it is dropped.
-struct Serve {
+pub(crate) struct Serve {
     _running: Running,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Serve {
-    fn start(source: &[&str]) -> Serve {
+    pub(crate) fn start(source: &[&str]) -> Serve {
         let (said, output) = std::io::pipe().expect("a pipe");
         let mut command = forebay(&["serve", "--listen", "127.0.0.1:0", "--policy", "competitive"]);
         command.args(["--memory", "32MiB"]).args(source).stdout(output);

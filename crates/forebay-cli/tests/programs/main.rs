@@ -10,6 +10,7 @@ mod identity;
 mod life;
 mod media;
 mod memory;
+mod names;
 mod play;
 mod readers;
 mod record;

@@ -12,6 +12,7 @@ pub mod object;
 mod remote;
 pub mod striped;
 pub mod uri;
+pub mod web;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

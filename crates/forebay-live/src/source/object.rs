@@ -9,7 +9,6 @@ mod listing;
 mod open;
 mod refusal;
 mod waits;
-mod web;
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
-use object_store::{Extensions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Told, Trouble};
 use super::{Error, Facts, Result};
@@ -27,7 +26,6 @@ use listing::{Below, Listing};
 use waits::Waits;
 
 pub use open::{SCHEMES, StoreOptions};
-pub use web::{DEMAND, HITS, Token, TokenError};
 
 /// A prefix of an object store.
 struct Bucket {
@@ -96,14 +94,9 @@ impl Remote for Bucket {
         let key = self.key(path)?;
         let (object, below) = futures::join!(self.store.head(&key), self.listing.any(&key));
         let refused = |error| self.waits.trouble(path, refusal::of, &error);
-        let below = match below {
-            Err(error) if refusal::cannot_list(&error) => Below::Nothing,
-            below => below.map_err(refused)?,
-        };
-        match (below, object) {
-            // What is listed and is no file is an empty folder.
-            (Below::Some, _) | (Below::Listed, Err(object_store::Error::NotFound { .. })) => Ok(Told::Folder(None)),
-            (_, object) => self.of_an_object(path, &object.map_err(refused)?),
+        match (below.map_err(refused)?, object) {
+            (Below::Some, _) => Ok(Told::Folder(None)),
+            (Below::Nothing, object) => self.of_an_object(path, &object.map_err(refused)?),
         }
     }
 
@@ -120,7 +113,6 @@ impl Remote for Bucket {
                 let error = Error::Refused { name: folder.display().to_string(), errno: libc::ENOTDIR };
                 Err(Trouble::new(error, "not a folder"))
             }
-            Err(object_store::Error::NotFound { .. }) if below == Below::Listed => Ok(page),
             Err(error) => Err(refused(error)),
         }
     }
@@ -131,21 +123,17 @@ impl Remote for Bucket {
 
     /// Names the version that it wants (`If-Match`), and compares the answer with it all the same.
     async fn read(&self, range: Range<'_>, buffer: &mut Segments) -> Answer<()> {
-        let Range { path, version, offset, len, label } = range;
+        let Range { path, version, offset, len, .. } = range;
         let broken = |reason: &str| {
             let error = Error::Storage { name: path.display().to_string(), reason: reason.into() };
             Err(Trouble::new(error, "broken answer"))
         };
         let refused = |error| self.waits.trouble(path, refusal::of_range, &error);
-        // Only web servers are told.
-        let mut extensions = Extensions::new();
-        extensions.insert(label.clone());
         let wanted = offset..offset + len as u64;
         let options = GetOptions {
             range: Some(GetRange::Bounded(wanted.clone())),
             // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared below.
             if_match: version.tag.as_deref().filter(|tag| tag.starts_with('"')).map(str::to_owned),
-            extensions,
             ..GetOptions::default()
         };
         let answer = self.store.get_opts(&self.key(path)?, options).await.map_err(refused)?;

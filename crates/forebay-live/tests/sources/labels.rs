@@ -10,7 +10,8 @@ use std::thread::{self, JoinHandle};
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::object::{DEMAND, HITS, StoreOptions, Token};
+use forebay_live::source::object::StoreOptions;
+use forebay_live::source::web::{DEMAND, HITS, Token};
 use forebay_live::source::{Error, RemoteSource, Source};
 use forebay_testkit::trees::content;
 

@@ -12,7 +12,6 @@ use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
 use super::facts;
-use super::web::Listed;
 use crate::source::remote::{Next, Page, Told};
 
 /// Keys a page: the most that S3 gives.
@@ -32,7 +31,7 @@ impl Listing {
         Listing { store, pages, told: Arc::default() }
     }
 
-    /// Whether it lists page by page, as object stores do and web servers do not.
+    /// Whether it lists page by page.
     pub(super) fn has_pages(&self) -> bool {
         self.pages.is_some()
     }
@@ -107,8 +106,6 @@ pub(super) enum Below {
     /// Nothing.
     #[default]
     Nothing,
-    /// Nothing, of something that a web server lists: an empty folder, or a file.
-    Listed,
     /// Some key.
     Some,
 }
@@ -117,8 +114,6 @@ impl Below {
     fn of(page: &ListResult) -> Below {
         if !page.objects.is_empty() || !page.common_prefixes.is_empty() {
             Below::Some
-        } else if page.extensions.get::<Listed>().is_some() {
-            Below::Listed
         } else {
             Below::Nothing
         }

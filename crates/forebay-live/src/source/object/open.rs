@@ -13,16 +13,15 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
-use object_store::{BackoffConfig, Certificate, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, Certificate, ClientOptions, ObjectStore, RetryConfig};
 
 use super::Bucket;
 use super::listing::Listing;
 use super::waits::Waits;
-use super::web::{Token, WebConnector};
 use crate::source::remote::{About, Limits, Modes, RemoteSource};
+use crate::source::web::{Login, Token, Web, WebOptions};
 use crate::source::{Error, Result};
 
 /// The schemes that are object stores.
@@ -58,6 +57,8 @@ pub struct StoreOptions {
     pub modes: Modes,
     /// What web servers are shown; other stores have credentials of their own.
     pub token: Option<Token>,
+    /// What web servers are shown instead, unless their URL says it.
+    pub login: Option<Login>,
     /// A file of certificates in PEM that vouch for the server's, beside those that the system trusts.
     pub authority: Option<PathBuf>,
     /// How much web servers are told of what readers do. Servers that are no level of ours ignore it.
@@ -74,6 +75,7 @@ impl fmt::Debug for StoreOptions {
             .field("anonymous", &self.anonymous)
             .field("settings", &settings)
             .field("token", &self.token)
+            .field("login", &self.login)
             .field("authority", &self.authority)
             .field("labels", &self.labels)
             .finish_non_exhaustive()
@@ -96,6 +98,7 @@ impl Default for StoreOptions {
             names: 32 << 20,
             modes: Modes::default(),
             token: None,
+            login: None,
             authority: None,
             labels: Labels::Hits,
         }
@@ -117,6 +120,9 @@ struct Found {
 pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
     let (scheme, rest) = uri.split_once("://").ok_or_else(|| refuse("has no scheme"))?;
+    if matches!(scheme, "http" | "https") {
+        return web(uri, options);
+    }
     let (authority, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     if authority.is_empty() {
         return Err(refuse("names no bucket or host"));
@@ -127,26 +133,13 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         "s3" => s3(&base, options, client),
         "gs" => gs(&base, options, client),
         "az" => az(&base, options, client),
-        "http" | "https" => http(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
     let Found { store, pages, server, about, waits } = stores.map_err(|error| refuse(&error.to_string()))?;
-    // A key of a bucket is meant literally, the path of a web address is encoded.
-    let prefix = if scheme.starts_with("http") { Key::from_url_path(prefix) } else { Key::parse(prefix) };
-    let prefix = prefix.map_err(|error| refuse(&error.to_string()))?;
-    // A password in a web address is for the server, not for messages.
-    let shown = authority.rsplit_once('@').filter(|_| scheme.starts_with("http")).map_or(authority, |(_, host)| host);
-    let path = rest[authority.len()..].trim_matches('/');
-    let name = format!("{scheme}://{shown}/{path}");
-    // Another user may see other files.
-    let user = authority.strip_suffix(shown).map_or("", |user| user.split([':', '@']).next().unwrap_or_default());
-    let user = if user.is_empty() { String::new() } else { format!("{user}@") };
-    let address = format!("{scheme}://{user}{shown}/{path}{server}").into();
-    let hint = match (scheme, &options.token) {
-        ("http" | "https", None) => "it may want a token",
-        ("http" | "https", Some(_)) => "it does not take this token",
-        _ => "check the credentials",
-    };
+    let prefix = Key::parse(prefix).map_err(|error| refuse(&error.to_string()))?;
+    let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
+    let address = format!("{name}{server}").into();
+    let hint = "check the credentials";
     let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits };
     let name = name.trim_end_matches('/').to_owned();
     RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
@@ -235,22 +228,25 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), account.as_deref()))
 }
 
-fn http(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let plain = base.starts_with("http://");
-    let client = client.with_allow_http(plain || options.plain());
-    let connector = WebConnector { labels: options.labels, token: options.token.clone() };
-    let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(once());
-    let mut builder = builder.with_http_connector(connector);
-    for (key, value) in &options.settings {
-        builder = builder.with_config(key.parse::<ClientConfigKey>()?, value);
-    }
-    Ok(Found {
-        store: Arc::new(builder.build()?),
-        pages: None,
-        server: String::new(),
-        about: String::new(),
-        waits: Waits::default(),
-    })
+/// A web server is no store of this kind, and reached as one.
+fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
+    let web = WebOptions {
+        token: options.token.clone(),
+        login: options.login.clone(),
+        authority: options.authority.clone(),
+        silence: options.silence.min(options.patience),
+        connections: options.connections,
+        labels: options.labels,
+    };
+    let web = Web::open(uri, &web)?;
+    let hint = match (&options.token, &options.login) {
+        (Some(_), _) => "it does not take this token",
+        (None, Some(_)) => "it does not take this user and password",
+        (None, None) => "it may want a token, or a user and a password",
+    };
+    let (name, address) = (web.describe().to_owned(), Arc::clone(web.identity()));
+    let about = About { name, address, server: String::new(), hint };
+    RemoteSource::new(Arc::new(web), about, options.limits(), options.modes)
 }
 
 impl StoreOptions {

@@ -37,12 +37,6 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// Whether the store has no way to list names.
-pub(super) fn cannot_list(error: &StoreError) -> bool {
-    matches!(error, StoreError::NotSupported { .. } | StoreError::NotImplemented { .. })
-        || matches!(status(&error.to_string()), Some(405 | 501))
-}
-
 /// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
 pub(super) fn kind(error: &StoreError) -> String {
     let words = error.to_string();

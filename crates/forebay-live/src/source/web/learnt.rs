@@ -1,0 +1,113 @@
+//! How a server turned out to be, so that nothing is tried twice in vain.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+
+/// How many times are remembered of versions whose tags change without them.
+const TIMES: usize = 10_000;
+
+/// What is known of a server. Nothing here is ever taken back but by a new mount.
+#[derive(Debug, Default)]
+pub(super) struct Learnt {
+    propfind: Mutex<Propfind>,
+    /// PROPFIND met with failures that might pass, while nothing was known of it.
+    pub(super) failures: Count,
+    /// PROPFIND tells other lengths or times than HEAD does, so only names and kinds are taken from
+    /// it.
+    pub(super) listings_lie: Flag,
+    /// A listing has been compared with HEAD.
+    pub(super) compared: Flag,
+    /// HEAD is refused, silent or untrue; a byte is asked for instead.
+    pub(super) no_head: Flag,
+    /// `If-Match` fails although the version is there; answers' tags are compared.
+    pub(super) no_conditions: Flag,
+    /// Ranges are refused; files are read whole.
+    pub(super) no_ranges: Flag,
+    /// One version has several tags; lengths and times are compared.
+    pub(super) tags_flip: Flag,
+    /// A folder without its slash is redirected to the one with it, so that a name which is not
+    /// found is no folder either.
+    pub(super) redirects_folders: Flag,
+    times: Mutex<HashMap<(PathBuf, Box<str>), i64>>,
+    said: Mutex<HashSet<&'static str>>,
+}
+
+/// Whether a server answers PROPFIND.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Propfind {
+    /// That is not known.
+    #[default]
+    Unknown,
+    /// It does.
+    Works,
+    /// It does not, and answers this status.
+    Refused(u16),
+}
+
+/// Something that is learnt once.
+#[derive(Debug, Default)]
+pub(super) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it; whether it was set before.
+    pub(super) fn set(&self) -> bool {
+        self.0.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// A number of events.
+#[derive(Debug, Default)]
+pub(super) struct Count(AtomicU32);
+
+impl Count {
+    /// Counts one; how many there are now.
+    pub(super) fn add(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+}
+
+impl Learnt {
+    pub(super) fn propfind(&self) -> Propfind {
+        *self.propfind.lock()
+    }
+
+    /// PROPFIND was answered by a listing.
+    pub(super) fn propfind_works(&self) {
+        *self.propfind.lock() = Propfind::Works;
+    }
+
+    /// PROPFIND was refused, with this status, where something is. One that has worked stays so.
+    pub(super) fn propfind_is_refused(&self, status: u16) {
+        let mut propfind = self.propfind.lock();
+        if *propfind == Propfind::Unknown {
+            *propfind = Propfind::Refused(status);
+        }
+    }
+
+    /// The time of the version of a file that had this tag.
+    pub(super) fn time(&self, path: &Path, tag: &str) -> Option<i64> {
+        self.times.lock().get(&(path.to_owned(), tag.into())).copied()
+    }
+
+    pub(super) fn remember(&self, path: &Path, tag: &str, modified: i64) {
+        let mut times = self.times.lock();
+        if times.len() >= TIMES {
+            times.clear();
+        }
+        times.insert((path.to_owned(), tag.into()), modified);
+    }
+
+    /// Says something of the server in the log, once for each `kind`.
+    pub(super) fn say(&self, server: &str, kind: &'static str, detail: &str) {
+        if self.said.lock().insert(kind) {
+            log::warn!("{server}: {kind}{detail}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What a name stands for.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use reqwest::{Method, StatusCode, Url};
+
+use super::address::path_of;
+use super::ask::{Question, Reply};
+use super::learnt::Propfind;
+use super::multistatus::Response;
+use super::names::{Marks, resolve};
+use super::propfind::{Depth, Found, Listing, says_busy};
+use super::trouble::{against_rules, not_found, refused};
+use super::{Web, What, index};
+use crate::source::Facts;
+use crate::source::remote::{Answer, Told, Trouble};
+
+/// How much of a page is read to see whether it lists a folder, in bytes.
+const PAGE: usize = 4 << 20;
+
+/// How often PROPFIND may fail in ways that might pass before the server counts as one without it.
+const FAILURES: u32 = 2;
+
+/// A name that is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Name<'a> {
+    pub(super) path: &'a Path,
+    /// Its address, without a slash at its end.
+    pub(super) url: Url,
+    /// For messages.
+    pub(super) shown: String,
+}
+
+impl Web {
+    /// What a name stands for, with whatever tag the server gives it.
+    pub(super) async fn look_at(&self, path: &Path) -> Answer<Told> {
+        let name = self.named(path).await?;
+        if let What::File(_) = self.settle().await? {
+            return self.look_by_head(&name).await;
+        }
+        self.look_below(&name).await
+    }
+
+    /// The address of a file or a name.
+    pub(super) async fn named<'a>(&self, path: &'a Path) -> Answer<Name<'a>> {
+        let shown = self.name(path);
+        let url = match self.settle().await? {
+            What::Folder => self.address.name(path),
+            What::File(name) => (path == Path::new(name)).then(|| self.address.itself().clone()),
+        };
+        let url = url.ok_or_else(|| not_found(&shown))?;
+        Ok(Name { path, url, shown })
+    }
+
+    /// What a name stands for, if the URL names a folder.
+    pub(super) async fn look_below(&self, name: &Name<'_>) -> Answer<Told> {
+        match self.learnt.propfind() {
+            Propfind::Refused(_) => self.look_or_folder(name).await,
+            Propfind::Works if self.learnt.listings_lie.is_set() => self.look_or_folder(name).await,
+            Propfind::Works => match self.propfind(name.url.clone(), Depth::Itself, &name.shown).await? {
+                Found::Listing(listing) => self.of_listing(name, &listing).await,
+                Found::LacksSlash => Ok(Told::Folder(None)),
+                Found::Missing => Err(not_found(&name.shown)),
+                Found::Refused(_) | Found::Garbage(_) => self.look_or_folder(name).await,
+            },
+            Propfind::Unknown => self.look_and_learn(name).await,
+        }
+    }
+
+    /// Tries PROPFIND. If that is refused where something is, the server does without it from now on.
+    async fn look_and_learn(&self, name: &Name<'_>) -> Answer<Told> {
+        let found = self.propfind(name.url.clone(), Depth::Itself, &name.shown).await;
+        let status = match found {
+            Ok(Found::Listing(listing)) => return self.of_listing(name, &listing).await,
+            Ok(Found::LacksSlash) => return Ok(Told::Folder(None)),
+            Ok(Found::Missing) => 404,
+            Ok(Found::Refused(status)) => status,
+            Ok(Found::Garbage(_)) => 207,
+            Err(trouble) => return self.despite(name, trouble).await,
+        };
+        let told = self.look_or_folder(name).await;
+        if told.is_ok() || cannot(status) {
+            self.learnt.propfind_is_refused(status);
+        }
+        told
+    }
+
+    /// PROPFIND failed in a way that might pass. If it fails again where HEAD does not, it is taken
+    /// for refused.
+    async fn despite(&self, name: &Name<'_>, trouble: Trouble) -> Answer<Told> {
+        let silent = trouble.kind == "timeout";
+        if says_busy(&trouble) || !trouble.error.is_transient() || silent && self.learnt.failures.add() < FAILURES {
+            return Err(trouble);
+        }
+        let told = self.look_or_folder(name).await?;
+        if !silent {
+            match self.propfind(name.url.clone(), Depth::Itself, &name.shown).await {
+                Ok(Found::Listing(listing)) => return self.of_listing(name, &listing).await,
+                Ok(Found::LacksSlash) => return Ok(Told::Folder(None)),
+                Err(trouble) if says_busy(&trouble) => return Err(trouble),
+                _ => {}
+            }
+        }
+        self.learnt.propfind_is_refused(500);
+        Ok(told)
+    }
+
+    async fn of_listing(&self, name: &Name<'_>, listing: &Listing) -> Answer<Told> {
+        let Some(response) = listing.itself().filter(|response| !response.refused()) else {
+            return self.look_or_folder(name).await;
+        };
+        let slash = || resolve(&response.href, &listing.at, Marks::Literal).is_some_and(|to| to.slash);
+        if response.folder.unwrap_or_else(slash) {
+            return Ok(Told::Folder(response.modified.and_then(time)));
+        }
+        match facts(response) {
+            Some(facts) => self.compared(name, facts).await.map(Told::File),
+            None => self.look_by_head(name).await,
+        }
+    }
+
+    /// Compares the first file that PROPFIND tells of with what HEAD says: files are read as HEAD
+    /// describes them.
+    pub(super) async fn compared(&self, name: &Name<'_>, told: Facts) -> Answer<Facts> {
+        if self.learnt.compared.set() {
+            return Ok(told);
+        }
+        let Ok(Told::File(head)) = self.look_by_head(name).await else { return Ok(told) };
+        let differ = |facts: &Facts| {
+            let times = facts.modified.zip(told.modified).is_some_and(|(one, other)| seconds(one) != seconds(other));
+            let less =
+                told.tag.is_none() && told.modified.is_none() && (facts.tag.is_some() || facts.modified.is_some());
+            facts.size != told.size || told.tag.is_none() && times || less
+        };
+        if !differ(&head) {
+            return Ok(told);
+        }
+        // One of the two is wrong; the bytes themselves say which.
+        match self.look_by_byte(name).await {
+            Ok(Told::File(byte)) if byte.size == head.size => {
+                self.learnt.listings_lie.set();
+                self.say("listings tell other or less than the files themselves", "; each file is asked for");
+                Ok(byte)
+            }
+            Ok(Told::File(byte)) if !differ(&byte) => {
+                self.learnt.no_head.set();
+                Ok(told)
+            }
+            _ => Ok(told),
+        }
+    }
+
+    /// By HEAD or a byte; what is not found may be a folder, if this server knows folders only with
+    /// a slash.
+    async fn look_or_folder(&self, name: &Name<'_>) -> Answer<Told> {
+        match self.look_by_head(name).await {
+            Err(Trouble { error: crate::source::Error::NotFound(_), .. }) => self.with_slash(name).await,
+            told => told,
+        }
+    }
+
+    /// What a name stands for by HEAD, or by a byte where HEAD does not tell.
+    pub(super) async fn look_by_head(&self, name: &Name<'_>) -> Answer<Told> {
+        if self.learnt.no_head.is_set() {
+            return self.look_by_byte(name).await;
+        }
+        let reply = match self.asker.ask(&Question::new(Method::HEAD, name.url.clone(), &name.shown)).await {
+            Err(trouble) if trouble.kind == "timeout" => {
+                // Where only HEAD is silent, the next try does without.
+                self.learnt.no_head.set();
+                return Err(trouble);
+            }
+            reply => reply?,
+        };
+        if reply.lacks_slash {
+            self.learnt.redirects_folders.set();
+            return Ok(Told::Folder(None));
+        }
+        match reply.status().as_u16() {
+            200..300 => match reply.head.length.filter(|_| !reply.head.coded && !made_up(&reply)) {
+                // Some servers say so of every file.
+                Some(0) => {
+                    let told = self.look_by_byte(name).await?;
+                    if matches!(&told, Told::File(facts) if facts.size > 0) {
+                        self.learnt.no_head.set();
+                    }
+                    Ok(told)
+                }
+                Some(length) => Ok(Told::File(reply.head.facts(length))),
+                None => self.look_by_byte(name).await,
+            },
+            401 | 404 | 407 | 410 | 429 => Err(reply.trouble(&name.shown)),
+            _ if reply.head.wait.is_some() => Err(reply.trouble(&name.shown)),
+            _ => {
+                let told = self.look_by_byte(name).await?;
+                self.learnt.no_head.set();
+                Ok(told)
+            }
+        }
+    }
+
+    /// What a name stands for by the answer to a request for its first byte.
+    pub(super) async fn look_by_byte(&self, name: &Name<'_>) -> Answer<Told> {
+        let question = Question::new(Method::GET, name.url.clone(), &name.shown);
+        let reply = self.asker.ask(&question.clone().range(0, Some(1))).await?;
+        let total = reply.head.range.and_then(|range| range.total);
+        match reply.status() {
+            _ if reply.lacks_slash => {}
+            StatusCode::PARTIAL_CONTENT => match (reply.head.range, total) {
+                (_, Some(total)) => return Ok(Told::File(reply.head.facts(total))),
+                (None, None) => return Err(against_rules(&name.shown, "a part without Content-Range")),
+                // Nor does the part say how long the whole is: its last byte does.
+                (Some(_), None) => return self.look_by_open_range(name).await,
+            },
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                // An empty file has no first byte, and some servers refuse every range.
+                if total.is_none_or(|total| total > 0) {
+                    self.learnt.no_ranges.set();
+                }
+                return self.of_whole(name, self.asker.ask(&question).await?).await;
+            }
+            _ => {}
+        }
+        self.of_whole(name, reply).await
+    }
+
+    async fn look_by_open_range(&self, name: &Name<'_>) -> Answer<Told> {
+        let question = Question::new(Method::GET, name.url.clone(), &name.shown).range(0, None);
+        let reply = self.asker.ask(&question).await?;
+        match reply.head.range.and_then(|range| range.part) {
+            Some(part) if reply.status() == StatusCode::PARTIAL_CONTENT && part.start == 0 => {
+                Ok(Told::File(reply.head.facts(part.end)))
+            }
+            _ => self.of_whole(name, reply).await,
+        }
+    }
+
+    /// What an answer says that is not a part of a file.
+    async fn of_whole(&self, name: &Name<'_>, reply: Reply) -> Answer<Told> {
+        if reply.lacks_slash {
+            self.learnt.redirects_folders.set();
+            return Ok(Told::Folder(None));
+        }
+        if reply.status() != StatusCode::OK {
+            return Err(match reply.trouble(&name.shown) {
+                trouble if reply.status().is_success() => Trouble { kind: "no length".into(), ..trouble },
+                trouble => trouble,
+            });
+        }
+        let untold = || {
+            self.say("files without a length cannot be read", &format!(", as {}", name.shown));
+            refused(&name.shown, libc::EOPNOTSUPP, "no length")
+        };
+        if reply.head.coded {
+            return Err(against_rules(&name.shown, "an answer in a coding that was not asked for"));
+        }
+        let (head, page, at) = (reply.head.clone(), made_up(&reply), path_of(&reply.from));
+        if page {
+            let body = reply.body(&name.shown, PAGE).await;
+            if body.is_ok_and(|body| index::parse(&body, &at).is_some()) {
+                return Ok(Told::Folder(None));
+            }
+        }
+        head.length.map(|length| Told::File(head.facts(length))).ok_or_else(untold)
+    }
+
+    /// What a name stands for that is not found without a slash.
+    async fn with_slash(&self, name: &Name<'_>) -> Answer<Told> {
+        let missing = || not_found(&name.shown);
+        if self.learnt.redirects_folders.is_set() {
+            return Err(missing());
+        }
+        let mut url = name.url.clone();
+        url.set_path(&format!("{}/", name.url.path()));
+        let methods = if self.learnt.no_head.is_set() { &[Method::GET][..] } else { &[Method::HEAD, Method::GET] };
+        for method in methods {
+            let reply = self.asker.ask(&Question::new(method.clone(), url.clone(), &name.shown)).await?;
+            let (asked, from) = (path_of(&url), path_of(&reply.from));
+            let there = from.slash && from.names.last() == asked.names.last();
+            match reply.status().as_u16() {
+                200..300 | 403 if there => return Ok(Told::Folder(None)),
+                405 | 501 if *method == Method::HEAD => {}
+                200..300 | 400 | 403..=406 | 410..=417 | 501 => return Err(missing()),
+                _ => return Err(reply.trouble(&name.shown)),
+            }
+        }
+        Err(missing())
+    }
+}
+
+/// Whether an answer is a page that the server made up, as for a folder: it has no version.
+fn made_up(reply: &Reply) -> bool {
+    reply.head.is_page() && reply.head.tag.is_none() && reply.head.modified.is_none()
+}
+
+/// Whether a status says by itself that the server does not know PROPFIND.
+pub(super) fn cannot(status: u16) -> bool {
+    matches!(status, 400 | 405 | 411 | 415 | 422 | 501)
+}
+
+/// What a listing tells of a file, if it tells the length.
+pub(super) fn facts(response: &Response) -> Option<Facts> {
+    let (modified, tag) = (response.modified, response.tag.clone());
+    response.length.map(|size| Facts { size, modified, tag })
+}
+
+/// A time in nanoseconds since the epoch.
+pub(super) fn time(nanos: i64) -> Option<SystemTime> {
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(u64::try_from(nanos).ok()?))
+}
+
+/// Whole seconds of nanoseconds.
+pub(super) fn seconds(nanos: i64) -> i64 {
+    nanos.div_euclid(1_000_000_000)
+}
