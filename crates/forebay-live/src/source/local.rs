@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RawDirEntry, StatxFlags};
 use rustix::io::Errno;
 
 use super::{Attributes, Entry, Error, Inode, Kind, Listed, ListedIn, Listing, Object, Result, Source, Space, Then};
@@ -87,32 +87,47 @@ impl LocalSource {
         ask(&format!("/proc/self/fd/{}", fd.as_raw_fd())).map_err(|errno| error(path, errno))
     }
 
-    fn entries(&self, path: &Path) -> rustix::io::Result<Vec<Entry>> {
+    fn names(&self, path: &Path) -> rustix::io::Result<Listing> {
         let fd = match self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW) {
-            Err(SERVED) => return Ok(Vec::new()),
+            Err(SERVED) => return Ok(Listing::from_iter([])),
             opened => opened?,
         };
         let device = rustix::fs::fstat(&fd)?.st_dev;
         let mut buffer = Vec::with_capacity(NAMES);
         let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
-        let mut entries = Vec::new();
-        while let Some(entry) = names.next() {
-            let entry = entry?;
-            if [c".", c".."].contains(&entry.file_name()) {
-                continue;
+        let mut failed = Ok(());
+        // Packed as they come: a hundred thousand entries would take more memory than the listing.
+        let next = || {
+            loop {
+                match names.next()?.and_then(|entry| self.entry(&fd, device, &entry)) {
+                    Ok(Some(entry)) => return Some(entry),
+                    Ok(None) => {}
+                    Err(errno) => {
+                        failed = Err(errno);
+                        return None;
+                    }
+                }
             }
-            let kind = match entry.file_type() {
-                FileType::Unknown => match kind_of(&fd, entry.file_name()) {
-                    Err(Errno::NOENT) => continue,
-                    kind => kind?,
-                },
-                known => kind(known),
-            };
-            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
-            entries.push(Entry { name, kind, inode, facts: None });
+        };
+        let listing = Listing::from_iter(std::iter::from_fn(next));
+        failed.map(|()| listing)
+    }
+
+    /// A name of an open folder; `None` of `.` and `..`, and of one that is gone.
+    fn entry(&self, folder: &OwnedFd, device: u64, entry: &RawDirEntry<'_>) -> rustix::io::Result<Option<Entry>> {
+        if [c".", c".."].contains(&entry.file_name()) {
+            return Ok(None);
         }
-        Ok(entries)
+        let kind = match entry.file_type() {
+            FileType::Unknown => match kind_of(folder, entry.file_name()) {
+                Err(Errno::NOENT) => return Ok(None),
+                kind => kind?,
+            },
+            known => kind(known),
+        };
+        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+        let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
+        Ok(Some(Entry { name, kind, inode, facts: None }))
     }
 
     fn attributes(&self, path: &Path) -> Result<Attributes> {
@@ -151,7 +166,7 @@ impl Source for LocalSource {
     }
 
     fn list_then(&self, path: &Path, then: Then<Listing>) {
-        then(self.entries(path).map(Listing::from_iter).map_err(|errno| error(path, errno)));
+        then(self.names(path).map_err(|errno| error(path, errno)));
     }
 
     fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {

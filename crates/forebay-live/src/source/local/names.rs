@@ -34,6 +34,9 @@ struct Folder<'a> {
 pub(super) fn of<'a>(source: &'a LocalSource, path: &'a Path) -> Option<ListedIn<'a>> {
     let fd = source.root.open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW).ok()?;
     let mount = Mount::of(&fd).ok()?;
+    if rustix::fs::fstat(&fd).ok()?.st_dev != source.here.device {
+        return None;
+    }
     let kind = rustix::fs::fstatfs(&fd).ok()?.f_type;
     let folder = Folder { source, path, fd, mount };
     IMMEDIATE.contains(&(kind as u32)).then(|| Box::new(move |listed: &Listed<'_>| folder.look(listed)) as ListedIn<'a>)

@@ -112,11 +112,7 @@ pub(super) enum Below {
 
 impl Below {
     fn of(page: &ListResult) -> Below {
-        if !page.objects.is_empty() || !page.common_prefixes.is_empty() {
-            Below::Some
-        } else {
-            Below::Nothing
-        }
+        if !page.objects.is_empty() || !page.common_prefixes.is_empty() { Below::Some } else { Below::Nothing }
     }
 }
 
