@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use forebay_live::source::local::MOUNT_TYPE;
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -16,8 +17,6 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 
 use crate::mount::{MountError, MountOptions};
 
-/// The type of our mounts, as the table of mounts shows it.
-pub(crate) const KIND: &str = "fuse.forebay";
 const DEVICE: &str = "/dev/fuse";
 const FUSERMOUNT: &str = "fusermount3";
 
@@ -47,7 +46,7 @@ fn attach_directly(point: &Path, options: &MountOptions, writable: bool) -> Resu
     let data = CString::new(data).map_err(|_| Errno::INVAL)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
     let flags = if writable { flags } else { flags | MountFlags::RDONLY };
-    rustix::mount::mount(options.fs_name.as_str(), point, KIND, flags, data.as_c_str())?;
+    rustix::mount::mount(options.fs_name.as_str(), point, MOUNT_TYPE, flags, data.as_c_str())?;
     Ok(device)
 }
 

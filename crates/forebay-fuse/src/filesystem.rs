@@ -153,7 +153,6 @@ impl Filesystem for Adapter {
             | InitFlags::FUSE_ASYNC_DIO
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_DO_READDIRPLUS
-            | InitFlags::FUSE_READDIRPLUS_AUTO
             | InitFlags::FUSE_MAX_PAGES
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
         // What an older kernel lacks it does without; each of these only makes things faster, except mmap of files.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_live::source::{self, Error, Listed};
+use forebay_live::source::{self, Attributes, Error, Listed};
 use forebay_live::tree::{Names, NodeId, Tree};
 use fuser::{FileAttr, FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use parking_lot::Mutex;
@@ -87,6 +87,7 @@ impl FolderRead {
         let (mut given, mut offset) = (Vec::new(), self.offset);
         // No reference counts for `.` and `..`: the kernel takes only their names.
         let dot = FileAttr { ino: INodeNo(self.folder.node.0), kind: FileType::Directory, ..nothing() };
+        let mut refer = self.tree.referring(names);
         while let Some(entry) = at(names, offset) {
             offset += 1;
             let (name, (id, Shown { attributes, ttl }), generation) = match entry {
@@ -94,7 +95,7 @@ impl FolderRead {
                     let full = reply.add(dot.ino, offset, name, &Duration::ZERO, &dot, Generation(0));
                     if full { break } else { continue }
                 }
-                At::Name(listed) => match self.named(names, &listed) {
+                At::Name(listed) => match self.named(refer(&listed), names, &listed) {
                     Ok((id, shown)) => (listed.name, (id, shown), Generation(self.tree.generation(id))),
                     // Gone since it was listed.
                     Err(_) => continue,
@@ -119,8 +120,13 @@ impl FolderRead {
     /// What is known of a name, with a lookup reference, and for how long. A name of which nothing
     /// is known is shown for no time at all: the program that looks at it asks again, and gets what
     /// it is or the error.
-    fn named(&self, names: &Names, listed: &Listed<'_>) -> source::Result<(NodeId, Shown)> {
-        match self.tree.refer_listed(names, listed) {
+    fn named(
+        &self,
+        found: source::Result<Option<(NodeId, Attributes)>>,
+        names: &Names,
+        listed: &Listed<'_>,
+    ) -> source::Result<(NodeId, Shown)> {
+        match found {
             Ok(Some((id, found))) => return Ok((id, of_node(id, &found, self.ttl))),
             Err(error @ Error::NotFound(_)) => return Err(error),
             Ok(None) | Err(_) => {}

@@ -24,7 +24,8 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct MountOptions {
     /// Whether others than the owner of this process may look. The kernel then checks owners and modes.
     pub allow_other: bool,
-    /// Threads that take requests. Reads don't hold them; looking names up does, as long as the source takes.
+    /// Threads that take requests. Nothing that is asked of a remote source holds them; what a folder of this machine is
+    /// asked for its names does, as long as its file system takes.
     pub threads: usize,
     /// How long the kernel may believe a name or its attributes. A changed file is seen that much later, never mixed.
     pub ttl: Duration,

@@ -64,7 +64,7 @@ fn unescape(field: &[u8]) -> OsString {
 
 /// Whether a type of file system is ours.
 pub(crate) fn is_ours(kind: &str) -> bool {
-    kind == crate::device::KIND
+    kind == forebay_live::source::local::MOUNT_TYPE
 }
 
 #[cfg(test)]

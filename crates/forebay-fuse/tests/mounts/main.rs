@@ -1,6 +1,7 @@
 //! Real mounts over a folder, compared with that folder.
 
 mod bytes;
+mod circles;
 mod faults;
 mod folder;
 mod identity;
@@ -8,7 +9,9 @@ mod kernel_cache;
 mod life;
 mod names;
 mod points;
+mod program;
 mod silent;
+mod speed;
 mod storage;
 mod waits;
 
@@ -24,6 +27,7 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::{MountError, MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::source::Source;
+use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
 use forebay_testkit::mounts::MountPoint;
 use tempfile::TempDir;
@@ -83,8 +87,9 @@ impl Mirror {
 /// What tells this program, started again, to serve a folder instead of testing.
 const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT"];
 
-/// What of it makes the folder a [`silent`] one, and says what becomes of what was read.
-const SILENT: &str = "FOREBAY_TEST_SERVE_SILENT";
+/// How it serves the folder: as a [`silent`] one, which then says what becomes of what was read, or
+/// as programs are served, by `local`.
+const HOW: &str = "FOREBAY_TEST_SERVE_HOW";
 
 /// Not a test but the other process that some tests need: this program again, which so is always of one build with
 /// them.
@@ -92,9 +97,10 @@ const SILENT: &str = "FOREBAY_TEST_SERVE_SILENT";
 fn serve_for_another_process() {
     if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {
         let source = Path::new(&source);
-        let tree = match std::env::var(SILENT).as_deref() {
+        let tree = match std::env::var(HOW).as_deref() {
             Ok("kept") => tree_of(Arc::new(silent::Silent::new(source)), Referenced::Kept),
             Ok("handed on") => tree_of(Arc::new(silent::Silent::new(source)), Referenced::HandedOn),
+            Ok("local") => tree_of(Arc::new(LocalSource::new(source).unwrap()), Referenced::Kept),
             _ => tree(source),
         };
         let mounted = forebay_fuse::mount(tree, Path::new(&point), MountOptions::default()).unwrap();
@@ -134,9 +140,10 @@ impl Server {
         Server::run(server(std::env::current_exe().unwrap(), source, point))
     }
 
-    fn silent(source: &Path, point: &Path, how: &str) -> Server {
+    /// See [`HOW`].
+    fn how(source: &Path, point: &Path, how: &str) -> Server {
         let mut command = server(std::env::current_exe().unwrap(), source, point);
-        command.env(SILENT, how);
+        command.env(HOW, how);
         Server::run(command)
     }
 
@@ -144,7 +151,7 @@ impl Server {
     /// numbers.
     fn apart(unshare: &Path, source: &Path, point: &Path) -> Server {
         let mut command = server(unshare, source, point);
-        command.env(SILENT, "kept").args(["--pid", "--fork", "--kill-child"]).arg(std::env::current_exe().unwrap());
+        command.env(HOW, "kept").args(["--pid", "--fork", "--kill-child"]).arg(std::env::current_exe().unwrap());
         Server::run(command)
     }
 

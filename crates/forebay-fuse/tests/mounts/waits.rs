@@ -1,18 +1,18 @@
 //! Storage that never answers: its readers can go, and nobody else waits.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::need;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-use crate::{Server, die_with_us};
+use crate::Server;
+use crate::program::Program;
 
 /// A silent folder in another process, whose end lets go whatever waits for it.
 struct Scene {
@@ -23,7 +23,7 @@ struct Scene {
 
 impl Scene {
     fn new(how: &str) -> Scene {
-        Scene::with(|source, point| Server::silent(source, point, how))
+        Scene::with(|source, point| Server::how(source, point, how))
     }
 
     fn with(serve: impl FnOnce(&Path, &Path) -> Server) -> Scene {
@@ -45,52 +45,6 @@ impl Scene {
 
     fn threads(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/task", self.server.id())).unwrap().count()
-    }
-}
-
-/// A program that is killed at the end of the test, at the latest.
-struct Program {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Program {
-    fn start(command: &mut Command) -> Program {
-        die_with_us(command);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (send, lines) = channel();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(|line| drop(send.send(line))));
-        Program { child, lines }
-    }
-
-    fn send(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
-    }
-
-    /// How it ended, within a time.
-    fn ends_within(&mut self, time: Duration) -> Option<ExitStatus> {
-        let began = Instant::now();
-        while began.elapsed() < time {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        None
-    }
-
-    /// Waits until it is in the middle of a request for so long that it is surely looked at.
-    fn waits(&mut self, what: &str) {
-        assert_eq!(self.ends_within(Duration::from_millis(400)), None, "{what} waits");
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        // One that cannot be killed must not hold up the test, which then fails.
-        let _ = self.ends_within(Duration::from_secs(2));
     }
 }
 

@@ -2,32 +2,34 @@
 //!
 //! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following
 //! symbolic links and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out
-//! of the source. Bytes are read past the page cache where the file system allows it (`local/object.rs`).
+//! of the source. A mount of Forebay below it is an empty folder there, lest a server wait for itself
+//! (`local/served.rs`). Bytes are read past the page cache where the file system allows it (`local/object.rs`).
 
 mod layout;
 mod link;
+mod look;
+mod names;
 mod object;
 mod resolve;
+mod served;
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RawDirEntry, StatxFlags};
 use rustix::io::Errno;
 
-use super::identity::foreign_number;
-use super::{
-    Attributes, Entry, Error, Identity, Inode, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
-    Version,
-};
+use super::{Attributes, Entry, Error, Inode, Kind, Listed, ListedIn, Listing, Object, Result, Source, Space, Then};
 use crate::io::{self, Reader};
+use look::{Here, Seen, kind};
 use object::LocalObject;
-use resolve::Root;
+use resolve::{Root, SERVED};
+
+pub use served::MOUNT_TYPE;
 
 /// Bytes of a buffer for names: a few thousand names a system call.
 const NAMES: usize = 64 << 10;
@@ -42,13 +44,6 @@ pub struct LocalSource {
     here: Here,
     reader: Arc<dyn Reader>,
     direct: bool,
-}
-
-/// Which folder of which file system the source is, for what names are in full.
-#[derive(Clone)]
-struct Here {
-    address: Arc<str>,
-    device: u64,
 }
 
 impl LocalSource {
@@ -85,39 +80,63 @@ impl LocalSource {
     /// A path of `/proc` that leads to exactly what `path` names, links included. Reading attributes needs a path,
     /// since a descriptor of a link, a pipe or an unreadable file grants nothing.
     fn by_descriptor<T>(&self, path: &Path, ask: impl FnOnce(&str) -> rustix::io::Result<T>) -> Result<T> {
-        let fd = self.name(path)?;
+        let fd = match self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW) {
+            Err(SERVED) => return Err(error(path, Errno::NODATA)),
+            opened => opened.map_err(|errno| error(path, errno))?,
+        };
         ask(&format!("/proc/self/fd/{}", fd.as_raw_fd())).map_err(|errno| error(path, errno))
     }
 
-    fn entries(&self, path: &Path) -> rustix::io::Result<Vec<Entry>> {
-        let fd = self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+    fn names(&self, path: &Path) -> rustix::io::Result<Listing> {
+        let fd = match self.root.open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW) {
+            Err(SERVED) => return Ok(Listing::from_iter([])),
+            opened => opened?,
+        };
         let device = rustix::fs::fstat(&fd)?.st_dev;
         let mut buffer = Vec::with_capacity(NAMES);
         let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
-        let mut entries = Vec::new();
-        while let Some(entry) = names.next() {
-            let entry = entry?;
-            if [c".", c".."].contains(&entry.file_name()) {
-                continue;
+        let mut failed = Ok(());
+        // Packed as they come: a hundred thousand entries would take more memory than the listing.
+        let next = || {
+            loop {
+                match names.next()?.and_then(|entry| self.entry(&fd, device, &entry)) {
+                    Ok(Some(entry)) => return Some(entry),
+                    Ok(None) => {}
+                    Err(errno) => {
+                        failed = Err(errno);
+                        return None;
+                    }
+                }
             }
-            let kind = match entry.file_type() {
-                FileType::Unknown => match kind_of(&fd, entry.file_name()) {
-                    Err(Errno::NOENT) => continue,
-                    kind => kind?,
-                },
-                known => kind(known),
-            };
-            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
-            entries.push(Entry { name, kind, inode, facts: None });
+        };
+        let listing = Listing::from_iter(std::iter::from_fn(next));
+        failed.map(|()| listing)
+    }
+
+    /// A name of an open folder; `None` of `.` and `..`, and of one that is gone.
+    fn entry(&self, folder: &OwnedFd, device: u64, entry: &RawDirEntry<'_>) -> rustix::io::Result<Option<Entry>> {
+        if [c".", c".."].contains(&entry.file_name()) {
+            return Ok(None);
         }
-        Ok(entries)
+        let kind = match entry.file_type() {
+            FileType::Unknown => match kind_of(folder, entry.file_name()) {
+                Err(Errno::NOENT) => return Ok(None),
+                kind => kind?,
+            },
+            known => kind(known),
+        };
+        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+        let inode = self.here.number(Inode { device, number: entry.ino(), mount: 0 });
+        Ok(Some(Entry { name, kind, inode, facts: None }))
     }
 
     fn attributes(&self, path: &Path) -> Result<Attributes> {
-        let fd = self.name(path)?;
+        let fd = match self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW) {
+            Err(SERVED) => return Ok(self.here.covered(path)),
+            opened => opened.map_err(|errno| error(path, errno))?,
+        };
         let stat = rustix::fs::fstat(&fd).map_err(|errno| error(path, errno))?;
-        Ok(self.here.attributes(path, &fd, &stat))
+        Ok(self.here.attributes(path, &fd, &Seen::from(&stat)))
     }
 
     fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
@@ -130,51 +149,6 @@ impl LocalSource {
         }
         let object = LocalObject::open(self, path)?;
         Ok(Arc::new(object))
-    }
-}
-
-impl Here {
-    /// The inode number to show: the source's own, unless another file system is mounted on one of
-    /// its folders.
-    fn number(&self, inode: Inode) -> u64 {
-        if inode.device == self.device { inode.number } else { foreign_number(inode) }
-    }
-
-    /// The inode of an open file. The source's own file system stays as long as the source, which
-    /// has its folder open; others below it come and go.
-    fn inode(&self, fd: &OwnedFd, stat: &Stat) -> Inode {
-        let mount = if stat.st_dev == self.device { 0 } else { mount_of(fd) };
-        Inode { device: stat.st_dev, number: stat.st_ino, mount }
-    }
-
-    /// Which version of which file has these attributes. Only of several links we believe that they
-    /// are one file: there are file systems that give one inode number to several files (9p over
-    /// several disks, unions that pass on their branches' numbers).
-    fn identity(&self, path: &Path, inode: Inode, stat: &Stat) -> Identity {
-        let linked = stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode).is_file();
-        let source = || Arc::clone(&self.address);
-        let name = if linked { Name::Linked(inode) } else { Name::Path { source: source(), path: path.into(), inode } };
-        Identity { name, version: version(stat) }
-    }
-
-    fn attributes(&self, path: &Path, fd: &OwnedFd, stat: &Stat) -> Attributes {
-        let inode = self.inode(fd, stat);
-        Attributes {
-            kind: kind(FileType::from_raw_mode(stat.st_mode)),
-            size: stat.st_size as u64,
-            allocated: (stat.st_blocks as u64).saturating_mul(512),
-            mode: stat.st_mode,
-            uid: stat.st_uid,
-            gid: stat.st_gid,
-            links: stat.st_nlink as u32,
-            rdev: stat.st_rdev,
-            accessed: time(stat.st_atime, stat.st_atime_nsec as u32),
-            modified: time(stat.st_mtime, stat.st_mtime_nsec as u32),
-            changed: time(stat.st_ctime, stat.st_ctime_nsec as u32),
-            inode: self.number(inode),
-            identity: self.identity(path, inode, stat),
-            told: None,
-        }
     }
 }
 
@@ -192,7 +166,7 @@ impl Source for LocalSource {
     }
 
     fn list_then(&self, path: &Path, then: Then<Listing>) {
-        then(self.entries(path).map(Listing::from_iter).map_err(|errno| error(path, errno)));
+        then(self.names(path).map_err(|errno| error(path, errno)));
     }
 
     fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
@@ -201,6 +175,13 @@ impl Source for LocalSource {
 
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
         self.attributes(&folder.join(listed.name)).map(Some)
+    }
+
+    fn listed_in<'a>(&'a self, folder: &'a Path) -> ListedIn<'a> {
+        match names::of(self, folder) {
+            Some(ask) => ask,
+            None => Box::new(move |listed| self.listed(folder, listed)),
+        }
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -219,8 +200,12 @@ impl Source for LocalSource {
     }
 
     fn xattrs(&self, path: &Path) -> Result<Vec<OsString>> {
-        let names =
-            self.by_descriptor(path, |proc| grown(|buffer| rustix::fs::listxattr(proc, spare_capacity(buffer))))?;
+        let listed =
+            self.by_descriptor(path, |proc| grown(|buffer| rustix::fs::listxattr(proc, spare_capacity(buffer))));
+        let names = match listed {
+            Err(Error::Refused { errno: libc::ENODATA, .. }) => return Ok(Vec::new()),
+            listed => listed?,
+        };
         let names = names.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| OsStr::from_bytes(name).to_owned()).collect())
     }
@@ -234,16 +219,6 @@ impl Source for LocalSource {
             names_free: space.f_favail,
         })
     }
-}
-
-/// The number of the mount that a file was opened through, which the kernel gives to no other mount
-/// (before Linux 6.8: to none at the same time); zero if it tells none.
-fn mount_of(fd: &OwnedFd) -> u64 {
-    /// `STATX_MNT_ID` and `STATX_MNT_ID_UNIQUE`.
-    const MNT_ID: u32 = 0x1000 | 0x4000;
-    let wanted = StatxFlags::from_bits_retain(MNT_ID);
-    let told = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, wanted);
-    told.ok().filter(|told| told.stx_mask & MNT_ID != 0).map_or(0, |told| told.stx_mnt_id)
 }
 
 /// The answer of a call that fills a buffer which may turn out too small.
@@ -260,34 +235,10 @@ fn grown(mut call: impl FnMut(&mut Vec<u8>) -> rustix::io::Result<usize>) -> rus
 }
 
 fn kind_of(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<Kind> {
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(kind(FileType::from_raw_mode(stat.st_mode)))
-}
-
-fn kind(kind: FileType) -> Kind {
-    match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
-    }
-}
-
-fn version(stat: &Stat) -> Version {
-    let nanos = |seconds: i64, nanos: u32| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-    Version {
-        size: stat.st_size as u64,
-        modified: nanos(stat.st_mtime, stat.st_mtime_nsec as u32),
-        changed: nanos(stat.st_ctime, stat.st_ctime_nsec as u32),
-        tag: None,
-    }
-}
-
-/// A time of the file system, which may lie before the epoch.
-fn time(seconds: i64, nanos: u32) -> SystemTime {
-    let whole = Duration::from_secs(seconds.unsigned_abs());
-    let whole = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-    whole.and_then(|time| time.checked_add(Duration::from_nanos(nanos.into()))).unwrap_or(UNIX_EPOCH)
+    // Without asking its file system, which may be ours.
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    let told = rustix::fs::statx(folder, name, flags, StatxFlags::TYPE)?;
+    Ok(kind(FileType::from_raw_mode(told.stx_mode.into())))
 }
 
 /// What the kernel's refusal means here.
@@ -297,6 +248,8 @@ fn error(path: &Path, errno: Errno) -> Error {
         Errno::NOENT => Error::NotFound(name),
         Errno::ACCESS | Errno::PERM => Error::Denied(name),
         Errno::STALE => Error::Stale(name),
+        // It leads into a file system that asks us.
+        SERVED => Error::Refused { name, errno: libc::EDEADLK },
         // The path would leave the source.
         Errno::XDEV => Error::Refused { name, errno: libc::EACCES },
         Errno::IO | Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN | Errno::TIMEDOUT => {

@@ -212,6 +212,9 @@ pub struct Run {
 /// may run on a thread that moves bytes, so it must not wait for a source.
 pub type Then<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
+/// Tells what is known of names of one folder's listing.
+pub type ListedIn<'a> = Box<dyn FnMut(&Listed<'_>) -> Result<Option<Attributes>> + 'a>;
+
 /// A tree of names. Calls come from several threads at once. Those that take a [`Then`] wait for
 /// nothing that is far away; what they ask for without one, a source answers from this machine.
 pub trait Source: Send + Sync + 'static {
@@ -229,6 +232,10 @@ pub trait Source: Send + Sync + 'static {
     /// What is known of a name of a listing of that folder without asking anything far away: what
     /// the listing said, or what this machine's file system says. `None` if that is not enough.
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>>;
+    /// [`listed`](Source::listed) for many names of a listing, one after the other.
+    fn listed_in<'a>(&'a self, folder: &'a Path) -> ListedIn<'a> {
+        Box::new(move |listed| self.listed(folder, listed))
+    }
     /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`; an absolute one that
     /// stays inside is given relative to its own folder.
     fn read_link(&self, path: &Path) -> Result<PathBuf>;

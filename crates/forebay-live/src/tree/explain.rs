@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::{ContextId, FileId};
 
-use super::nodes::{Place, file_hash};
+use super::nodes::Place;
+use super::sameness::file_hash;
 use super::{Tree, XATTR_SIZE_MAX};
 use crate::engine::Identified;
 use crate::source::Name;

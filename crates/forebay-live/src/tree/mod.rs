@@ -14,6 +14,7 @@
 
 mod explain;
 mod nodes;
+mod sameness;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -35,7 +36,8 @@ use crate::source::{
 };
 
 pub use nodes::NodeId;
-use nodes::{Nodes, Place, Sameness};
+use nodes::{Nodes, Place, Spot};
+use sameness::Sameness;
 
 /// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
 pub const STATS_XATTR: &str = "user.forebay.stats";
@@ -146,6 +148,19 @@ enum Node<'a> {
     In { branch: &'a Branch, place: Place, sameness: Option<Sameness> },
 }
 
+/// A name in a folder of a branch, or the root of one.
+struct Inside {
+    branch: usize,
+    folder: Arc<Path>,
+    name: OsString,
+}
+
+impl Inside {
+    fn spot(&self) -> Spot<'_> {
+        Spot { branch: self.branch, folder: &self.folder, name: &self.name }
+    }
+}
+
 impl Tree {
     /// A tree over sources: one unnamed source, or any number of named ones.
     pub fn new(engine: Arc<Engine>, branches: Vec<Branch>) -> std::result::Result<Tree, BranchError> {
@@ -209,13 +224,14 @@ impl Tree {
     /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
     /// [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the folder's place.
     pub fn lookup_then(self: &Arc<Tree>, parent: NodeId, name: &OsStr, then: Then<(NodeId, Attributes)>) {
-        let (branch, place) = match self.inside(parent, name) {
+        let inside = match self.inside(parent, name) {
             Ok(found) => found,
             Err(error) => return then(Err(error)),
         };
-        let (tree, path) = (Arc::clone(self), Arc::clone(&place.path));
+        let (tree, path) = (Arc::clone(self), inside.spot().path());
+        let branch = &self.branches[inside.branch];
         let answer = move |found: Result<Attributes>| {
-            then(tree.unchanged(parent).and_then(|()| Ok(tree.refer(place, found?))));
+            then(tree.unchanged(parent).and_then(|()| Ok(tree.refer(inside.spot(), found?))));
         };
         branch.source.stat_then(&path, Box::new(answer));
     }
@@ -230,24 +246,36 @@ impl Tree {
     /// still in its place the caller asks once for all of them, afterwards
     /// ([`unchanged`](Tree::unchanged)).
     pub fn refer_listed(&self, names: &Names, listed: &Listed<'_>) -> Result<Option<(NodeId, Attributes)>> {
-        let Some(folder) = &names.folder else { return Ok(None) };
-        let branch = &self.branches[folder.branch];
-        let Some(found) = branch.source.listed(&folder.path, listed)? else { return Ok(None) };
-        let place = Place { branch: folder.branch, path: folder.path.join(listed.name).into() };
-        Ok(Some(self.refer(place, found)))
+        self.referring(names)(listed)
+    }
+
+    /// [`refer_listed`](Tree::refer_listed) for many names of one folder.
+    pub fn referring<'a>(
+        &'a self,
+        names: &'a Names,
+    ) -> impl FnMut(&Listed<'_>) -> Result<Option<(NodeId, Attributes)>> + 'a {
+        let folder = names.folder.as_ref();
+        let mut ask = folder.map(|folder| self.branches[folder.branch].source.listed_in(&folder.path));
+        move |listed| {
+            let (Some(folder), Some(ask)) = (folder, &mut ask) else { return Ok(None) };
+            let Some(found) = ask(listed)? else { return Ok(None) };
+            Ok(Some(self.refer(Spot { branch: folder.branch, folder: &folder.path, name: listed.name }, found)))
+        }
     }
 
     /// Takes a lookup reference on a listed name of which that is not so, so that a listing can show
     /// it all the same. Of a file's node only its kind is known: it is stale to everything but
     /// [`forget`](Tree::forget).
     pub fn refer_unseen(&self, names: &Names, listed: &Listed<'_>) -> Result<NodeId> {
-        let place = match &names.folder {
-            Some(folder) => Place { branch: folder.branch, path: folder.path.join(listed.name).into() },
-            None => self.inside(NodeId::ROOT, listed.name)?.1,
+        let inside = match &names.folder {
+            Some(Place { branch, path }) => {
+                Inside { branch: *branch, folder: Arc::clone(path), name: listed.name.into() }
+            }
+            None => self.inside(NodeId::ROOT, listed.name)?,
         };
-        let name = Name::path(self.branches[place.branch].source.address(), &place.path);
-        let sameness = Sameness::unseen(place.branch, &name, listed.kind);
-        Ok(self.nodes.lock().refer(place, self.inode(names, listed), sameness))
+        let name = Name::path(self.branches[inside.branch].source.address(), &inside.spot().path());
+        let sameness = Sameness::unseen(inside.branch, &name, listed.kind);
+        Ok(self.nodes.lock().refer(inside.spot(), self.inode(names, listed), sameness))
     }
 
     /// The inode number that the mount shows for a name of a listing.
@@ -258,10 +286,12 @@ impl Tree {
         }
     }
 
-    fn refer(&self, place: Place, found: Attributes) -> (NodeId, Attributes) {
-        let attributes = self.shown(&place, found);
-        let sameness = Sameness::of(place.branch, &attributes);
-        let id = self.nodes.lock().refer(place, attributes.inode, sameness);
+    fn refer(&self, spot: Spot<'_>, found: Attributes) -> (NodeId, Attributes) {
+        // The only spot without a name is the root of a branch.
+        let inode = self.branches[spot.branch].number(Path::new(spot.name), found.inode);
+        let attributes = Attributes { inode, ..found };
+        let sameness = Sameness::of(spot.branch, &attributes);
+        let id = self.nodes.lock().refer(spot, inode, sameness);
         (id, attributes)
     }
 
@@ -509,17 +539,17 @@ impl Tree {
     }
 
     /// The place of a name in a folder.
-    fn inside(&self, parent: NodeId, name: &OsStr) -> Result<(&Branch, Place)> {
+    fn inside(&self, parent: NodeId, name: &OsStr) -> Result<Inside> {
         let missing = || Error::NotFound(name.display().to_string());
         if !is_name(name) {
             return Err(missing());
         }
         match self.node(parent)? {
-            Node::In { branch, place, .. } => Ok((branch, Place { path: place.path.join(name).into(), ..place })),
+            Node::In { place: Place { branch, path }, .. } => Ok(Inside { branch, folder: path, name: name.into() }),
             Node::Top => {
                 let named = |branch: &Branch| branch.name.as_deref() == Some(name);
-                let number = self.branches.iter().position(named).ok_or_else(missing)?;
-                Ok((&self.branches[number], Place { branch: number, path: Path::new("").into() }))
+                let branch = self.branches.iter().position(named).ok_or_else(missing)?;
+                Ok(Inside { branch, folder: Path::new("").into(), name: OsString::new() })
             }
         }
     }

@@ -5,14 +5,18 @@
 //! kernel still holds, or of a file whose number happens to be equal) the id is one that is free,
 //! and only `stat` shows the number.
 //!
-//! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as the kernel forgets.
+//! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as
+//! the kernel forgets. A file takes some 100 bytes and its name: names in one folder share the
+//! folder's path.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{self, Attributes, Identity, Inode, Kind, Name};
+use super::sameness::{Sameness, hash};
+use crate::source::Kind;
 
 /// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
 /// given to another before all references to it are given back. Who keeps it for longer needs the
@@ -32,117 +36,115 @@ pub(super) struct Place {
     pub(super) path: Arc<Path>,
 }
 
-/// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred thousand names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Sameness {
-    pub(super) kind: Kind,
-    /// Whether something else may be put in its place: it is one of the files of a file system.
-    pub(super) replaceable: bool,
-    /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
-    /// listed but not looked up.
-    format: u32,
-    /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for
-    /// an id are of one version of one file; of anything else its name, since a folder stays the
-    /// same when names in it change. Two are taken for one with a chance of 2^-64.
-    pub(super) identity: u64,
+/// A name in a folder of a branch; the root of a branch has neither.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot<'a> {
+    pub(super) branch: usize,
+    pub(super) folder: &'a Arc<Path>,
+    pub(super) name: &'a OsStr,
 }
 
-impl Sameness {
-    /// What has these attributes, in that branch.
-    pub(super) fn of(branch: usize, attributes: &Attributes) -> Sameness {
-        match attributes.kind {
-            Kind::File => Sameness::file(branch, &attributes.identity),
-            kind => {
-                let name = &attributes.identity.name;
-                let (replaceable, identity) = (name.inode() != Inode::NONE, hash(&(branch, name)));
-                Sameness { kind, replaceable, format: attributes.mode & libc::S_IFMT, identity }
+impl Spot<'_> {
+    pub(super) fn path(&self) -> PathBuf {
+        // Joining an empty name would add a slash.
+        if self.name.is_empty() { self.folder.to_path_buf() } else { self.folder.join(self.name) }
+    }
+}
+
+/// Where the kernel found a node first.
+#[derive(Debug)]
+enum Found {
+    /// A folder's path, which its names share.
+    Folder(Arc<Path>),
+    /// The folder and the name of anything else.
+    In { folder: Arc<Path>, name: Box<OsStr> },
+}
+
+impl Found {
+    fn at(spot: Spot<'_>, kind: Kind) -> Found {
+        match kind {
+            Kind::Folder => Found::Folder(spot.path().into()),
+            _ => Found::In { folder: Arc::clone(spot.folder), name: spot.name.into() },
+        }
+    }
+
+    fn is(&self, spot: Spot<'_>) -> bool {
+        match self {
+            Found::Folder(path) => **path == *spot.path(),
+            Found::In { folder, name } => {
+                **name == *spot.name && (Arc::ptr_eq(folder, spot.folder) || folder == spot.folder)
             }
         }
     }
 
-    /// This version of a regular file.
-    pub(super) fn file(branch: usize, of: &Identity) -> Sameness {
-        let (replaceable, identity) = (of.name.inode() != Inode::NONE, file_hash(branch, of.fingerprint()));
-        Sameness { kind: Kind::File, replaceable, format: libc::S_IFREG, identity }
-    }
-
-    /// What a listing alone tells.
-    pub(super) fn unseen(branch: usize, name: &Name, kind: Kind) -> Sameness {
-        let format = match kind {
-            Kind::File => 0,
-            Kind::Folder => libc::S_IFDIR,
-            Kind::Link => libc::S_IFLNK,
-            Kind::Special => libc::S_IFIFO,
-        };
-        Sameness { kind, replaceable: false, format, identity: hash(&(branch, name)) }
+    fn path(&self) -> Arc<Path> {
+        match self {
+            Found::Folder(path) => Arc::clone(path),
+            Found::In { folder, name } => Spot { branch: 0, folder, name }.path().into(),
+        }
     }
 }
 
-/// The identity of a regular file in a [`Sameness`].
-pub(super) fn file_hash(branch: usize, of: source::Fingerprint) -> u64 {
-    hash(&(branch, of))
-}
-
-fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// One id.
+/// One id. A hundred thousand of them are held at a time, so each byte counts.
 #[derive(Debug)]
 struct Node {
-    /// Where the kernel found it first.
-    place: Place,
-    /// Where else, of a file with hard links.
-    others: BTreeSet<Place>,
+    found: Found,
     sameness: Sameness,
+    branch: u32,
+    /// Whether it is known in other places as well, as a file with hard links is.
+    linked: bool,
     lookups: u64,
 }
 
 impl Node {
-    fn places(&self) -> impl Iterator<Item = &Place> {
-        std::iter::once(&self.place).chain(&self.others)
+    fn place(&self) -> Place {
+        Place { branch: self.branch as usize, path: self.found.path() }
     }
 }
 
-/// The table of all ids that the kernel holds, the root apart.
+/// The table of all ids that the kernel holds, the root apart. No two stand for the same.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    by_id: HashMap<NodeId, Node>,
-    newest: HashMap<Place, NodeId>,
+    by_id: HashMap<NodeId, Node, Mixed>,
+    /// Those whose id is not their inode number.
+    displaced: HashMap<Sameness, NodeId>,
+    /// Where else than in their first place, of those with several.
+    others: HashMap<NodeId, BTreeSet<Place>>,
 }
 
 impl Nodes {
     /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another
     /// one if it is another version than before. The old id stays until the kernel forgets it.
-    /// `number` is the inode number that it shows.
-    pub(super) fn refer(&mut self, place: Place, number: u64, sameness: Sameness) -> NodeId {
-        if let Some(&id) = self.newest.get(&place)
-            && let Some(node) = self.by_id.get_mut(&id)
-            && node.sameness == sameness
-        {
-            node.lookups += 1;
-            return id;
-        }
+    /// `number` is the inode number that it shows, always the same for one sameness.
+    pub(super) fn refer(&mut self, spot: Spot<'_>, number: u64, sameness: Sameness) -> NodeId {
         let id = self.id_for(number, sameness);
-        self.newest.insert(place.clone(), id);
-        match self.by_id.get_mut(&id) {
-            // Another of its hard links was looked up.
-            Some(node) => {
-                node.lookups += 1;
-                if node.place != place {
-                    node.others.insert(place);
-                }
+        let Some(node) = self.by_id.get_mut(&id) else {
+            let found = Found::at(spot, sameness.kind);
+            let node = Node { found, sameness, branch: spot.branch as u32, linked: false, lookups: 1 };
+            self.by_id.insert(id, node);
+            if id.0 != number {
+                self.displaced.insert(sameness, id);
             }
-            None => drop(self.by_id.insert(id, Node { place, others: BTreeSet::new(), sameness, lookups: 1 })),
+            return id;
+        };
+        node.lookups += 1;
+        if node.branch as usize != spot.branch || !node.found.is(spot) {
+            // Another of its hard links was looked up.
+            node.linked = true;
+            let place = Place { branch: spot.branch, path: spot.path().into() };
+            self.others.entry(id).or_default().insert(place);
         }
         id
     }
 
-    /// The inode number if that is free or stands for the same, else the first such id of those
-    /// that follow from the sameness.
+    /// The id that stands for the same; else the inode number if that is free, else the first free
+    /// id of those that follow from the sameness.
     fn id_for(&self, number: u64, sameness: Sameness) -> NodeId {
+        if !self.displaced.is_empty()
+            && let Some(&id) = self.displaced.get(&sameness)
+        {
+            return id;
+        }
         let fits = |&id: &NodeId| {
             // The kernel takes zero for no inode, and the root's id is the root's.
             let usable = id.0 > NodeId::ROOT.0;
@@ -160,16 +162,21 @@ impl Nodes {
             return;
         }
         let Some(node) = self.by_id.remove(&id) else { return };
-        for place in node.places() {
-            if self.newest.get(place) == Some(&id) {
-                self.newest.remove(place);
-            }
+        if node.linked {
+            self.others.remove(&id);
+        }
+        if !self.displaced.is_empty() {
+            self.displaced.remove(&node.sameness);
+        }
+        // After a walk over everything the table would stay as large as that.
+        if self.by_id.capacity() > ROOMY && self.by_id.len() < self.by_id.capacity() / 8 {
+            self.by_id.shrink_to(self.by_id.len() * 2);
         }
     }
 
     /// What an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Sameness)> {
-        self.by_id.get(&id).map(|node| (node.place.clone(), node.sameness))
+        self.by_id.get(&id).map(|node| (node.place(), node.sameness))
     }
 
     /// What tells apart, for those who keep a file's handle, the files that an id stands for one
@@ -180,13 +187,18 @@ impl Nodes {
 
     /// All places where an id was found but the first.
     pub(super) fn other_places(&self, id: NodeId) -> Vec<Place> {
-        self.by_id.get(&id).map(|node| node.others.iter().cloned().collect()).unwrap_or_default()
+        self.others.get(&id).map(|others| others.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Where the kernel found these, by the hash of their identity.
     pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
-        let found = self.by_id.values().filter(|node| wanted.contains(&node.sameness.identity));
-        found.flat_map(|node| node.places().map(|place| (node.sameness.identity, place.clone()))).collect()
+        let found = self.by_id.iter().filter(|(_, node)| wanted.contains(&node.sameness.identity));
+        let places = |(id, node): (&NodeId, &Node)| {
+            let identity = node.sameness.identity;
+            let places = std::iter::once(node.place()).chain(self.other_places(*id));
+            places.map(move |place| (identity, place)).collect::<Vec<_>>()
+        };
+        found.flat_map(places).collect()
     }
 
     /// How many ids there are.
@@ -195,10 +207,63 @@ impl Nodes {
     }
 }
 
+/// A table that has room for fewer ids is left as it is.
+const ROOMY: usize = 1 << 12;
+
+/// Hashes ids, which are hashes or inode numbers, by one multiplication.
+#[derive(Clone, Debug)]
+struct Mixed {
+    key: u64,
+}
+
+impl Default for Mixed {
+    fn default() -> Mixed {
+        // Odd, so that no two ids have one product.
+        Mixed { key: RandomState::new().hash_one(0) | 1 }
+    }
+}
+
+impl BuildHasher for Mixed {
+    type Hasher = Mixing;
+
+    fn build_hasher(&self) -> Mixing {
+        Mixing { key: self.key, hash: 0 }
+    }
+}
+
+#[derive(Debug)]
+struct Mixing {
+    key: u64,
+    hash: u64,
+}
+
+impl Hasher for Mixing {
+    fn finish(&self) -> u64 {
+        self.hash
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        let product = u128::from(id ^ self.key.rotate_left(32)) * u128::from(self.key);
+        self.hash = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.hash ^ u64::from(byte)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Name;
     use proptest::prelude::*;
+
+    /// Looks a place up.
+    fn refer(nodes: &mut Nodes, place: &Place, number: u64, sameness: Sameness) -> NodeId {
+        let folder: Arc<Path> = place.path.parent().unwrap().into();
+        let name = place.path.file_name().unwrap();
+        nodes.refer(Spot { branch: place.branch, folder: &folder, name }, number, sameness)
+    }
 
     fn place(path: u8) -> Place {
         Place { branch: usize::from(path % 2), path: Path::new(&format!("folder/{path}")).into() }
@@ -215,7 +280,7 @@ mod tests {
             0 => Sameness::unseen(0, &Name::path(&"store".into(), &place(path).path), Kind::Folder),
             version => {
                 let identity = hash(&(path.min(4), version));
-                Sameness { kind: Kind::File, replaceable: false, format: libc::S_IFREG, identity }
+                Sameness::of_hash(identity)
             }
         }
     }
@@ -277,7 +342,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Look { path, version } => {
-                        let id = nodes.refer(place(path), number(path), sameness(path, version));
+                        let id = refer(&mut nodes, &place(path), number(path), sameness(path, version));
                         twin.refer(place(path), sameness(path, version), id);
                     }
                     Step::Forget { which, part } if !twin.held.is_empty() => {
@@ -301,26 +366,26 @@ mod tests {
             for held in twin.held {
                 nodes.forget(held.id, held.lookups);
             }
-            prop_assert_eq!((nodes.by_id.len(), nodes.newest.len()), (0, 0));
+            prop_assert_eq!((nodes.by_id.len(), nodes.displaced.len(), nodes.others.len()), (0, 0, 0));
         }
     }
 
     #[test]
     fn forgetting_the_old_version_keeps_the_new_one_findable() {
         let mut nodes = Nodes::default();
-        let old = nodes.refer(place(1), 77, sameness(1, 1));
-        let new = nodes.refer(place(1), 77, sameness(1, 2));
+        let old = refer(&mut nodes, &place(1), 77, sameness(1, 1));
+        let new = refer(&mut nodes, &place(1), 77, sameness(1, 2));
         assert_eq!(old, NodeId(77));
         assert_ne!(old, new);
         nodes.forget(old, 1);
-        assert_eq!(nodes.refer(place(1), 77, sameness(1, 2)), new);
+        assert_eq!(refer(&mut nodes, &place(1), 77, sameness(1, 2)), new);
     }
 
     #[test]
     fn what_was_forgotten_has_its_number_again() {
         let mut nodes = Nodes::default();
         for version in 1..4 {
-            let id = nodes.refer(place(1), 77, sameness(1, version));
+            let id = refer(&mut nodes, &place(1), 77, sameness(1, version));
             assert_eq!(id, NodeId(77));
             nodes.forget(id, 1);
         }
@@ -329,11 +394,11 @@ mod tests {
     #[test]
     fn hard_links_are_one_node_and_files_that_share_a_number_are_two() {
         let mut nodes = Nodes::default();
-        assert_eq!(nodes.refer(place(4), 2, sameness(4, 1)), nodes.refer(place(5), 2, sameness(5, 1)));
+        assert_eq!(refer(&mut nodes, &place(4), 2, sameness(4, 1)), refer(&mut nodes, &place(5), 2, sameness(5, 1)));
         assert_eq!(nodes.other_places(NodeId(2)), [place(5)]);
-        assert_ne!(nodes.refer(place(1), 2, sameness(1, 1)), NodeId(2));
+        assert_ne!(refer(&mut nodes, &place(1), 2, sameness(1, 1)), NodeId(2));
         for number in [0, NodeId::ROOT.0] {
-            assert!(nodes.refer(place(3), number, sameness(3, 1)) > NodeId::ROOT);
+            assert!(refer(&mut nodes, &place(3), number, sameness(3, 1)) > NodeId::ROOT);
         }
     }
 
@@ -342,7 +407,7 @@ mod tests {
     fn an_id_that_is_used_again_is_of_another_generation() {
         let mut nodes = Nodes::default();
         let generations = [1, 2].map(|version| {
-            let id = nodes.refer(place(1), 77, sameness(1, version));
+            let id = refer(&mut nodes, &place(1), 77, sameness(1, version));
             let generation = nodes.generation(id);
             nodes.forget(id, 1);
             (id, generation)
@@ -353,9 +418,14 @@ mod tests {
     }
 
     #[test]
+    fn a_held_name_is_small() {
+        assert!(size_of::<(NodeId, Node)>() <= 72, "{}", size_of::<(NodeId, Node)>());
+    }
+
+    #[test]
     fn too_many_forgets_are_no_harm() {
         let mut nodes = Nodes::default();
-        let id = nodes.refer(place(1), 77, sameness(1, 1));
+        let id = refer(&mut nodes, &place(1), 77, sameness(1, 1));
         nodes.forget(id, u64::MAX);
         nodes.forget(id, 1);
         nodes.forget(NodeId::ROOT, 7);

@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::{LocalSource, error, layout, version};
+use super::look::Seen;
+use super::{LocalSource, error, layout};
 use crate::io::{Read, Reader};
-use crate::source::{Error, Fetch, Identity, Object, Result, Run};
+use crate::source::{Error, Fetch, Identity, Kind, Object, Result, Run};
 
 /// One version of a local file.
 pub(super) struct LocalObject {
@@ -49,8 +50,8 @@ impl LocalObject {
             Some(opened) => opened,
         };
         let fd = fd.map_err(|errno| error(path, errno))?;
-        let stat = settled(&fd).map_err(|errno| error(path, errno))?;
-        if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        let seen = settled(&fd).map_err(|errno| error(path, errno))?;
+        if seen.kind() != Kind::File {
             // It became something else since it was looked at.
             return Err(Error::Stale(path.display().to_string()));
         }
@@ -58,17 +59,17 @@ impl LocalObject {
             no_readahead(&fd);
         }
         let name = path.display().to_string();
-        let identity = source.here.identity(path, source.here.inode(&fd, &stat), &stat);
+        let identity = source.here.identity(path, source.here.inode(&fd, &seen), &seen);
         let file = File { fd: Arc::new(fd), name, identity, direct: AtomicBool::new(direct) };
         Ok(LocalObject { file: Arc::new(file), reader: Arc::clone(&source.reader) })
     }
 }
 
 /// Makes reads wait again: the opening must not, should the name have become a pipe. Then looks at what was opened.
-fn settled(fd: &OwnedFd) -> rustix::io::Result<rustix::fs::Stat> {
+fn settled(fd: &OwnedFd) -> rustix::io::Result<Seen> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     rustix::fs::fcntl_setfl(fd, flags.difference(OFlags::NONBLOCK))?;
-    rustix::fs::fstat(fd)
+    rustix::fs::fstat(fd).map(|stat| Seen::from(&stat))
 }
 
 /// Looking ahead is our business: what the kernel reads ahead would only be dropped.
@@ -126,7 +127,7 @@ impl File {
             // Advice: if it is not taken, memory is spent twice and nothing else happens.
             let _ = rustix::fs::fadvise(&self.fd, offset, std::num::NonZeroU64::new(len as u64), Advice::DontNeed);
         }
-        let now = rustix::fs::fstat(&self.fd).map(|stat| version(&stat));
+        let now = rustix::fs::fstat(&self.fd).map(|stat| Seen::from(&stat).version());
         let storage = |error: io::Error| Error::Storage { name: self.name.clone(), reason: error.to_string() };
         match (outcome, now) {
             (_, Ok(now)) if now != self.identity.version => Err(Error::Stale(self.name.clone())),
