@@ -25,7 +25,7 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
     }
     if sight.fresh {
         return match lengths.end_if(read, blocks, known.goes_on()) {
-            Some(end) => Some(competitive::up_to(sight, first + end, depth)),
+            Some(end) => Some(competitive::up_to(sight, sight.believed(first + end), depth)),
             None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
         };
     }

@@ -60,7 +60,7 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
     let at_once = depth.at_least(sight.competitive_depth.min(longest), Reason::Competitive);
     if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
-        return competitive::up_to(sight, end, at_once);
+        return competitive::up_to(sight, sight.believed(end), at_once);
     }
     if let Some(plan) = sight.habits.and_then(|known| habits::plan(sight, known, at_once)) {
         return plan.by_odds();
