@@ -117,6 +117,11 @@ impl Sight<'_> {
         if hearsay { end.min(self.stream.next.saturating_add(self.competitive_depth)) } else { end }
     }
 
+    /// How many channels of the device are the stream's part.
+    fn lanes(&self) -> u32 {
+        self.channels / self.active
+    }
+
     /// The size of the next piece: `grown` gives it from that of the latest, where this access may change it.
     pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
