@@ -9,6 +9,10 @@
 //! - the second one in a region of S_p, what the device transfers in the time of one switch, the rest of that: the wager of CP §2, in which
 //!   what is fetched in vain takes no longer than the switches that were paid for;
 //! - once half of the file is there, all that is absent within 8 MiB: what is left of the file takes no longer than what was read of it.
+//!
+//! A store at which requests go on side by side, and of which a switch takes longer than those 128 KiB, is waited for, not worked for: there it is
+//! bytes that cost, and a miss loads what takes a sixteenth of the switch. So a miss is answered as soon as one that loads nothing, and of
+//! what is read by the page no more than that is fetched. What is left of the file comes once it is a sixth.
 
 use super::prefetch::Turn;
 use super::{Access, Engine, MAX_PIECE_BYTES};
@@ -22,6 +26,24 @@ use crate::types::{BlockKey, Extent, StreamId};
 
 /// What a first miss loads, in bytes.
 const WINDOW: u32 = 128 << 10;
+
+/// At a store that is waited for, the part of a switch that what a miss loads may take, …
+const SHARE: u32 = 16;
+/// … and how many times as much of a file must be there as is loaded of it unasked.
+const THERE: u32 = 5;
+
+/// What is loaded near misses, in blocks.
+#[derive(Clone, Copy)]
+struct Wagers {
+    /// Around the first one in a region.
+    first: u32,
+    /// The region of which the second one loads the rest.
+    region: u32,
+    /// As much comes in one fetch.
+    piece: u32,
+    /// What is absent is loaded if so many times as much is there.
+    there: u32,
+}
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Fetches the neighbourhood in which a read has missed, if its stream's plan would bring less. Whether it did.
@@ -62,31 +84,36 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let start = missed - missed % size;
             Extent::between(read.file, start, start.saturating_add(size).min(file.blocks))
         };
-        let (window, depth) = self.wagers(file, missed)?;
-        if absent <= file.frames {
-            return Some((around((MAX_PIECE_BYTES / self.setup.block_bytes).max(depth)), depth));
+        let Wagers { first, region, piece, there } = self.wagers(file, missed)?;
+        if absent.saturating_mul(there) <= file.frames {
+            return Some((around((MAX_PIECE_BYTES / self.setup.block_bytes).max(piece)), piece));
         }
-        let region = around(depth);
+        let region = around(region);
         match self.is_known_in(region, read) {
-            true => Some((region, depth)),
-            false => file.is_random().then(|| (around(window), depth)),
+            true => Some((region, piece)),
+            false => file.is_random().then(|| (around(first), piece)),
         }
     }
 
-    /// What a first miss may load, and a second one, in blocks; `None` if nothing.
-    fn wagers(&self, file: &File, missed: u32) -> Option<(u32, u32)> {
+    /// What misses may load; `None` if nothing.
+    fn wagers(&self, file: &File, missed: u32) -> Option<Wagers> {
         let window = (WINDOW / self.setup.block_bytes).max(1);
         let depth = self.competitive_depth(file, missed);
         let device = &self.devices[file.device_of(missed).index()];
         let channels = device.cost.channels.max(1);
+        if channels > 1 && depth > window {
+            let first = 1 << (depth / SHARE).clamp(1, window).ilog2();
+            return Some(Wagers { first, region: first, piece: depth, there: THERE });
+        }
         // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer time but the rate of all channels
         // together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S_p · c / (n − c).
         let more = device.under_way.saturating_sub(channels);
         if channels == 1 || more <= channels {
-            return Some((window, depth.max(window)));
+            let region = depth.max(window);
+            return Some(Wagers { first: window, region, piece: region, there: 1 });
         }
         let most = u32::try_from(u64::from(depth) * u64::from(channels) / u64::from(more)).unwrap_or(depth);
-        (most > 1).then(|| (window.min(most), most))
+        (most > 1).then(|| Wagers { first: window.min(most), region: most, piece: most, there: 1 })
     }
 
     /// Whether a block of a region was fetched before this read.

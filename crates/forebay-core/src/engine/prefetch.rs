@@ -136,7 +136,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn set_stride(&mut self, id: StreamId, read: Extent) {
         let depth = self.files.get(read.file).map_or(0, |file| self.competitive_depth(file, read.start));
         if let Some(stream) = self.streams.get_mut(id) {
-            stream.stride = self.setup.prefetch.longest_stride(depth);
+            stream.stride = self.setup.prefetch.longest_stride(read.len, depth);
         }
     }
 

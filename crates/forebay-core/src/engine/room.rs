@@ -24,9 +24,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// What a switch is worth on the device where it is worth most.
     fn order_by_depth(&mut self) {
-        let deepest = self.devices.iter().map(|device| self.worth_a_switch(device, 0, 1)).max();
-        if let (Some(cache), Some(deepest)) = (&mut self.prefetch_cache, deepest) {
-            cache.orders_at_most(deepest);
+        let deepest = self.devices.iter().map(|device| (self.worth_a_switch(device, 0, 1), device.cost.channels)).max();
+        if let (Some(cache), Some((depth, channels))) = (&mut self.prefetch_cache, deepest) {
+            cache.orders_at_most(depth, channels);
         }
     }
 

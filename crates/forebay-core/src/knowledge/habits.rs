@@ -20,12 +20,15 @@ pub struct Habits {
     streams: u32,
     /// How long those were that went on.
     lengths: Lengths,
+    /// All of it was said by a hint, and no stream has gone on since.
+    hearsay: bool,
 }
 
 impl Habits {
     /// A stream is over that had `blocks`, and went beyond its first read.
     pub(super) fn was_long(&mut self, blocks: u32) {
         self.goes_on.saw(true);
+        self.hearsay = false;
         self.had(blocks);
     }
 
@@ -46,6 +49,12 @@ impl Habits {
     /// One that was said to go nowhere goes on.
     pub(super) fn went_on_after_all(&mut self) {
         self.goes_on.saw(true);
+        self.hearsay = false;
+    }
+
+    /// Whether an earlier run alone says that streams go on.
+    pub(crate) fn is_hearsay(&self) -> bool {
+        self.hearsay
     }
 
     /// Whether enough streams were seen to say anything.
@@ -93,7 +102,7 @@ impl Habits {
 
 /// Parts of a distribution that outlive a run.
 const OCTILES: usize = 8;
-/// What outlives a run counts as so many streams in the next.
+/// What outlives a run says how many of so many streams went on.
 const STREAMS: u8 = 16;
 
 /// What of habits outlives a run, small enough for an event.
@@ -133,17 +142,18 @@ impl Habits {
 }
 
 impl From<Usual> for Habits {
-    /// As if so many streams had been seen: two of each eighth.
+    /// As if the fewest streams had been seen that say anything, one of each eighth: what this run shows soon outweighs them.
     fn from(usual: Usual) -> Habits {
         let mut habits = Habits::default();
-        for stream in 0..usual.streams.min(STREAMS) {
-            habits.goes_on.saw(stream < usual.go_on);
-            if usual.whole {
-                habits.whole.saw(true);
-            }
+        if u32::from(usual.streams) < FEW {
+            return habits;
         }
-        let lengths = usual.octiles.into_iter().chain(usual.octiles).filter(|&blocks| blocks > 0);
-        lengths.for_each(|blocks| habits.had(blocks));
+        habits.goes_on = Share::told(usual.go_on.into(), usual.streams.into());
+        if usual.whole {
+            habits.whole = Share::told(1, 1);
+        }
+        usual.octiles.into_iter().filter(|&blocks| blocks > 0).for_each(|blocks| habits.had(blocks));
+        habits.hearsay = true;
         habits
     }
 }

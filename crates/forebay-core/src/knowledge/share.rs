@@ -21,6 +21,11 @@ impl Share {
         self.share = self.share - self.share / weight + new / weight;
     }
 
+    /// What an earlier run says: of `of` times it came true `parts` times. That is believed, but counts no more than the fewest that are.
+    pub(super) fn told(parts: u32, of: u32) -> Share {
+        Share { share: (u64::from(ONE) * u64::from(parts.min(of)) / u64::from(of.max(1))) as u32, seen: FEW }
+    }
+
     /// Seven times of eight: then what is fetched in vain is at most a seventh of what is wanted.
     pub(super) fn is_reliable(self) -> bool {
         self.seen >= FEW && self.share >= ONE / 8 * 7

@@ -25,7 +25,7 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
     }
     if sight.fresh {
         return match lengths.end_if(read, blocks, known.goes_on()) {
-            Some(end) => Some(competitive::up_to(sight, first + end, depth)),
+            Some(end) => Some(competitive::up_to(sight, sight.believed(first + end), depth)),
             None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
         };
     }
@@ -37,13 +37,19 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
         let end = lengths.end_if(read, blocks, (beyond, all))?;
         return Some(competitive::up_to(sight, first + end, depth));
     }
-    let lanes = sight.idle.min(sight.channels / sight.active);
+    let ahead = stream.ahead - first;
+    let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
+    let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(is_nearly_certain);
+    // Without odds, as without an end in sight, a stream has as many channels as the plan by demand says, as long as one is idle. What it has under
+    // way itself is no reason to have less.
+    if sight.idle > 0 && sight.lanes() > 1 && (lengths.reach(read, read).is_none() || goes_on()) {
+        return None;
+    }
+    let lanes = sight.idle.min(sight.lanes());
     if !sight.in_ahead_window() && stream.remaining() >= stream.piece.saturating_mul(lanes) {
         return Some(Plan::NOTHING);
     }
-    let ahead = stream.ahead - first;
-    let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
-    if further < blocks && lengths.reach(read, further).is_some_and(is_nearly_certain) {
+    if goes_on() {
         // Odds matter near where streams end. Up to there it is one like any other, and has what its demand makes best.
         return None;
     }

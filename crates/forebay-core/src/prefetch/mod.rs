@@ -110,6 +110,18 @@ impl Sight<'_> {
         self.request.saturating_mul(more.saturating_add(1))
     }
 
+    /// Up to where a stream is fetched that is expected to go to `end`. What an earlier run says of its program is believed for no more than a
+    /// switch is worth, until a stream of this run has gone on.
+    fn believed(&self, end: u32) -> u32 {
+        let hearsay = self.fresh && self.of_context && self.habits.is_some_and(Habits::is_hearsay);
+        if hearsay { end.min(self.stream.next.saturating_add(self.competitive_depth)) } else { end }
+    }
+
+    /// How many channels of the device are the stream's part.
+    fn lanes(&self) -> u32 {
+        self.channels / self.active
+    }
+
     /// The size of the next piece: `grown` gives it from that of the latest, where this access may change it.
     pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
@@ -320,10 +332,11 @@ impl Prefetch {
         matches!(self, Prefetch::Joined(Joined { habits: true, .. }))
     }
 
-    /// A handler that skips fewer blocks goes on with its stream, although nothing was fetched for that. Where there always is a first window,
-    /// or nothing is fetched without it, that is what tells. To read through a gap must be worth it: no longer than a switch.
-    pub(crate) fn longest_stride(self, depth: u32) -> u32 {
-        if self.goes_by_habits() { INITIAL_WINDOW.min(depth) } else { 0 }
+    /// A handler that skips fewer blocks goes on with its stream, although nothing was fetched for that: the first window, or as many as it
+    /// asks for at a time (`request`). Where there always is a first window, or nothing is fetched without it, that is what tells. To read
+    /// through a gap must be worth it: no longer than a switch.
+    pub(crate) fn longest_stride(self, request: u32, depth: u32) -> u32 {
+        if self.goes_by_habits() { INITIAL_WINDOW.max(request).min(depth) } else { 0 }
     }
 
     /// Whether it counts who else uses a device: for the size of pieces, and for the lead time.

@@ -101,8 +101,12 @@ pub struct PrefetchCache {
     under_way: u32,
     /// What a page of it costs the others.
     rent: Rent,
-    /// More than so many blocks ahead no stream is ordered.
+    /// More than so many blocks ahead no stream is ordered, …
     deepest: u32,
+    /// … unless they are so few that each has several channels of a device: then all of them together no more than so many.
+    abreast: u32,
+    /// How many channels that device has.
+    channels: u32,
     /// How many pages memory has, how many were filled since it was filled anew last, and when that was, and the time before.
     memory: u32,
     filled: u32,
@@ -120,6 +124,8 @@ impl PrefetchCache {
             under_way: 0,
             rent: Rent::new(EvictionHistory::reach(frames), frames),
             deepest: 0,
+            abreast: 0,
+            channels: 1,
             memory: frames,
             filled: 0,
             anew: [Instant(0); 2],
@@ -138,8 +144,11 @@ impl PrefetchCache {
 
     /// How many pages it may have for so many `streams`: the ceiling, or what the rent orders, if that is more.
     pub fn room(&self, streams: u32) -> u32 {
-        let most = streams.saturating_mul(self.deepest);
-        let order = if self.settings.order { self.rent.order(streams).min(most) } else { 0 };
+        let order = match self.settings.order {
+            true if streams.saturating_mul(2) <= self.channels => self.rent.order_of_few(streams).min(self.abreast),
+            true => self.rent.order(streams).min(streams.saturating_mul(self.deepest)),
+            false => 0,
+        };
         self.ceiling.blocks().max(order)
     }
 
@@ -153,8 +162,11 @@ impl PrefetchCache {
     }
 
     /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that is read, and one that comes meanwhile.
-    pub fn orders_at_most(&mut self, depth: u32) {
+    /// So many `channels` are kept busy by one piece each, while another is read; of pieces of 4 · S_p four fifths of their time is transfer.
+    pub fn orders_at_most(&mut self, depth: u32, channels: u32) {
         self.deepest = depth.saturating_mul(2);
+        self.abreast = depth.saturating_mul(4).saturating_mul(channels.saturating_add(1));
+        self.channels = channels;
     }
 
     /// A page is prefetched: a frame is being filled with it.

@@ -87,7 +87,16 @@ impl Rent {
 
     /// How many blocks `streams` should have ahead, so that switches and misses are fewest; at most half of memory, since as many are being read.
     pub(super) fn order(&self, streams: u32) -> u32 {
-        self.order.saturating_mul(streams.into()).isqrt().min(self.memory / 2) as u32
+        self.fewest(streams).min(self.memory / 2) as u32
+    }
+
+    /// The same of streams each of which has several pieces under way: of these one is being read, and what it needs is less.
+    pub(super) fn order_of_few(&self, streams: u32) -> u32 {
+        self.fewest(streams).min(self.memory / 4 * 3) as u32
+    }
+
+    fn fewest(&self, streams: u32) -> u64 {
+        self.order.saturating_mul(streams.into()).isqrt()
     }
 }
 

@@ -33,6 +33,9 @@ const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 /// How many contexts are kept, those seen last: a few megabytes.
 pub const MOST: usize = 10_000;
 
+/// A context that no mount has seen for so many seconds, 90 days, is forgotten.
+const LASTS: u64 = 90 * 24 * 60 * 60;
+
 /// For how long a mount waits for another that has the file open; each has it for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -77,6 +80,13 @@ pub struct Known {
     pub hint: Hint,
     /// When a mount saw it last, seconds since 1970.
     pub seen: u64,
+}
+
+impl Known {
+    /// Whether it is too old at `now`, seconds since 1970, to say what its program does.
+    pub(super) fn is_old(&self, now: u64) -> bool {
+        now.saturating_sub(self.seen) > LASTS
+    }
 }
 
 /// Why hints could not be read or kept.
@@ -144,7 +154,8 @@ impl Hints {
     }
 
     /// Keeps what was learnt in place of what was known of the same contexts; forgets of what nothing is known any more, contexts of programs that
-    /// were built anew since, and, if there are more than [`MOST`], those that were seen the longest ago. Returns all that is kept.
+    /// were built anew since, those that nobody has seen for long, and, if there are more than [`MOST`], those that were seen the longest ago.
+    /// Returns all that is kept.
     pub fn merge(&self, learnt: &BTreeMap<u64, Known>) -> Result<BTreeMap<u64, Known>, HintsError> {
         if learnt.is_empty() {
             return self.load();
@@ -154,7 +165,11 @@ impl Hints {
                 .values()
                 .map(|known| ((known.origin.executable.as_str(), known.origin.file.is_some()), &known.origin))
                 .collect();
+            let last = learnt.values().map(|known| known.seen).max().unwrap_or(0);
             known.retain(|_, old| {
+                if old.is_old(last) {
+                    return false;
+                }
                 let now = newest.get(&(old.origin.executable.as_str(), old.origin.file.is_some()));
                 now.is_none_or(|now| !now.is_rebuilt(&old.origin))
             });

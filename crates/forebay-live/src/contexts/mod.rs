@@ -88,12 +88,17 @@ impl Callers {
             return Ok(None);
         }
         let known = store.as_ref().map(Hints::load).transpose()?.unwrap_or_default();
+        let now = now();
         Ok(Some(Arc::new(Callers {
             engine: Arc::clone(engine),
             programs: Box::new(programs),
             plain: Plain::new(),
             interned: Interned::new(),
-            known: known.into_iter().map(|(id, known)| (id, known.hint)).collect(),
+            known: known
+                .into_iter()
+                .filter(|(_, known)| !known.is_old(now))
+                .map(|(id, known)| (id, known.hint))
+                .collect(),
             store,
             kept: Mutex::default(),
         })))
@@ -176,7 +181,7 @@ impl Callers {
         let (hints, known): (BTreeMap<ContextId, Hint>, _) = (learnt.iter().copied().collect(), &self.known);
         let lost = self.interned.all().filter(|(context, id)| known.contains_key(id) && !hints.contains_key(context));
         let contexts: Vec<ContextId> = hints.keys().copied().chain(lost.map(|(context, _)| context)).collect();
-        let seen = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let seen = now();
         let known: BTreeMap<u64, Known> = self
             .origins(&contexts)
             .into_iter()
@@ -188,6 +193,11 @@ impl Callers {
         *kept = learnt;
         Ok(known.len())
     }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl Engine {

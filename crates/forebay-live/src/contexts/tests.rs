@@ -162,7 +162,7 @@ fn a_loop_is_learnt_kept_and_known_from_its_first_access_on_the_next_time() {
 #[test]
 fn origins_and_hints_survive_as_they_are() {
     let hint = Hint::of(Pattern::Looping, Rhythm { size: 3, time: 9, deviation: 0 });
-    let known = Known { origin: Origin::default(), hint, seen: 1 };
+    let known = Known { origin: Origin::default(), hint, seen: now() };
     let text = serde_json::to_string(&known).unwrap();
     assert_eq!(serde_json::from_str::<Known>(&text).unwrap(), known);
 }
@@ -173,7 +173,7 @@ fn a_flight_says_contexts_and_hints_and_can_be_replayed() {
     let (store, flight) = (Hints::at(folder.path().join("contexts.redb")), folder.path().join("flight"));
     let rhythm = Rhythm { size: 9000, time: 9000, deviation: 10 };
     let hint = Hint::of(Pattern::Looping, rhythm);
-    store.merge(&BTreeMap::from([(77, Known { origin: Origin::default(), hint, seen: 1 })])).unwrap();
+    store.merge(&BTreeMap::from([(77, Known { origin: Origin::default(), hint, seen: now() })])).unwrap();
     let fake = Arc::new(Fake::default());
     fake.contexts.lock().extend([(1, 77), (2, 78)]);
     {

@@ -13,6 +13,7 @@ use forebay_device::Profile;
 
 use crate::source::Source;
 
+mod abreast;
 pub mod chart;
 pub mod disk;
 pub mod measure;

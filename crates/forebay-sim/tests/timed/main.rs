@@ -5,5 +5,6 @@ mod laws;
 mod levels;
 mod load;
 mod papers;
+mod store;
 mod striping;
 mod units;

@@ -65,6 +65,17 @@ fn what_has_lost_its_pattern_is_forgotten() {
     assert_eq!(hints.merge(&some(&[(1, other)])).unwrap().keys().copied().collect::<Vec<_>>(), [2]);
 }
 
+/// What a program did long ago says nothing of what it does.
+#[test]
+fn what_nobody_has_seen_for_long_is_forgotten() {
+    let (_folder, hints) = scene();
+    let (now, known) = (1000 * LASTS, |seen| looping("/bin/a", "b", 1, seen));
+    assert!(known(now - LASTS - 1).is_old(now) && !known(now - LASTS).is_old(now) && !known(now + 1).is_old(now));
+    hints.merge(&some(&[(1, known(now - LASTS - 1)), (2, known(now - LASTS))])).unwrap();
+    let after = hints.merge(&some(&[(3, known(now))])).unwrap();
+    assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 3]);
+}
+
 /// A mount that has forgotten how long a context's streams are, or never saw any, takes nothing away from what is kept.
 #[test]
 fn how_long_streams_are_is_kept() {

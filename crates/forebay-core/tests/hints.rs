@@ -1,0 +1,111 @@
+//! What a program did in an earlier run, and what it does now: now outweighs then.
+
+#[expect(dead_code, reason = "what reads page by page is for others")]
+mod known;
+
+use forebay_core::context::Hint;
+use forebay_core::{ContextId, DeviceCost, DeviceId, EventKind, FileId, HandlerId, ReadId};
+use known::Bench;
+
+/// Pages of a file.
+const FILE: u32 = 100_000;
+/// Pages in the time of a switch.
+const SWITCH: u32 = 439;
+
+/// A core before a store: 20 ms to the first byte, 90 MB/s on each of eight connections.
+fn bench(hints: &[(ContextId, Hint)]) -> Bench {
+    let mut bench = Bench::on("auto", DeviceCost::flat(20_000_000, 90_000_000, 8));
+    hints.iter().for_each(|&(context, hint)| bench.tell(EventKind::Hinted { context, hint }));
+    bench.context = 1;
+    bench
+}
+
+/// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had something fetched, and the pages that were.
+fn read(bench: &mut Bench, file: u32, len: u32, pages: impl Iterator<Item = u32>) -> (u32, u32) {
+    let file = FileId(file);
+    bench.tell(EventKind::Open { file, device: DeviceId(0), bytes: u64::from(FILE) * 4096 });
+    let (mut fetches, mut fetched) = (0, 0);
+    for page in pages {
+        bench.fetches.clear();
+        let (read, handler, context) = (ReadId(0), HandlerId(1), ContextId(bench.context));
+        let (offset, len) = (u64::from(page) * 4096, len * 4096);
+        bench.tell(EventKind::Read { read, handler, context, file, offset, len });
+        fetches += u32::from(!bench.fetches.is_empty());
+        fetched += bench.fetches.iter().map(|&(_, len)| len).sum::<u32>();
+    }
+    bench.core.check();
+    (fetches, fetched)
+}
+
+fn random() -> impl Iterator<Item = u32> {
+    (0..100u32).map(|nth| nth * 61_781 % (FILE - 64))
+}
+
+/// What a run of random reads, or of whole scans, leaves.
+fn learnt(reads: impl FnOnce(&mut Bench)) -> Vec<(ContextId, Hint)> {
+    let mut bench = bench(&[]);
+    reads(&mut bench);
+    let hints = bench.core.hints();
+    assert_eq!(hints.len(), 1, "{hints:?}");
+    hints
+}
+
+fn learnt_at_random() -> Vec<(ContextId, Hint)> {
+    learnt(|bench| _ = read(bench, 0, 64, random()))
+}
+
+/// 64 pages are read and 32 skipped: less than is read, and than a switch is worth. Such a reader went from 277 to 51 MB/s once its program was known to
+/// read at random, since nothing was fetched for it, and what it skipped made each of its reads a stream of its own.
+#[test]
+fn who_read_at_random_and_takes_steps_is_one_stream() {
+    for (len, gap) in [(64, 32), (256, 64), (64, 0), (1, 0), (4, 8)] {
+        let steps = || (0..FILE / (len + gap)).map(move |nth| nth * (len + gap));
+        let (fresh, known) =
+            (read(&mut bench(&[]), 0, len, steps()), read(&mut bench(&learnt_at_random()), 0, len, steps()));
+        assert!(
+            known.0 <= fresh.0 * 11 / 10 + 8,
+            "{len} read, {gap} skipped: {known:?} fetches and pages, {fresh:?} without hints"
+        );
+        assert!(known.1 <= fresh.1 * 11 / 10);
+    }
+}
+
+/// Nor does it go on at random: nothing is fetched beside what is read.
+#[test]
+fn who_reads_at_random_still_is_known_to() {
+    let (_, fetched) = read(&mut bench(&learnt_at_random()), 0, 64, random());
+    assert!(fetched <= 100 * 64 + 64, "{fetched} pages for 100 reads of 64");
+}
+
+/// The other way round: all of a file was wanted before, and single reads are now. The first ones are believed to go on for what a
+/// switch is worth, and no more; soon none is.
+#[test]
+fn who_read_whole_files_and_now_does_not_wastes_little() {
+    let whole = |bench: &mut Bench| {
+        (0..20).for_each(|file| {
+            read(bench, file, 64, (0..FILE / 64 / 10).map(|nth| nth * 64));
+            bench.tell(EventKind::Close { file: FileId(file) });
+        });
+    };
+    let hints = learnt(whole);
+    assert!(hints[0].1.usual.go_on > 14, "{hints:?}");
+    let mut bench = bench(&hints);
+    let first = read(&mut bench, 100, 64, random().take(1)).1;
+    // In equal pieces, rounded up.
+    assert!((65..=64 + SWITCH + 8).contains(&first), "{first} pages for the first read");
+    let more = read(&mut bench, 101, 64, random().skip(1)).1;
+    assert!(more <= 99 * 64 + 8 * SWITCH, "{more} pages for 99 reads of 64");
+}
+
+/// A hint counts as the fewest streams that say anything.
+#[test]
+fn two_streams_refute_a_hint() {
+    let mut bench = bench(&learnt_at_random());
+    let first = |bench: &mut Bench, file| read(bench, file, 1, core::iter::once(0)).1;
+    assert_eq!(first(&mut bench, 0), 1, "nothing is fetched ahead of a program that reads at random");
+    for file in 1..3 {
+        read(&mut bench, file, 1, 0..100);
+        bench.tell(EventKind::Close { file: FileId(file) });
+    }
+    assert_eq!(first(&mut bench, 3), 16, "the first window, as of any other");
+}
