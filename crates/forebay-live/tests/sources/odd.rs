@@ -11,7 +11,7 @@ use forebay_live::source::object::StoreOptions;
 use forebay_testkit::breaking::{BreakingProxy, Fault};
 use forebay_testkit::files::Files;
 use forebay_testkit::need;
-use forebay_testkit::odd_web::{OddWeb, Oddity};
+use forebay_testkit::odd_web::{OddWeb, Oddity, Outcome};
 use forebay_testkit::s3::S3;
 use forebay_testkit::trees::content;
 use forebay_testkit::webdav_listing::{Shape, WebDav};
@@ -31,7 +31,7 @@ fn served() -> Files {
 fn impatient() -> StoreOptions {
     StoreOptions {
         silence: Duration::from_millis(500),
-        patience: Duration::from_millis(900),
+        patience: Duration::from_secs(4),
         ttl: Duration::ZERO,
         ..StoreOptions::default()
     }
@@ -57,7 +57,9 @@ fn web_servers() {
     for oddity in Oddity::every() {
         let server = OddWeb::start(served(), oddity.clone()).unwrap();
         let read = read(&web(server.address()), &format!("{oddity:?}"));
-        assert!(read == 3 || oddity != Oddity::Plain);
+        // A changing file is another version each time, and the password is not given here.
+        let may_fail = matches!(oddity, Oddity::Changing | Oddity::Password) || oddity.outcome() != Outcome::Right;
+        assert!(read == 3 || may_fail, "{oddity:?}: {read} of 3 files");
     }
 }
 
