@@ -143,19 +143,12 @@ fn concerns(fault: &Fault, request: &Request) -> bool {
     match fault {
         Fault::Silent(Which::Ranges) => request.header("range").is_some(),
         Fault::Silent(Which::Heads) | Fault::NoLength => head,
-        Fault::Silent(Which::Listings) => lists(request),
-        Fault::Archived | Fault::Short => get && !lists(request),
-        Fault::NoSuchKey => (get || head) && !lists(request),
+        Fault::Silent(Which::Listings) => request.lists(),
+        Fault::Archived | Fault::Short => get && !request.lists(),
+        Fault::NoSuchKey => (get || head) && !request.lists(),
         Fault::Cut | Fault::Reset => !head,
         _ => true,
     }
-}
-
-/// Whether a request is for a listing.
-fn lists(request: &Request) -> bool {
-    let query = request.target.split_once('?').map_or("", |(_, query)| query);
-    request.method == "PROPFIND"
-        || query.split('&').any(|pair| pair.starts_with("list-type=") || pair.starts_with("prefix="))
 }
 
 /// The answer of a fault that needs no server.

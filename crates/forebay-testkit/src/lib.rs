@@ -9,6 +9,7 @@ pub mod asking;
 pub mod breaking;
 pub mod bucket;
 pub mod delay;
+pub mod far;
 pub mod files;
 pub mod loop_disk;
 pub mod memory_group;

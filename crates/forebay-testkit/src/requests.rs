@@ -37,6 +37,13 @@ impl Request {
         decoded.strip_prefix(b"/").map(<[u8]>::to_vec).unwrap_or(decoded)
     }
 
+    /// Whether it is for a listing.
+    pub(crate) fn lists(&self) -> bool {
+        let query = self.target.split_once('?').map_or("", |(_, query)| query);
+        let list = |pair: &str| ["list-type=", "prefix=", "delimiter="].iter().any(|key| pair.starts_with(key));
+        self.method == "PROPFIND" || query.split('&').any(list)
+    }
+
     /// Whether the client wants the connection to end after the answer.
     pub(crate) fn closes(&self) -> bool {
         self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))

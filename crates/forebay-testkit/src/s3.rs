@@ -24,7 +24,12 @@ pub struct S3 {
 impl S3 {
     /// Starts a server; `versitygw` is the program: `S3::start(&need!("versitygw"))`.
     pub fn start(versitygw: &Path) -> io::Result<S3> {
-        let server = Server::start("versitygw", |place| {
+        S3::start_in(versitygw, &std::env::temp_dir())
+    }
+
+    /// The same, with the objects in a folder of the caller's choice: one in memory is faster.
+    pub fn start_in(versitygw: &Path, place: &Path) -> io::Result<S3> {
+        let server = Server::start_in("versitygw", place, |place| {
             let files = place.folder.join("files");
             fs::create_dir_all(files.join(BUCKET))?;
             let mut command = Command::new(versitygw);

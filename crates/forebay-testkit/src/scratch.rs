@@ -14,15 +14,25 @@ pub struct Scratch {
     janitor: Child,
 }
 
-/// Removes its argument once its standard input ends. The second try is for a server that still
-/// wrote while the first one ran.
-const JANITOR: &str = r#"read -r _; rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }"#;
+/// Removes its argument once its standard input ends, and takes off before what is mounted in it.
+/// The second try is for a server that still wrote while the first one ran.
+const JANITOR: &str = r#"
+read -r _
+while read -r _ _ _ _ at _; do
+    case "$at" in "$1"/*) umount -l -- "$at" || fusermount3 -uz -- "$at" ;; esac
+done </proc/self/mountinfo
+rm -rf --one-file-system -- "$1" || { sleep 1; rm -rf --one-file-system -- "$1"; }"#;
 
 impl Scratch {
     /// Makes an empty folder for the server `name`.
     pub fn new(name: &str) -> io::Result<Scratch> {
+        Scratch::new_in(name, &std::env::temp_dir())
+    }
+
+    /// The same in a folder of the caller's choice.
+    pub fn new_in(name: &str, place: &Path) -> io::Result<Scratch> {
         let prefix = format!("forebay-{name}-{}-", std::process::id());
-        let folder = tempfile::Builder::new().prefix(&prefix).tempdir()?;
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(place)?;
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", JANITOR, "forebay-janitor"]).arg(folder.path());
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

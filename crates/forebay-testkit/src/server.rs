@@ -35,9 +35,14 @@ impl Server {
     /// errors and in the name of the folder. If another program takes the port first, `command` is
     /// called again with another port.
     pub fn start(name: &str, command: impl Fn(Place) -> io::Result<Command>) -> io::Result<Server> {
+        Server::start_in(name, &std::env::temp_dir(), command)
+    }
+
+    /// The same, with the folder of the program in `place`.
+    pub fn start_in(name: &str, place: &Path, command: impl Fn(Place) -> io::Result<Command>) -> io::Result<Server> {
         /// Each try loses against another program only by chance.
         const TRIES: usize = 6;
-        let folder = Scratch::new(name)?;
+        let folder = Scratch::new_in(name, place)?;
         let mut tries = 1;
         loop {
             match launch(name, &command, folder.path()) {
