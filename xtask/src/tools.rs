@@ -1,5 +1,5 @@
-//! The programs that tests need beside Rust: S3 servers, web servers, load generators, BLAST,
-//! FUSE's mount program.
+//! The programs that tests and benchmarks need beside Rust: S3 servers and mounts of them, web
+//! servers, load generators, BLAST, FUSE's mount program.
 //!
 //! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI
 //! and is skipped elsewhere (`forebay_testkit::need!`).
@@ -15,11 +15,12 @@ use crate::{python, target};
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program or a server's module of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 13] = [
+const DEBIAN: [(&str, &str); 14] = [
     ("nginx", "nginx-light"),
     ("ngx_http_dav_ext_module.so", "libnginx-mod-http-dav-ext"),
     ("apache2", "apache2-bin"),
     ("rclone", "rclone"),
+    ("s3fs", "s3fs"),
     ("python3", "python3"),
     ("wrk", "wrk"),
     ("fio", "fio"),

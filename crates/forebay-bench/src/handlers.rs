@@ -15,7 +15,7 @@ use forebay_live::source::Source;
 use forebay_live::source::local::LocalSource;
 use forebay_live::source::paced::PacedSource;
 
-use crate::report::{Point, Row, median};
+use crate::report::{Beside, Point, Row, median};
 
 pub(crate) const FILE_BYTES: u64 = 4 << 20;
 /// A quarter of the data, so that a file is gone long before its next turn.
@@ -65,7 +65,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
                 ratio,
                 wanted,
                 detail: detail.clone(),
-                point: Some(point.clone()),
+                point: Some(Beside::Point(point.clone())),
             };
             rows.push(row("offline optimum", median(shares), Some(0.45)));
             rows.push(row("linux", median(gains), (handlers >= 4).then_some(1.4)));

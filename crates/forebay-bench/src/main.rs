@@ -19,6 +19,7 @@ mod local_stream;
 mod mount_hits;
 mod object_stream;
 mod partitions;
+mod peers;
 mod plot;
 mod prefetch_cache;
 mod programs;
@@ -52,12 +53,19 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run of each
+    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run of each. Of `peers`, a quarter of the data
     #[arg(long)]
     quick: bool,
-    /// Of `amp`, `auto`, `kernel`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
+    /// Of `amp`, `auto`, `kernel`, `peers`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
+    /// Of `peers`, how often each load is measured; medians count
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+    /// Of `peers`, one more mount: NAME=COMMAND, a shell line that stays in the foreground. {endpoint}, {bucket}, {mountpoint} and
+    /// {cache}, an empty folder, are replaced in it; credentials are in the usual variables. May be given several times
+    #[arg(long, value_name = "NAME=COMMAND")]
+    peer: Vec<peers::Peer>,
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
@@ -75,6 +83,9 @@ struct Options {
     serve: Vec<String>,
     #[arg(long, hide = true, num_args = 3)]
     visit: Vec<String>,
+    /// A process of `peers` that reads small files
+    #[arg(long, hide = true, num_args = 3)]
+    small: Vec<String>,
 }
 
 /// Measures, or shows with `--smoke` only that everything runs.
@@ -110,6 +121,10 @@ const BENCHES: &[(&str, Bench)] = &[
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("serve", serve::run),
+    ("peers", |smoke| {
+        let Options { quick, only, runs, peer: peers, .. } = Options::parse();
+        peers::run(&peers::Wanted { smoke, quick, only, runs, peers })
+    }),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),
@@ -132,6 +147,9 @@ fn main() -> anyhow::Result<()> {
     }
     if !options.visit.is_empty() {
         return kernel_cache::read(&options.visit);
+    }
+    if !options.small.is_empty() {
+        return peers::read_small(&options.small);
     }
     let mut rows = Vec::new();
     for (name, bench) in BENCHES {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use crate::report::{Point, Row};
+use crate::report::{Beside, Point, Row};
 
 const SERIES: [(&str, RGBColor); 4] = [
     ("linux", RGBColor(120, 120, 120)),
@@ -20,7 +20,11 @@ pub(crate) fn handlers(rows: &[Row], path: &Path) -> anyhow::Result<()> {
     area.fill(&WHITE)?;
     let titles = [("whole", "whole files of 4 MB"), ("random", "random portions of them")];
     for (panel, (portion, title)) in area.split_evenly((1, 2)).iter().zip(titles) {
-        let mut points: Vec<&Point> = rows.iter().filter_map(|row| row.point.as_ref()).collect();
+        let point = |row: &Row| match &row.point {
+            Some(Beside::Point(point)) => Some(point.clone()),
+            _ => None,
+        };
+        let mut points: Vec<Point> = rows.iter().filter_map(point).collect();
         points.retain(|point| point.portion == portion);
         points.dedup_by_key(|point| point.handlers);
         let most = points.iter().map(|point| point.handlers).max().unwrap_or(1);

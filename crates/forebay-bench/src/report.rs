@@ -17,9 +17,48 @@ pub(crate) struct Row {
     pub(crate) wanted: Option<f64>,
     /// Both sides, with units.
     pub(crate) detail: String,
-    /// Of `handlers`: what a picture is drawn of.
+    /// What a picture or a table is made of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) point: Option<Point>,
+    pub(crate) point: Option<Beside>,
+}
+
+/// What some rows have beside their figure.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Beside {
+    /// Of `handlers`.
+    Point(Point),
+    /// Of `peers`.
+    Line(Line),
+}
+
+/// A line of the table of loads and tools.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    /// How the connections to the server are; empty if that makes no difference.
+    pub(crate) setting: String,
+    pub(crate) load: String,
+    pub(crate) unit: String,
+    /// All of them. The value of one that failed is no number.
+    pub(crate) tools: Vec<Cell>,
+}
+
+/// What one tool had; medians.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Cell {
+    pub(crate) tool: String,
+    /// In the line's unit.
+    pub(crate) value: f64,
+    /// Answers of the server, by what was asked.
+    pub(crate) gets: f64,
+    pub(crate) heads: f64,
+    pub(crate) lists: f64,
+    pub(crate) others: f64,
+    /// Bytes that the server sent, and bytes that readers got.
+    pub(crate) fetched_bytes: f64,
+    pub(crate) read_bytes: f64,
+    /// The most memory that the tool's processes had.
+    pub(crate) peak_bytes: u64,
 }
 
 /// Throughputs of one number of handlers, in 10^6 bytes a second.
@@ -47,7 +86,46 @@ pub(crate) fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
             row.bench, row.what, row.against, row.ratio, wanted, row.detail
         );
     }
+    let lines = rows.iter().filter_map(|row| match &row.point {
+        Some(Beside::Line(line)) => Some(line),
+        _ => None,
+    });
+    print_lines(&lines.collect::<Vec<_>>());
     Ok(())
+}
+
+/// A table of loads and tools, a line a load: the figure, and in parentheses how many requests it took and what they brought.
+fn print_lines(lines: &[&Line]) {
+    let mut tools: Vec<&str> = Vec::new();
+    for cell in lines.iter().flat_map(|line| &line.tools) {
+        if !tools.contains(&cell.tool.as_str()) {
+            tools.push(&cell.tool);
+        }
+    }
+    let mut setting = None;
+    for line in lines {
+        if setting != Some(&line.setting) {
+            println!("\n| {} | {} |", line.setting, tools.join(" | "));
+            println!("| --- |{}", " --- |".repeat(tools.len()));
+            setting = Some(&line.setting);
+        }
+        let cell = |tool: &&str| match line.tools.iter().find(|cell| cell.tool == *tool) {
+            Some(cell) if cell.value.is_finite() => cell.words(),
+            _ => "–".into(),
+        };
+        println!("| {}, {} | {} |", line.load, line.unit, tools.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+}
+
+impl Cell {
+    fn words(&self) -> String {
+        let requests = self.gets + self.heads + self.lists + self.others;
+        let value = if self.value < 100.0 { format!("{:.2}", self.value) } else { format!("{:.0}", self.value) };
+        if requests == 0.0 {
+            return value;
+        }
+        format!("{value} ({requests:.0}; {:.1} MB)", self.fetched_bytes / 1e6)
+    }
 }
 
 /// The middle of some values; not a number if there are none.

@@ -83,6 +83,16 @@ fn from_an_object_store() {
 }
 
 #[test]
+fn beside_other_mounts() {
+    let (_versitygw, _rclone) = (need!("versitygw"), need!("rclone"));
+    if mounts::possible() && beside("forebay") {
+        let rows = smoke(&["peers"]);
+        assert!(rows.contains("rclone, the best peer") || rows.contains("s3fs, the best peer"), "{rows}");
+        assert!(rows.contains("raw connections") && rows.contains("peak memory, a budget of 128 MiB"), "{rows}");
+    }
+}
+
+#[test]
 fn against_the_kernel() {
     if loop_disk::possible() && memory_group::possible() && beside("forebay") {
         let rows = smoke(&["kernel"]);

@@ -30,6 +30,13 @@ fn python() -> PathBuf {
     folder().join("python")
 }
 
+/// The interpreter of that environment, or else the system's, if it has the module `name`.
+pub fn python_with(name: &str) -> Option<PathBuf> {
+    let python = find("python3")?;
+    let tried = Command::new(&python).args(["-c", &format!("import {name}")]).output().ok()?;
+    tried.status.success().then_some(python)
+}
+
 /// The command that runs a Python program which [`find`] found. The interpreter of the environment
 /// runs a program of the environment: the program's own first line names a path that is wrong once
 /// the environment was moved.

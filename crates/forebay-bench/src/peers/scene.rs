@@ -1,0 +1,142 @@
+//! The server, the proxy before it, and one run of a load by one contender.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use forebay_testkit::far::{Counts, Distance, FarProxy};
+use forebay_testkit::s3::S3;
+use forebay_testkit::scratch::Scratch;
+
+use super::load::{Load, Sizes, Stored};
+use super::mounted::{Mounted, kill};
+use super::raw;
+use super::readers::{Anywhere, Scope, Work, anywhere, together};
+use super::tool::{Manner, Tool};
+
+/// What each answer of the server is late by.
+const FIRST_BYTE: Duration = Duration::from_millis(20);
+
+/// How long after its limit a run that hangs is broken off.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// How the connections to the server are.
+pub(super) struct Setting {
+    /// By which `--only` knows it.
+    pub(super) name: &'static str,
+    pub(super) words: &'static str,
+    connection_rate: Option<u64>,
+}
+
+pub(super) const SETTINGS: [Setting; 2] = [
+    Setting { name: "capped", words: "90 MB/s a connection", connection_rate: Some(90_000_000) },
+    Setting { name: "free", words: "no cap", connection_rate: None },
+];
+
+/// What reads a load.
+pub(super) enum Contender<'a> {
+    /// A mount as a user has it.
+    Mount(&'a Tool),
+    /// Forebay with other memory.
+    Forebay(&'a Tool, u64),
+    /// Forebay with hints of its own, and before it perhaps another mount with the same hints and random reads.
+    Hints { tool: &'a Tool, random: bool },
+    /// So many connections and no mount.
+    Raw(usize),
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) value: f64,
+    pub(super) work: Work,
+    /// What the server answered meanwhile.
+    pub(super) counts: Counts,
+    /// The most memory that the mount's processes had, bytes.
+    pub(super) peak: u64,
+}
+
+/// The server and its distance.
+pub(super) struct Scene<'a> {
+    sizes: &'a Sizes,
+    proxy: FarProxy,
+    /// In memory; mount points and what tools keep are here.
+    folder: &'a Path,
+}
+
+/// A folder in memory, where there is one.
+pub(super) fn scratch() -> std::io::Result<Scratch> {
+    Scratch::new_in("peers", &memory())
+}
+
+/// The place for what is to be in memory.
+pub(super) fn memory() -> PathBuf {
+    let shared = PathBuf::from("/dev/shm");
+    if shared.is_dir() { shared } else { std::env::temp_dir() }
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn set(setting: &Setting, s3: &S3, sizes: &'a Sizes, folder: &'a Path) -> anyhow::Result<Scene<'a>> {
+        let distance = Distance { first_byte: FIRST_BYTE, connection_rate: setting.connection_rate };
+        Ok(Scene { sizes, proxy: FarProxy::start(s3.address(), distance)?, folder })
+    }
+
+    /// One run. Nothing that an earlier one read is in memory when it begins.
+    pub(super) fn measure(&self, contender: &Contender, load: Load, stored: &Stored) -> anyhow::Result<Run> {
+        match contender {
+            Contender::Mount(tool) => self.mounted(tool, &Manner::usual(), load, stored),
+            Contender::Forebay(tool, memory) => {
+                self.mounted(tool, &Manner { memory: *memory, ..Manner::usual() }, load, stored)
+            }
+            Contender::Hints { tool, random } => self.hinted(tool, *random, load, stored),
+            Contender::Raw(connections) => {
+                let before = self.proxy.counts();
+                let work = raw::gets(&self.proxy.endpoint(), &stored.objects[0], *connections)?;
+                let counts = self.proxy.counts().since(&before);
+                Ok(Run { value: load.unit().of(&work), work, counts, peak: 0 })
+            }
+        }
+    }
+
+    /// Random reads through one mount if wanted, then the load through another one with the same file of hints.
+    fn hinted(&self, tool: &Tool, random: bool, load: Load, stored: &Stored) -> anyhow::Result<Run> {
+        let folder = tempfile::tempdir_in(self.folder)?;
+        let manner = Manner { hints: Some(folder.path().join("hints")), ..Manner::usual() };
+        if random {
+            let mount = Mounted::start(tool, &manner, &self.proxy.endpoint(), self.folder)?;
+            let scope = Scope { folder: mount.point(), limit: self.sizes.period };
+            together(16, |at, begun| {
+                let reads = Anywhere { read: 256 << 10, seed: at as u64 };
+                anywhere(scope, &stored.objects[1], reads, begun)
+            })?;
+        }
+        self.mounted(tool, &manner, load, stored)
+    }
+
+    fn mounted(&self, tool: &Tool, manner: &Manner, load: Load, stored: &Stored) -> anyhow::Result<Run> {
+        let mount = Mounted::start(tool, manner, &self.proxy.endpoint(), self.folder)?;
+        let scope = Scope { folder: mount.point(), limit: self.sizes.limit };
+        let (done, waits) = channel::<()>();
+        let processes = mount.processes();
+        let patience = 2 * self.sizes.limit + GRACE;
+        // A reader of a mount that hangs gets an error once the mount's program is gone.
+        let watch = std::thread::spawn(move || {
+            if waits.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+                processes.into_iter().for_each(kill);
+            }
+        });
+        let begun = Instant::now();
+        let read = || {
+            load.prepare(stored, scope)?;
+            let before = self.proxy.counts();
+            let work = load.read(stored, scope, self.sizes)?;
+            Ok((work, self.proxy.counts().since(&before)))
+        };
+        let read: anyhow::Result<(Work, Counts)> = read();
+        drop(done);
+        let _ = watch.join();
+        anyhow::ensure!(begun.elapsed() < patience, "{} did not answer and was ended", tool.name);
+        let (work, counts) = read?;
+        Ok(Run { value: load.unit().of(&work), work, counts, peak: mount.peak() })
+    }
+}
