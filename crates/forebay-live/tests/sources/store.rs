@@ -190,7 +190,10 @@ fn what_cannot_be_used_says_so_at_once() {
     let missing = refusal("s3://no-such-bucket/x", &good);
     assert!(missing.starts_with("s3://no-such-bucket/x") && missing.contains("not found"), "{missing}");
     let prefix = refusal("s3://bucket/no/such/prefix", &good);
-    assert!(prefix.starts_with("s3://bucket/no/such/prefix (check the name") && prefix.contains("not found"), "{prefix}");
+    assert!(
+        prefix.starts_with("s3://bucket/no/such/prefix (check the name") && prefix.contains("not found"),
+        "{prefix}"
+    );
 
     let mut bad = good.clone();
     bad.settings[1].1 = "wrong-secret".into();

@@ -6,10 +6,13 @@ use parking_lot::Mutex;
 
 use crate::source::{Result, Source, Then};
 
+/// Called with the answers of all, in order.
+type ThenAll<T> = Box<dyn FnOnce(Vec<Result<T>>) + Send>;
+
 struct Gathering<T> {
     answers: Vec<Option<Result<T>>>,
     missing: usize,
-    then: Option<Box<dyn FnOnce(Vec<Result<T>>) + Send>>,
+    then: Option<ThenAll<T>>,
 }
 
 /// Calls `then` with the answers of all members, in their order.
