@@ -40,9 +40,10 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
     let ahead = stream.ahead - first;
     let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
     let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(is_nearly_certain);
-    // Without odds, as without an end in sight, a stream has as many channels as the plan by demand says, as long as one is idle. What it has under
-    // way itself is no reason to have less.
-    if sight.idle > 0 && sight.lanes() > 1 && (lengths.reach(read, read).is_none() || goes_on()) {
+    // Of a stream that was worth a switch already and whose end is not in sight the plan by demand says how many channels it has. What it has under
+    // way itself is no reason for less.
+    let is_long = read >= sight.competitive_depth && sight.lanes() > 1;
+    if is_long && (lengths.reach(read, read).is_none() || goes_on()) {
         return None;
     }
     let lanes = sight.idle.min(sight.lanes());

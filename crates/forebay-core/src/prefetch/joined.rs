@@ -128,15 +128,26 @@ impl Memory {
     }
 }
 
-/// The longest piece of which a stream's channels can all have one while another is read. Of W blocks that may be ahead, in pieces of p,
-/// W / p − 1 are under way, and W − p blocks come in the time of a switch and a piece. That is the more the shorter pieces are, until all
-/// channels are busy, which is so at p = W / (channels + 1). Below a quarter of S_p nearly all of a fetch is the switch, and half as long a piece
-/// brings less than a ninth more for twice the requests.
+/// The longest piece of which a stream's channels can all have one while another is read.
+///
+/// Of W blocks that may be ahead, in pieces of p, W / p − 1 are under way, and W − p blocks come in
+/// the time of a switch and a piece. That is the more the shorter pieces are, until all c channels
+/// are busy, which is so at p = W / (c + 1).
+///
+/// A connection brings nothing until the first byte. So fast readers, who ask for all of the rate,
+/// have c · S_p more under way: p = (W − c · S_p) / (c + 1). That cuts no piece below 3 · S_p, of
+/// which three quarters of the time are transfer. Nothing cuts one below a quarter of S_p: half as
+/// long a piece brings less than a ninth more there, for twice the requests.
 fn longest_for_channels(sight: &Sight<'_>) -> u32 {
-    match sight.lanes() {
-        0 | 1 => u32::MAX,
-        lanes => (sight.share / (lanes + 1)).max(sight.competitive_depth / 4).max(1),
+    let (lanes, depth) = (sight.lanes(), sight.competitive_depth);
+    if lanes <= 1 {
+        return u32::MAX;
     }
+    let piece = |blocks: u32| blocks / lanes.saturating_add(1);
+    let busy = piece(sight.share);
+    busy.min(piece(sight.share.saturating_sub(lanes.saturating_mul(depth))).max(depth.saturating_mul(3)))
+        .max(depth / 4)
+        .max(1)
 }
 
 /// Half as much again covers what is irregular.
