@@ -60,16 +60,22 @@ pub(crate) fn open(
     }
     let memory = given.saturating_sub(reserved);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
-    let engine = Engine::start(config, costs.clone()).map_err(|error| refusal(error, given, reserved))?;
+    let beside = |memory| Share::of(sources, memory).all + apart;
+    let engine = Engine::start(config, costs.clone()).map_err(|error| refusal(error, given, beside))?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     Ok((tree, costs))
 }
 
-/// Why the engine did not start, in terms of the whole budget `given`, of which it got all but `reserved` bytes.
-fn refusal(error: StartError, given: u64, reserved: u64) -> Failure {
+/// Why the engine did not start, in terms of the whole budget `given`; `beside` says how many bytes of a budget are not the engine's.
+fn refusal(error: StartError, given: u64, beside: impl Fn(u64) -> u64) -> Failure {
     match error {
-        StartError::TooLittleMemory(TooLittleMemory { needed, .. }) => {
-            Failure::input(TooLittleMemory { given, needed: needed + reserved })
+        StartError::TooLittleMemory(TooLittleMemory { needed: by_engine, .. }) => {
+            // What others take grows with the budget, though more slowly.
+            let mut needed = by_engine + beside(given);
+            while needed < by_engine + beside(needed) {
+                needed = by_engine + beside(needed);
+            }
+            Failure::input(TooLittleMemory { given, needed })
         }
         error => Failure::input(error),
     }

@@ -182,6 +182,7 @@ fn an_endpoint_that_goes_away_and_comes_back() {
     let (cached, uncached) = (content(1, 2_000_001), content(2, 2_000_001));
     server.put("cached", &cached).expect("stored");
     server.put("uncached", &uncached).expect("stored");
+    ["one/file", "two/file"].iter().for_each(|name| server.put(name, b"x").expect("stored"));
     let proxy = DelayProxy::start(server.address(), Duration::ZERO).expect("a proxy");
     let bucket = format!("s3://{BUCKET}");
     let mount = Mount::start(&[
@@ -194,6 +195,8 @@ fn an_endpoint_that_goes_away_and_comes_back() {
         "1h",
         "--kernel-cache",
         "off",
+        "--patience",
+        "2s",
     ]);
     let [held, waiting] = ["cached", "uncached"].map(|name| File::open(mount.path().join(name)).expect("there"));
     let read = |file: &File, content: &[u8]| -> io::Result<bool> {
@@ -202,7 +205,7 @@ fn an_endpoint_that_goes_away_and_comes_back() {
         Ok(buffer == content)
     };
     assert!(read(&held, &cached).expect("readable"));
-    for name in ["another", "yet another"] {
+    for name in ["one/none", "two/none"] {
         proxy.set_down(true);
         assert!(read(&held, &cached).expect("what is in memory needs no server"));
         let error = read(&waiting, &uncached).expect_err("nobody has the bytes");
