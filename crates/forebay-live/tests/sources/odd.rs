@@ -31,7 +31,7 @@ fn served() -> Files {
 fn impatient() -> StoreOptions {
     StoreOptions {
         silence: Duration::from_millis(500),
-        patience: Duration::from_secs(4),
+        patience: Duration::from_secs(2),
         ttl: Duration::ZERO,
         ..StoreOptions::default()
     }
