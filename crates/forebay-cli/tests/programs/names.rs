@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use forebay_testkit::far::{Counts, Distance, FarProxy};
-use forebay_testkit::{mounts, need};
+use forebay_testkit::need;
 use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::trees::content;
 
 use crate::identity::Serve;
-use crate::{Mount, run, text};
+use crate::{Mount, run};
 
 /// A bucket of small files in one folder, behind a proxy that counts.
 struct Scene {
@@ -145,40 +145,6 @@ fn names_through_a_level_cost_the_same_above_and_below() {
     let mount = Mount::start(&[&between.endpoint(), "--ttl", "10m"]);
     let hundred = above(&|| read_one_by_one(mount.path(), 0..100));
     assert!(hundred.requests() <= 103, "100 files above: {hundred:?}");
-}
-
-/// The most memory that a process has had resident, MiB.
-fn peak(id: u32) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the kernel says it");
-    let kib: f64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
-    kib / 1024.0
-}
-
-/// What a mount and a level remember of names is within the budget.
-#[test]
-fn a_hundred_thousand_names_stay_within_the_budget() {
-    if !mounts::possible() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    for number in 0..100_000 {
-        let name = format!("a-name-as-long-as-they-usually-are-{number:06}.parquet");
-        std::fs::File::create(folder.path().join(name)).expect("ours");
-    }
-    let large = std::fs::File::create(folder.path().join("large")).expect("ours");
-    large.set_len(200 << 20).expect("ours");
-    let level = Serve::start(&[text(folder.path())]);
-    let mount = Mount::start(&[&level.url, "--memory", "64MiB", "--ttl", "10m", "--kernel-cache", "off"]);
-    for _ in 0..2 {
-        let found = run("find", &[".", "-type", "f", "-printf", "%s\n"], mount.path());
-        assert_eq!(found.iter().filter(|&&byte| byte == b'\n').count(), 100_001);
-        // All frames are in use, too.
-        run("cmp", &["-n", "209715200", "large", "/dev/zero"], mount.path());
-    }
-    let (above, below) = (peak(mount.running.id()), peak(level.id()));
-    println!("{above:.1} MiB of 64 above, {below:.1} MiB of 32 below");
-    assert!(above <= 64.0 + 16.0 && below <= 32.0 + 16.0, "{above:.1} MiB of 64 above, {below:.1} of 32 below");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forebay_testkit::breaking::{BreakingProxy, Fault, Which};
 use forebay_testkit::need;
-use forebay_testkit::process::Running;
+use forebay_testkit::process::{Running, Signal};
 use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::trees::content;
 
@@ -49,11 +49,12 @@ fn read(root: &Path, number: u64) -> std::io::Result<()> {
 fn a_throttle_of_five_seconds_fails_nothing() {
     let scene = Scene::new(&need!("versitygw"));
     let mount = scene.mount(&["--ttl", "0s"]);
+    let root = mount.path();
     for fault in [Fault::TooManyRequests(5), Fault::SlowDown] {
         scene.proxy.set(fault);
         std::thread::scope(|scope| {
-            let readers = [0, 1].map(|number| scope.spawn(move || read(mount.path(), number)));
-            let lists = scope.spawn(|| run("ls", &["-l", "folder"], mount.path()));
+            let readers = [0, 1].map(|number| scope.spawn(move || read(root, number)));
+            let lists = scope.spawn(move || run("ls", &["-l", "folder"], root));
             std::thread::sleep(Duration::from_secs(5));
             scene.proxy.set(Fault::None);
             readers.into_iter().for_each(|reader| reader.join().expect("no panic").expect("no error"));
@@ -101,7 +102,7 @@ fn readers_of_a_silent_store_can_be_killed() {
         let waiting = Running::start(command).expect("it starts");
         std::thread::sleep(Duration::from_millis(500));
         let killed = Instant::now();
-        waiting.signal(forebay_testkit::process::Signal::Kill).expect("it runs");
+        waiting.signal(Signal::KILL).expect("it runs");
         waiting.wait().expect("it ends");
         assert!(killed.elapsed() < Duration::from_secs(5), "{program:?}: {:?}", killed.elapsed());
     }

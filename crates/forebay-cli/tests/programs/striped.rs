@@ -96,8 +96,9 @@ fn stores_can_be_members() {
     let copied = format!("stripe:64KiB:{}", text(&copy));
     let (line, code) = said(&[&["stripe", &set, &copied], &server_is[..]].concat());
     assert_eq!(code, Some(0), "{line}");
-    let mount =
-        Mount::start(&[&[&*set, "--memory", "28MiB", "--policy", "competitive+lazy+arc", "--ttl", "0s"], &server_is[..]].concat());
+    let mount = Mount::start(
+        &[&[&*set, "--memory", "28MiB", "--policy", "competitive+lazy+arc", "--ttl", "0s"], &server_is[..]].concat(),
+    );
     for (file, (name, size)) in files.into_iter().enumerate() {
         assert!(fs::read(mount.path().join(name)).expect("readable") == content(file as u64, size), "{name}");
         // A set of one is as it is.
