@@ -26,9 +26,11 @@ pub struct Listed<'a> {
 /// A name as it is packed.
 #[derive(Clone, Debug)]
 struct Packed {
-    /// Where the name ends in the text; its tag follows.
+    /// Where the name begins in the text.
+    start: u32,
+    /// Where it ends; its tag follows.
     name_end: u32,
-    /// Where the tag ends, and the next name begins.
+    /// Where the tag ends.
     tag_end: u32,
     inode: u64,
     kind: Kind,
@@ -68,6 +70,21 @@ impl Listing {
         names.text.shrink_to_fit();
         names.entries.shrink_to_fit();
         Listing { names: Arc::new(names), told }
+    }
+
+    /// The same names in the order of their bytes, each once. Where one is a file and a folder, the
+    /// folder stays.
+    pub(crate) fn in_order(mut names: Gathered, told: Instant) -> Listing {
+        let Names { text, entries } = &mut names.0;
+        let name = |packed: &Packed| &text[packed.start as usize..packed.name_end as usize];
+        entries.sort_unstable_by(|a, b| {
+            let folder_first = || (a.kind != Kind::Folder).cmp(&(b.kind != Kind::Folder));
+            name(a).cmp(name(b)).then_with(folder_first).then(a.start.cmp(&b.start))
+        });
+        entries.dedup_by(|later, earlier| name(later) == name(earlier));
+        text.shrink_to_fit();
+        entries.shrink_to_fit();
+        Listing { names: Arc::new(names.0), told }
     }
 
     /// When the storage was asked.
@@ -122,6 +139,17 @@ impl Listing {
     }
 }
 
+/// Names as they come, a page after the other, in no more memory than the listing will take.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered(Names);
+
+impl Gathered {
+    /// Adds a name. Of more than 4 GiB of names the rest is left out.
+    pub(crate) fn push(&mut self, entry: &Entry) {
+        self.0.push(entry);
+    }
+}
+
 impl Names {
     /// Whether there was room.
     fn push(&mut self, entry: &Entry) -> bool {
@@ -130,10 +158,13 @@ impl Names {
         let at = self.text.len();
         let ends = (at + name.len(), at + name.len() + tag.map_or(0, str::len));
         let (Ok(name_end), Ok(tag_end)) = (u32::try_from(ends.0), u32::try_from(ends.1)) else { return false };
+        // No more than the ends.
+        let start = at as u32;
         self.text.extend_from_slice(name.as_bytes());
         self.text.extend_from_slice(tag.unwrap_or_default().as_bytes());
         let modified = facts.as_ref().and_then(|facts| facts.modified);
         self.entries.push(Packed {
+            start,
             name_end,
             tag_end,
             inode: *inode,
@@ -147,12 +178,9 @@ impl Names {
         true
     }
 
-    fn start(&self, position: usize) -> usize {
-        position.checked_sub(1).map_or(0, |before| self.entries[before].tag_end as usize)
-    }
-
     fn name(&self, position: usize) -> &OsStr {
-        OsStr::from_bytes(&self.text[self.start(position)..self.entries[position].name_end as usize])
+        let Packed { start, name_end, .. } = self.entries[position];
+        OsStr::from_bytes(&self.text[start as usize..name_end as usize])
     }
 
     fn facts(&self, position: usize) -> Option<Facts> {
@@ -205,6 +233,22 @@ mod tests {
             let all: Vec<_> = listing.iter().collect();
             prop_assert_eq!(all, entries.iter().map(|entry| listed(entry, listing.told())).collect::<Vec<_>>());
             prop_assert_eq!(listing.get(entries.len()), None);
+        }
+
+        #[test]
+        fn gathered_names_are_in_order_and_each_is_there_once(entries in entries()) {
+            let mut gathered = Gathered::default();
+            entries.iter().for_each(|entry| gathered.push(entry));
+            let listing = Listing::in_order(gathered, Instant::now());
+            let mut expected = std::collections::BTreeMap::<_, &Entry>::new();
+            for entry in &entries {
+                let known = expected.entry(entry.name.as_bytes()).or_insert(entry);
+                if entry.kind == Kind::Folder && known.kind != Kind::Folder {
+                    *known = entry;
+                }
+            }
+            let all: Vec<_> = listing.iter().collect();
+            prop_assert_eq!(all, expected.values().map(|entry| listed(entry, listing.told())).collect::<Vec<_>>());
         }
 
         #[test]

@@ -1,6 +1,5 @@
 //! Asks a storage for names, and remembers the answers.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +14,8 @@ use super::patience::Patience;
 use super::runtime::Shared;
 use super::{Answer, Page, Remote, Told};
 use crate::source::identity::inode_number;
-use crate::source::{Error, Listing, Result, Then};
+use crate::source::listing::Gathered;
+use crate::source::{Error, Kind, Listed, Listing, Result, Then};
 
 /// Pages of a folder that are asked for when names in it are looked up: 25,000 names of a bucket.
 const PAGES: usize = 25;
@@ -105,7 +105,7 @@ impl Asker {
         let at = Instant::now();
         let root = folder.as_os_str().is_empty();
         let shown = if root { ".".into() } else { folder.display().to_string() };
-        let mut names = BTreeMap::new();
+        let mut names = Gathered::default();
         let mut next = None;
         for number in 1.. {
             let ask = || self.remote.page(folder, next.as_ref());
@@ -115,52 +115,39 @@ impl Asker {
                 page => page?,
             };
             next = page.next;
-            page.names.into_iter().for_each(|(name, told)| self.add(&mut names, name, told));
+            self.add(&mut names, folder, page.names);
             if next.is_none() || number >= most && !self.names.is_awaited(folder) {
                 break;
             }
         }
-        Ok(self.heard(folder, names, Cut { more: next.is_some(), given_up: next.is_some() && most > 1 }, at))
+        Ok(heard(names, Cut { more: next.is_some(), given_up: next.is_some() && most > 1 }, at))
     }
 
     /// The first page of the root, in one try; it is remembered.
     pub(super) async fn first_page(&self) -> Answer<()> {
         let (root, at) = (Path::new(""), Instant::now());
         let page = self.remote.page(root, None).await?;
-        let mut names = BTreeMap::new();
-        page.names.into_iter().for_each(|(name, told)| self.add(&mut names, name, told));
-        let heard = self.heard(root, names, Cut { more: page.next.is_some(), given_up: false }, at);
+        let mut names = Gathered::default();
+        self.add(&mut names, root, page.names);
+        let heard = heard(names, Cut { more: page.next.is_some(), given_up: false }, at);
         // Nobody can wait for it yet.
         self.names.listed(root, &heard);
         Ok(())
     }
 
-    fn heard(&self, folder: &Path, names: BTreeMap<OsString, Told>, cut: Cut, at: Instant) -> Heard {
-        let key = |(name, told): (&OsString, &Told)| {
-            let folder = matches!(told, Told::Folder(_));
-            [name.as_bytes(), if folder { b"/" } else { b"" }].concat()
-        };
-        let up_to = cut.more.then(|| names.iter().map(key).max().unwrap_or_default());
-        let entries = names.into_iter().map(|(name, told)| {
-            let inode = inode_number(&self.address, &folder.join(&name));
-            told.entry(name, inode)
-        });
-        Heard { listing: Listing::new(entries, at), up_to, given_up: cut.given_up }
-    }
-
-    /// Adds a name of a page. Where one is a file and a folder it is shown as the folder: better one
+    /// Adds the names of a page. Where one is a file and a folder it is shown as the folder: better one
     /// name less than a whole tree.
-    fn add(&self, names: &mut BTreeMap<OsString, Told>, name: OsString, told: Told) {
-        let bytes = name.as_bytes();
-        if matches!(bytes, b"" | b"." | b"..") || bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
-            if !self.told_of_names.swap(true, Ordering::Relaxed) {
-                log::warn!("{}: {name:?} and other names that no path can hold are left out", self.address);
+    fn add(&self, names: &mut Gathered, folder: &Path, page: Vec<(OsString, Told)>) {
+        for (name, told) in page {
+            let bytes = name.as_bytes();
+            if matches!(bytes, b"" | b"." | b"..") || bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
+                if !self.told_of_names.swap(true, Ordering::Relaxed) {
+                    log::warn!("{}: {name:?} and other names that no path can hold are left out", self.address);
+                }
+                continue;
             }
-            return;
-        }
-        match names.get(&name) {
-            Some(Told::Folder(_)) => {}
-            _ => drop(names.insert(name, told)),
+            let inode = inode_number(&self.address, &folder.join(&name));
+            names.push(&told.entry(name, inode));
         }
     }
 
@@ -196,4 +183,14 @@ impl Asker {
             self.ask(folder, name);
         }
     }
+}
+
+fn heard(names: Gathered, cut: Cut, at: Instant) -> Heard {
+    let listing = Listing::in_order(names, at);
+    let key = |listed: Listed<'_>| {
+        let folder = listed.kind == Kind::Folder;
+        [listed.name.as_bytes(), if folder { b"/" } else { b"" }].concat()
+    };
+    let up_to = cut.more.then(|| listing.iter().map(key).max().unwrap_or_default());
+    Heard { listing, up_to, given_up: cut.given_up }
 }
