@@ -15,7 +15,7 @@ use crate::{Mount, run};
 /// A bucket of small files in one folder, behind a proxy that counts.
 struct Scene {
     proxy: FarProxy,
-    _server: S3,
+    server: S3,
 }
 
 const FILES: usize = 1000;
@@ -46,7 +46,7 @@ impl Scene {
 
     fn before(server: S3) -> Scene {
         let near = Distance { first_byte: Duration::ZERO, connection_rate: None };
-        Scene { proxy: FarProxy::start(server.address(), near).expect("it starts"), _server: server }
+        Scene { proxy: FarProxy::start(server.address(), near).expect("it starts"), server }
     }
 
     fn source(&self) -> [String; 3] {
@@ -145,6 +145,31 @@ fn names_through_a_level_cost_the_same_above_and_below() {
     let mount = Mount::start(&[&between.endpoint(), "--ttl", "10m"]);
     let hundred = above(&|| read_one_by_one(mount.path(), 0..100));
     assert!(hundred.requests() <= 103, "100 files above: {hundred:?}");
+}
+
+/// The most memory that a process has had resident, MiB.
+fn peak(id: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the kernel says it");
+    let kib: f64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+    kib / 1024.0
+}
+
+/// What a mount remembers of names is within the budget.
+#[test]
+fn a_hundred_thousand_names_stay_within_the_budget() {
+    let scene = Scene::names_only(&need!("versitygw"), 100_000);
+    scene.server.put("large", &vec![0; 100 << 20]).expect("stored");
+    let mount = scene.mount(&["--memory", "64MiB", "--kernel-cache", "off"]);
+    for _ in 0..2 {
+        let found = run("find", &[".", "-type", "f", "-printf", "%s\n"], mount.path());
+        assert_eq!(found.iter().filter(|&&byte| byte == b'\n').count(), 100_001);
+        // All frames are in use, too.
+        run("cmp", &["-n", "104857600", "large", "/dev/zero"], mount.path());
+    }
+    let most = peak(mount.running.id());
+    println!("{most:.1} MiB of 64");
+    assert!(most <= 64.0 + 16.0, "{most:.1} MiB of 64");
 }
 
 #[test]
