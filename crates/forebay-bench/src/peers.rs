@@ -29,7 +29,7 @@ use tool::Tool;
 
 pub(crate) use tool::Peer;
 
-/// What the user wants measured.
+/// The loads that the user wants measured.
 pub(crate) struct Wanted {
     pub(crate) smoke: bool,
     pub(crate) quick: bool,
@@ -39,14 +39,14 @@ pub(crate) struct Wanted {
     pub(crate) peers: Vec<Peer>,
 }
 
-/// What one load came to.
+/// The outcome of one load.
 struct Measured {
     setting: &'static Setting,
     load: Load,
     figures: Vec<Figure>,
 }
 
-/// What takes less needs no bar.
+/// A shorter run needs no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {

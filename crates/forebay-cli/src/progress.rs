@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// The exit code of whom SIGINT ended, as shells have it.
 const INTERRUPTED: i32 = 128 + SIGINT;
 
-/// What takes less needs no bar.
+/// A shorter run needs no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How fine the bar of several runs is: parts a run.

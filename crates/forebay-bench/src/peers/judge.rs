@@ -7,7 +7,7 @@ use super::scene::{Contender, Run};
 use super::tool::{LITTLE, MEMORY, Tool};
 use crate::report::{Beside, Cell, Line, Row, median};
 
-/// What a process may have beyond its budget, bytes.
+/// Bytes that a process may have beyond its budget.
 const BEYOND: u64 = 16 << 20;
 
 /// All runs of a load by one contender.
@@ -208,7 +208,7 @@ fn readers(many: &Measured, all: &[Measured]) -> Option<Row> {
     Some(row)
 }
 
-/// What is bounded by itself.
+/// Rows that have a bound of their own.
 fn bounds(measured: &Measured, sizes: &Sizes) -> Vec<Row> {
     let Some(ours) = measured.forebay() else { return Vec::new() };
     let bound = |what: &str, wanted, had, unit| Bound { what: what.into(), wanted, had, unit };

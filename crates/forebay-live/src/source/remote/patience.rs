@@ -73,7 +73,9 @@ impl Tries<'_> {
             self.began = now;
             self.failed = 0;
         }
-        let next = now + pause(self.failed, rand::random()).max(wait.unwrap_or_default());
+        // Whatever the storage asks for: an hour, or more years than a clock has.
+        let pause = pause(self.failed, rand::random()).max(wait.unwrap_or_default());
+        let next = now + pause.min(self.patience);
         if next >= self.began + self.patience {
             return Err(Error::GivenUp { name, reason, after: now - self.began });
         }
@@ -128,8 +130,10 @@ mod tests {
         let (tries, outcome) = tried(30, 2, Some(Duration::from_secs(5))).await;
         assert!(outcome.is_ok());
         assert!(tries[1] >= 5_000 && tries[2] >= tries[1] + 5_000, "{tries:?}");
-        let (tries, outcome) = tried(3, 2, Some(Duration::from_secs(5))).await;
-        assert_eq!((tries, outcome.unwrap_err().errno()), (vec![0], libc::EIO));
+        for wait in [5, u64::MAX] {
+            let (tries, outcome) = tried(3, 2, Some(Duration::from_secs(wait))).await;
+            assert_eq!((tries, outcome.unwrap_err().errno()), (vec![0], libc::EIO));
+        }
     }
 
     #[tokio::test(start_paused = true)]
