@@ -1,9 +1,9 @@
 //! How many requests a device serves at once: as many as bring together what that many bring one after the other.
 //!
 //! ```text
-//!     together │            ● ─ ─ ● ─ ─ ●      n requests at once, each of which takes t, bring n / t
-//!              │        ●
-//!              │    ●                          doubling ends when twice as many bring hardly more
+//!     together │            ●  ─  ─  ●      n requests at once, each of which takes t, bring n / t
+//!              │      ●
+//!              │                            it ends when many more bring hardly more
 //!              │ ●
 //!              └────────────────────────▶ at once
 //! ```
@@ -13,7 +13,10 @@
 
 /// Requests at once that are tried, at most.
 const MOST: usize = 64;
-/// Twice as many must bring so many times as much, else no more are tried: twice as many of one channel bring as much, of a thousand twice as much.
+/// After two at once, so many times as many are tried next. By twice as many a mount, which measures
+/// quickly, would not come far: the storage must end the attempt, not the time.
+const STEP: usize = 4;
+/// More must bring so many times as much, else still more are not tried.
 const MORE: f64 = 1.2;
 
 /// Requests of one length, so many at once.
@@ -48,7 +51,11 @@ pub(super) fn next(tried: &[Abreast]) -> Option<usize> {
         [.., before, last] => last.together() >= before.together() * MORE,
         _ => true,
     };
-    let next = tried.last().map_or(1, |last| last.at_once * 2);
+    let next = match tried.last().map(|last| last.at_once) {
+        None => 1,
+        Some(1) => 2,
+        Some(last) => (last * STEP).min(MOST.max(last + 1)),
+    };
     (more && next <= MOST).then_some(next)
 }
 
@@ -77,7 +84,7 @@ mod tests {
     fn a_store_has_as_many_as_it_serves_at_once() {
         let store = |channels: usize| move |at_once: usize| 23.0 * (at_once as f64 / channels as f64).max(1.0);
         assert_eq!(tried(store(1)), (2, 1));
-        assert_eq!(tried(store(5)), (16, 5));
+        assert_eq!(tried(store(5)), (32, 5));
         assert_eq!(tried(store(20)), (64, 20));
         assert_eq!(tried(store(1000)), (64, 64));
     }

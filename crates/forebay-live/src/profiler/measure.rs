@@ -76,8 +76,8 @@ impl<'a> Run<'a> {
         let cost = profile.cost();
         let alone = cost.switch_cost(cost.mean_distance()) as f64 + len as f64 * 1e9 / profile.rate as f64;
         let mut tried = vec![Abreast { at_once: 1, each: alone }];
-        while let Some(at_once) = abreast::next(&tried).filter(|&at_once| at_once == 2 || !self.past(1.2)) {
-            let reads: Vec<(u64, u64)> = (0..(4 * at_once).max(24)).map(|_| (self.place(len), len)).collect();
+        while let Some(at_once) = abreast::next(&tried).filter(|_| tried.len() == 1 || !self.past(1.2)) {
+            let reads: Vec<(u64, u64)> = (0..(3 * at_once).max(12)).map(|_| (self.place(len), len)).collect();
             let times = self.probe.read_all(&reads, at_once)?;
             self.spend(times.iter().sum::<u64>() / at_once as u64);
             tried.push(Abreast::of(at_once, &times));

@@ -35,6 +35,15 @@ struct SourceProbe {
     objects: Vec<Arc<dyn Object>>,
     /// The size of the smallest of them, a multiple of the block size: each counts with so many bytes.
     each: u64,
+    /// Memory that was read into. New memory takes its time when it is first written, and that is not the storage's.
+    buffers: Vec<Segments>,
+}
+
+/// A read that is over.
+struct Read {
+    buffer: Segments,
+    /// Nanoseconds.
+    took: SourceResult<u64>,
 }
 
 impl SourceProbe {
@@ -47,22 +56,38 @@ impl SourceProbe {
         files.truncate(OBJECTS);
         let each = files.last().map_or(0, |&(_, size)| if size < 4096 { 0 } else { size / 4096 * 4096 });
         let objects = files.iter().map(|(path, _)| source.open(path)).collect::<SourceResult<_>>()?;
-        Ok(SourceProbe { objects, each })
+        Ok(SourceProbe { objects, each, buffers: Vec::new() })
     }
 
-    /// Starts a read; the nanoseconds that it took go to `sender`.
-    fn start(&self, place: u64, len: u64, sender: &Sender<SourceResult<u64>>) {
+    /// Memory for a read, that of an earlier one of the same length if there is one.
+    fn buffer(&mut self, len: usize) -> Segments {
+        let known = self.buffers.iter().position(|buffer| buffer.len() == len);
+        known.map_or_else(|| Segments::own(len), |at| self.buffers.swap_remove(at))
+    }
+
+    /// How long a read took.
+    fn over(&mut self, read: Result<Read, RecvError>) -> Result<u64, ProfileError> {
+        // A source that drops a fetch without saying how it went has failed.
+        let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
+        let Read { buffer, took } = read.map_err(lost)?;
+        self.buffers.push(buffer);
+        Ok(took?)
+    }
+
+    /// Starts a read, which goes to `sender` when it is over.
+    fn start(&mut self, place: u64, len: u64, sender: &Sender<Read>) {
         let each = self.each.max(1);
-        let object = &self.objects[(place / each) as usize % self.objects.len()];
         // A read does not go over the end of its object: it begins earlier instead.
         let len = len.min(each);
         let offset = (place % each).min(each - len) / 4096 * 4096;
         let sender = sender.clone();
-        let (buffer, len) = (Segments::own(len as usize), len as usize);
+        let (buffer, len) = (self.buffer(len as usize), len as usize);
+        let object = &self.objects[(place / each) as usize % self.objects.len()];
         let begin = Instant::now();
-        let done = Box::new(move |_, outcome: SourceResult<()>| {
+        let done = Box::new(move |buffer, outcome: SourceResult<()>| {
+            let took = outcome.map(|()| begin.elapsed().as_nanos() as u64);
             // Nobody listens any more if another read failed.
-            let _ = sender.send(outcome.map(|()| begin.elapsed().as_nanos() as u64));
+            let _ = sender.send(Read { buffer, took });
         });
         let label = Label::all(offset..offset + len as u64);
         object.fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent: true, label, done });
@@ -104,11 +129,13 @@ impl Probe for SourceProbe {
         let (sender, outcome) = channel();
         self.start(place, len, &sender);
         drop(sender);
-        Ok(received(outcome.recv())?)
+        self.over(outcome.recv())
     }
 
     fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let (sender, outcomes) = channel();
+        // What a mount measures with is not to be more than it has.
+        self.buffers.retain(|buffer| reads.iter().any(|&(_, len)| buffer.len() as u64 == len));
         let mut waiting = reads.iter();
         for &(place, len) in waiting.by_ref().take(at_once) {
             self.start(place, len, &sender);
@@ -120,19 +147,13 @@ impl Probe for SourceProbe {
             if waiting.len() == 0 {
                 sender = None;
             }
-            times.push(received(outcomes.recv())?);
+            times.push(self.over(outcomes.recv())?);
             if let (Some(&(place, len)), Some(sender)) = (waiting.next(), &sender) {
                 self.start(place, len, sender);
             }
         }
         Ok(times)
     }
-}
-
-/// A source that drops a fetch without saying how it went has failed.
-fn received(outcome: Result<SourceResult<u64>, RecvError>) -> SourceResult<u64> {
-    let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
-    outcome.map_err(lost)?
 }
 
 #[cfg(test)]
