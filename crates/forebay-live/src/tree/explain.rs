@@ -1,4 +1,5 @@
-//! Names for what the engine numbers: files by the nodes that the kernel holds, devices by their sources, contexts by their programs.
+//! What a mount says of itself: counters and reasons, with names for what the engine numbers. Files are
+//! named by the nodes that the kernel holds, devices by their sources, contexts by their programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,28 @@ use crate::engine::Identified;
 use crate::source::Name;
 
 impl Tree {
+    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what
+    /// lies on them, as much as an extended attribute takes.
+    pub fn stats(&self) -> String {
+        let mut stats = self.engine.stats(&self.device_names());
+        if let Some(callers) = &self.callers {
+            callers.name(&mut stats.contexts);
+        }
+        stats.to_json_within(XATTR_SIZE_MAX)
+    }
+
+    /// What the devices are called, in order.
+    fn device_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for branch in &self.branches {
+            let of_branch = branch.devices();
+            let first = branch.device.index();
+            names.resize(names.len().max(first + of_branch.len()), String::new());
+            names[first..first + of_branch.len()].clone_from_slice(&of_branch);
+        }
+        names
+    }
+
     /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much as an extended attribute takes.
     pub fn explain(&self) -> String {
         let mut explained = self.engine.explain();

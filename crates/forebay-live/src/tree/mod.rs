@@ -12,6 +12,7 @@
 //! and so the same in every mount; hard links share one. Under a root over several sources, whose
 //! numbers may be equal, they are hashed with the source's folder.
 
+mod branch;
 mod explain;
 mod nodes;
 mod sameness;
@@ -23,18 +24,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_core::{Caller, ContextId, DeviceId, HandlerId};
+use forebay_core::{Caller, ContextId, HandlerId};
 use parking_lot::Mutex;
 
 use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
-use crate::source::identity::inode_number;
 use crate::source::{
-    Attributes, Entry, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
-    waited,
+    Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Space, Then, Version, waited,
 };
 
+pub use branch::{Branch, BranchError};
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Spot};
 use sameness::Sameness;
@@ -47,62 +47,6 @@ pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
 
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
 const XATTR_SIZE_MAX: usize = 64 << 10;
-
-/// A source and where it hangs.
-pub struct Branch {
-    /// Its folder under the root; `None` makes it the root itself.
-    pub name: Option<OsString>,
-    /// Its names and bytes.
-    pub source: Arc<dyn Source>,
-    /// The device of the engine that its bytes lie on; of a set, the first member's, and the others' follow.
-    pub device: DeviceId,
-}
-
-impl Branch {
-    /// The inode number that a mount shows for one of the source's. Several sources may have equal
-    /// ones.
-    fn number(&self, path: &Path, of_source: u64) -> u64 {
-        match &self.name {
-            None => of_source,
-            Some(name) if path.as_os_str().is_empty() => inode_number(self.source.address(), Path::new(name)),
-            Some(name) => inode_number(&of_source.to_string(), Path::new(name)),
-        }
-    }
-
-    /// Its folder under the root over several sources.
-    pub fn entry(&self) -> Option<Entry> {
-        let name = self.name.clone()?;
-        Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder, facts: None })
-    }
-
-    /// What its devices are called: as the branch, else as the source; of a set, as the members, after the branch's name.
-    fn devices(&self) -> Vec<String> {
-        let name = self.name.as_ref().map(|name| name.display().to_string());
-        let members = self.source.members();
-        if members.is_empty() {
-            return vec![name.unwrap_or_else(|| self.source.describe())];
-        }
-        let of = name.map_or_else(String::new, |name| format!("{name}: "));
-        members.iter().map(|member| format!("{of}{}", member.describe())).collect()
-    }
-}
-
-/// Why sources do not make a tree.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum BranchError {
-    /// There is none.
-    #[error("nothing to show: give at least one source")]
-    None,
-    /// Only a single source can be the root.
-    #[error("several sources need a name each: NAME={0}")]
-    Unnamed(String),
-    /// Not a name that a folder can have.
-    #[error("{0:?} cannot be the name of a source: a name is not empty, not . or .., and has no slash")]
-    BadName(OsString),
-    /// Two sources of one name.
-    #[error("two sources are named {0:?}: give each a name of its own")]
-    Twice(OsString),
-}
 
 /// A tree of names over an engine. All calls may come from several threads. Those that take a
 /// [`Then`] never wait for what is far away; those without it that ask a source do.
@@ -429,28 +373,6 @@ impl Tree {
         }
         let top = Err(refused(Path::new("/"), libc::ENODATA));
         self.of_node(node, top, |branch, place| branch.source.xattr(&place.path, name))
-    }
-
-    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what lies on them, as much as an
-    /// extended attribute takes.
-    pub fn stats(&self) -> String {
-        let mut stats = self.engine.stats(&self.device_names());
-        if let Some(callers) = &self.callers {
-            callers.name(&mut stats.contexts);
-        }
-        stats.to_json_within(XATTR_SIZE_MAX)
-    }
-
-    /// What the devices are called, in order.
-    fn device_names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for branch in &self.branches {
-            let of_branch = branch.devices();
-            let first = branch.device.index();
-            names.resize(names.len().max(first + of_branch.len()), String::new());
-            names[first..first + of_branch.len()].clone_from_slice(&of_branch);
-        }
-        names
     }
 
     /// The names of the extended attributes.

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use forebay_core::DeviceId;
+
 use super::*;
 use crate::engine::Config;
-use crate::source::{Fetch, Object};
+use crate::source::identity::inode_number;
+use crate::source::{Entry, Fetch, Object, Source};
 
 /// Names and their contents; a folder has none. The version is the content itself, as an entity tag.
 #[derive(Default)]
