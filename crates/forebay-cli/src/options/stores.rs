@@ -21,7 +21,7 @@ pub(crate) struct Stores {
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
 
-    /// The profile of ~/.aws/config and ~/.aws/credentials for s3:// sources: its credentials come before keys of the environment
+    /// The profile of the AWS files for s3:// sources; comes before keys of the environment
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 

@@ -99,7 +99,7 @@ impl Bucket {
         if !refusal::is_of_credentials(&trouble.kind) || !credentials.doubt() {
             return trouble;
         }
-        let reason = format!("the server no longer takes the credentials ({})", trouble.kind);
+        let reason = "the server no longer takes the credentials".into();
         Trouble { error: Error::Storage { name: path.display().to_string(), reason }, ..trouble }
     }
 }

@@ -32,7 +32,7 @@ use futures::future::{BoxFuture, Shared};
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
 use parking_lot::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 pub(super) use chain::Chain;
 pub(super) use missing::Missing;
@@ -65,7 +65,7 @@ pub(super) struct Given {
 /// Where credentials come from.
 #[async_trait]
 pub(super) trait Giver: Send + Sync + 'static {
-    /// Asks for credentials, once.
+    /// Asks for credentials, once. Ends in time, whatever happens.
     async fn give(&self) -> Result<Given, Missing>;
 }
 
@@ -77,8 +77,6 @@ struct Inner {
     /// The source, for messages.
     name: String,
     giver: Box<dyn Giver>,
-    /// How long the giver may take.
-    limit: Duration,
     state: Mutex<State>,
 }
 
@@ -133,11 +131,10 @@ enum Next {
 }
 
 impl Credentials {
-    /// Credentials of the source `name` from a giver that may take `limit` each time. Asks nothing
-    /// yet.
-    pub(super) fn new(name: &str, giver: impl Giver, limit: Duration) -> Credentials {
+    /// Credentials of the source `name`. Asks nothing yet.
+    pub(super) fn new(name: &str, giver: impl Giver) -> Credentials {
         let (name, giver) = (name.to_owned(), Box::new(giver));
-        Credentials(Arc::new(Inner { name, giver, limit, state: Mutex::default() }))
+        Credentials(Arc::new(Inner { name, giver, state: Mutex::default() }))
     }
 
     /// Credentials to sign with now. Must be called on a thread of a runtime.
@@ -193,10 +190,7 @@ impl Inner {
             return renewal.clone();
         }
         let inner = Arc::clone(self);
-        let task = tokio::spawn(async move {
-            let given = timeout(inner.limit, inner.giver.give()).await;
-            inner.renewed(given.unwrap_or(Err(Missing::Silent(inner.limit))))
-        });
+        let task = tokio::spawn(async move { inner.renewed(inner.giver.give().await) });
         let renewal = task.map(|ended| ended.unwrap_or(Err(Missing::Abandoned))).boxed().shared();
         state.renewal = Some(renewal.clone());
         renewal

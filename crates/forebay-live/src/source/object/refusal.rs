@@ -9,7 +9,7 @@ use super::credentials::Missing;
 use crate::source::Error;
 
 /// The kind of a failure for which there were no credentials to sign with.
-pub(super) const CREDENTIALS: &str = "no credentials";
+pub(super) const CREDENTIALS: &str = "credentials";
 
 /// The codes of servers that don't take the credentials as such. One that says `AccessDenied` knows
 /// them.

@@ -1,7 +1,7 @@
 //! S3 and whatever speaks like it. Settings of the library and of the command line come before the
 //! environment, and that before the profile of the AWS files.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use object_store::ClientOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
@@ -12,9 +12,6 @@ use super::waits::Waits;
 
 /// The region of a bucket of which nobody says one, as the `object_store` crate has it.
 const REGION: &str = "us-east-1";
-
-/// The longest time in which credentials come, if the patience allows so much.
-const SLOWEST: Duration = Duration::from_secs(30);
 
 /// Settings that say where credentials come from.
 const OWN: [Key; 7] = [
@@ -40,9 +37,12 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
         builder = builder.with_virtual_hosted_style_request(virtual_hosted);
     }
     if let Some(endpoint) = &options.endpoint {
-        // The key for S3 alone comes before the general one, and may be in the environment.
         let endpoint = endpoint.trim_end_matches('/');
-        builder = builder.with_endpoint(endpoint).with_config(Key::S3Endpoint, endpoint);
+        builder = builder.with_endpoint(endpoint);
+        // One for S3 alone, of the environment, would come before it.
+        if builder.get_config_value(&Key::S3Endpoint).is_some() {
+            builder = builder.with_config(Key::S3Endpoint, endpoint);
+        }
     }
     if let Some(region) = &options.region {
         builder = builder.with_region(region);
@@ -59,7 +59,7 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
         false => None,
     };
     if let Some(credentials) = &credentials {
-        builder = builder.with_credentials(std::sync::Arc::new(credentials.clone()));
+        builder = builder.with_credentials(Arc::new(credentials.clone()));
     }
     let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
     found.credentials = credentials;
@@ -87,10 +87,9 @@ fn lacks_keys(builder: &AmazonS3Builder, options: &StoreOptions) -> bool {
 }
 
 fn credentials(base: &str, options: &StoreOptions, region: Option<&str>) -> object_store::Result<Credentials> {
-    let region = region.unwrap_or(REGION).to_owned();
-    let chain = Chain::new(options.profile.clone(), region, options.authority.as_deref());
+    let chain = Chain::new(options, region.unwrap_or(REGION).to_owned());
     let chain = chain.map_err(|reason| object_store::Error::Generic { store: "S3", source: reason.into() })?;
-    Ok(Credentials::new(base, chain, options.patience.min(SLOWEST)))
+    Ok(Credentials::new(base, chain))
 }
 
 /// The forms of yes that the `object_store` crate knows.

@@ -5,7 +5,7 @@
 //! The steps are those of the crate's own default chain. They are walked here because that chain
 //! does not tell which of them failed and why the others have nothing.
 
-use std::path::Path;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_config::Region;
@@ -19,16 +19,23 @@ use aws_config::web_identity_token::WebIdentityTokenCredentialsProvider;
 use aws_credential_types::provider::ProvideCredentials;
 use aws_credential_types::provider::error::CredentialsError;
 use object_store::aws::AwsCredential;
+use tokio::time::{Instant, timeout_at};
 
 use super::http::Http;
 use super::missing::reason;
 use super::{Given, Giver, Missing, Profile};
+use crate::source::object::StoreOptions;
+
+/// The longest time in which credentials come, if the patience allows so much. A process may have to
+/// ask its user.
+const SLOWEST: Duration = Duration::from_secs(30);
 
 /// The chain for one source.
 pub(in crate::source::object) struct Chain {
     profile: Option<String>,
     region: Region,
     http: Http,
+    limit: Duration,
 }
 
 /// One place.
@@ -44,14 +51,15 @@ struct Step {
 }
 
 impl Chain {
-    /// The chain that begins with this profile. The services that give credentials are asked in this
-    /// region, and trusted by the certificates of `authority`, too.
-    pub(in crate::source::object) fn new(
-        profile: Option<String>,
-        region: String,
-        authority: Option<&Path>,
-    ) -> Result<Chain, String> {
-        Ok(Chain { profile, region: Region::new(region), http: Http::new(authority)? })
+    /// The chain by these options. The services that give credentials are asked in this region. An
+    /// error if the file of certificates is not understood.
+    pub(in crate::source::object) fn new(options: &StoreOptions, region: String) -> Result<Chain, String> {
+        Ok(Chain {
+            profile: options.profile.clone(),
+            region: Region::new(region),
+            http: Http::new(options.authority.as_deref())?,
+            limit: options.patience.min(SLOWEST),
+        })
     }
 
     /// The steps, made anew each time: the crate would not read the files again.
@@ -74,7 +82,7 @@ impl Chain {
             Step::new("the web identity", of_identity, "no web identity"),
             Step::new("the container", of_container, "no role of a container"),
             Step {
-                silent: Some("no answer from instance metadata"),
+                silent: Some("no instance metadata"),
                 ..Step::new("the instance", of_instance, "no role of an instance")
             },
         ]
@@ -88,16 +96,12 @@ impl Giver for Chain {
         profile.must_be_there()?;
         let keys = self.profile.is_none().then(|| "AWS_ACCESS_KEY_ID is not set".to_owned());
         let mut looked: Vec<String> = keys.into_iter().collect();
+        let end = Instant::now() + self.limit;
         for step in self.steps(&profile) {
-            match step.provider.provide_credentials().await {
-                Ok(credentials) => {
-                    let credential = AwsCredential {
-                        key_id: credentials.access_key_id().into(),
-                        secret_key: credentials.secret_access_key().into(),
-                        token: credentials.session_token().map(str::to_owned),
-                    };
-                    return Ok(Given { credential, end: credentials.expiry() });
-                }
+            let answer = timeout_at(end, step.provider.provide_credentials()).await;
+            let Ok(answer) = answer else { return Err(Missing::Silent { place: step.name, limit: self.limit }) };
+            match answer {
+                Ok(credentials) => return Ok(given(&credentials)),
                 Err(CredentialsError::CredentialsNotLoaded(_)) => looked.push(step.lacks),
                 Err(error) => match step.silent.filter(|_| is_silence(&error)) {
                     Some(silent) => looked.push(silent.to_owned()),
@@ -118,6 +122,15 @@ impl Step {
         let hint = self.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         Missing::Refused { place: self.name, reason: reason(error) + &hint }
     }
+}
+
+fn given(credentials: &aws_credential_types::Credentials) -> Given {
+    let credential = AwsCredential {
+        key_id: credentials.access_key_id().into(),
+        secret_key: credentials.secret_access_key().into(),
+        token: credentials.session_token().filter(|token| !token.is_empty()).map(str::to_owned),
+    };
+    Given { credential, end: credentials.expiry() }
 }
 
 /// Whether nobody answers for an instance, or something else does, which has no tokens to give.

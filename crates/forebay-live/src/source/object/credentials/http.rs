@@ -81,8 +81,7 @@ impl Timed {
             question = question.timeout(limit);
         }
         let body = request.body().bytes().ok_or_else(|| user("a body that is not in memory".into()))?;
-        // A length of zero would be part of the request, and not of what was signed.
-        Ok(if body.is_empty() { question } else { question.body(body.to_vec()) })
+        Ok(question.body(body.to_vec()))
     }
 }
 

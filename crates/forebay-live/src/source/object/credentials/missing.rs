@@ -54,9 +54,14 @@ pub(in crate::source::object) enum Missing {
     /// They were given, and have ended.
     #[error("the credentials that were given have ended {} ago (is the clock right?)", ago(*.0))]
     Over(SystemTime),
-    /// No answer, neither credentials nor an error.
-    #[error("no credentials within {} s", .0.as_secs_f64())]
-    Silent(Duration),
+    /// One place answers with neither credentials nor an error.
+    #[error("no credentials from {place} within {} s", .limit.as_secs_f64())]
+    Silent {
+        /// Which place.
+        place: String,
+        /// How long it had.
+        limit: Duration,
+    },
     /// The task that asked for them came to an end.
     #[error("the request for credentials was abandoned")]
     Abandoned,
@@ -95,11 +100,17 @@ fn words(error: &(dyn Error + 'static)) -> String {
     if words.contains("as a header value for the auth token") {
         return "the token that authorizes the container is no value of a header".into();
     }
+    if words.contains("credentials-login") {
+        return "logins of `aws login` are not supported".into();
+    }
+    // The crate's words for a process, which are those of a program to its programmer.
     let words = words.strip_prefix("Error retrieving credentials: ").unwrap_or(&words);
-    words
-        .split(|char: char| char.is_whitespace() || char.is_control())
-        .filter(|word| !word.is_empty())
-        .fold(String::new(), |line, word| if line.is_empty() { word.to_owned() } else { line + " " + word })
+    let words = words.replace("external process exited with code ", "the process ended with ");
+    let words = words.replace("Error retrieving credentials from external process, could not", "could not");
+    let words = words.replace(". Stderr: ", ", and said: ");
+    let printable: String = words.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.strip_suffix(", and said:").unwrap_or(&line).to_owned()
 }
 
 #[cfg(test)]
@@ -109,8 +120,10 @@ mod tests {
 
     #[test]
     fn a_reason_is_one_line_of_what_says_something() {
-        let error = CredentialsError::provider_error("external process exited with code 3. Stderr: no\n luck\x1b[1m\n");
-        assert_eq!(reason(&error), "external process exited with code 3. Stderr: no luck [1m");
+        let process = "Error retrieving credentials: external process exited with code exit status: 3. Stderr: ";
+        let error = |said: &str| reason(&CredentialsError::provider_error(format!("{process}{said}")));
+        assert_eq!(error("no\n luck\x1b[1m\n"), "the process ended with exit status: 3, and said: no luck [1m");
+        assert_eq!(error("\n"), "the process ended with exit status: 3");
         assert_eq!(reason(&CredentialsError::not_loaded_no_source()), "it does not say why");
         let long = reason(&CredentialsError::unhandled("ä".repeat(1000)));
         assert_eq!(long.chars().count(), LONGEST + 1);

@@ -10,7 +10,7 @@ use aws_config::profile::{self, ProfileSet};
 use aws_runtime::env_config::EnvConfigValue;
 use aws_runtime::env_config::file::EnvConfigFiles;
 use aws_types::os_shim_internal::{Env, Fs};
-use futures::executor::block_on;
+use futures::FutureExt;
 
 use super::Missing;
 use super::missing::reason;
@@ -33,12 +33,12 @@ impl Profile {
     pub(in crate::source::object) fn read(name: Option<&str>) -> Result<Profile, Missing> {
         let chosen = name.map(str::to_owned).or_else(|| variable("AWS_PROFILE"));
         let (name, chosen) = chosen.map_or_else(|| ("default".to_owned(), false), |name| (name, true));
-        // Reads files and awaits nothing.
         let (fs, env, files) = (Fs::real(), Env::real(), EnvConfigFiles::default());
-        let set = block_on(profile::load(&fs, &env, &files, Some(Cow::Owned(name.clone()))));
-        match set {
-            Ok(set) => Ok(Profile { name, chosen, set }),
-            Err(error) => Err(Missing::Files(reason(&error))),
+        // Reads files and waits for nothing, so the answer is there at once.
+        match profile::load(&fs, &env, &files, Some(Cow::Owned(name.clone()))).now_or_never() {
+            Some(Ok(set)) => Ok(Profile { name, chosen, set }),
+            Some(Err(error)) => Err(Missing::Files(reason(&error))),
+            None => Err(Missing::Abandoned),
         }
     }
 
