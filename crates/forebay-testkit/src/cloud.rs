@@ -1,9 +1,9 @@
-//! The places of a cloud that give credentials, on the loopback: the metadata of an instance (IMDSv2),
-//! a container's agent, and the portal of a login in a browser (SSO).
+//! The places of a cloud that give credentials, on the loopback: the metadata of an instance
+//! (IMDSv2), a container's agent, and the portal of a login in a browser (SSO).
 //!
-//! They are fakes, since nobody has the real ones outside of that cloud; their paths, headers and
-//! answers are those of Amazon's documentation. The keys that they give tell where they are from, and
-//! how often somebody asked: `instance-1`, `portal-3`. S3 servers that look at keys don't know them.
+//! They are fakes, because the real ones exist only in that cloud. Paths, headers and answers are
+//! those of Amazon's documentation. A key that they give says where it is from and how many were
+//! given: `instance-1`, `portal-3`. S3 servers that check keys don't know them.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub const CONTAINER_TOKEN: &str = "container-token";
 /// The login that the portal takes.
 pub const LOGIN: &str = "portal-login";
 
-/// What renews a login at the portal.
+/// The token that renews a login at the portal.
 pub const REFRESH: &str = "portal-refresh";
 
 /// The cloud. Stopped when dropped.

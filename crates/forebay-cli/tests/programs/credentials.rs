@@ -1,5 +1,5 @@
-//! Mounts of S3 whose keys no setting tells: profiles, processes, roles and logins, each in a home of
-//! its own, where no cloud answers but the one that a test starts.
+//! Mounts of S3 whose keys no setting tells: profiles, processes, roles and logins. Each test has a
+//! home of its own, and no cloud answers but the one that it starts.
 
 mod places;
 mod processes;
@@ -51,7 +51,7 @@ impl Home {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// `forebay mount` in an environment of this home and these variables. It lacks the mount point.
+    /// `forebay mount` with this home and these variables alone. It lacks the mount point.
     fn mounting(&self, args: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());

@@ -74,7 +74,8 @@ fn a_container_has_a_role() {
     assert!(said.contains("container") && !said.contains("secret-that-"), "{said}");
 }
 
-/// The file of a login: its name is the SHA-1 of the portal's address, `https://x.awsapps.com/start`.
+/// The file of a login. Its name is the SHA-1 of the portal's address,
+/// `https://x.awsapps.com/start`.
 const OF_ADDRESS: &str = ".aws/sso/cache/3947de8b16688092197fa616c34e01335f21d256.json";
 
 /// The same by the name of a session, `work`.

@@ -125,7 +125,7 @@ fn a_public_bucket_needs_none() {
     assert!(!home.path("sprung").exists(), "a process was run");
 }
 
-/// Whatever is missing, somebody is told which places were looked at, and soon.
+/// The error names the places that were looked at, and comes soon.
 #[test]
 fn a_machine_without_any_says_where_it_looked() {
     if !mounts::possible() {

@@ -94,8 +94,9 @@ type Renewal = Shared<BoxFuture<'static, Outcome>>;
 struct Held {
     credential: Arc<AwsCredential>,
     times: Option<Times>,
-    /// When it was first given, and whether others were before it.
+    /// When it was first given.
     since: Instant,
+    /// Whether others were there before it.
     replaced_others: bool,
     /// When it was last given.
     given: Instant,
@@ -124,7 +125,7 @@ enum Age {
     Over,
 }
 
-/// What a request does next.
+/// The next step of a request.
 enum Next {
     Goes(Outcome),
     Waits(Renewal),
@@ -146,8 +147,8 @@ impl Credentials {
         }
     }
 
-    /// Hears that the server refuses the credentials that a request was signed with. Whether another
-    /// try has better ones.
+    /// Hears that the server refuses the credentials that a request was signed with. True if another
+    /// try has better ones, or may have.
     pub(super) fn doubt(&self) -> bool {
         let state = &mut *self.0.state.lock();
         let Some(held) = &mut state.held else { return true };

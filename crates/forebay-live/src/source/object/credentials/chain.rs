@@ -1,9 +1,9 @@
-//! The places where AWS programs look for credentials, in their order, asked through the official
-//! crate: profile, web identity, container, instance. (The environment's keys are settings of the
-//! store, so nobody gets here who has them.)
+//! The places where AWS programs look for credentials, in their order: profile, web identity,
+//! container, instance. The official crate asks each of them. Keys of the environment are settings of
+//! the store, and are found before.
 //!
-//! The steps are those of the crate's own default chain. They are walked here because that chain
-//! does not tell which of them failed and why the others have nothing.
+//! The crate's own default chain has the same steps. They are walked here because that chain does not
+//! tell which step failed, nor why the others have nothing.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ struct Step {
     lacks: String,
     /// Words for no answer, of a place that answers nobody outside of a cloud.
     silent: Option<&'static str>,
-    /// What may help when it fails.
+    /// A way out when it fails.
     hint: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The client through which the AWS crates ask: the one that object stores and web servers are asked
-//! with, so that the same certificates and proxies count, and no second TLS is carried.
+//! The HTTP client of the AWS crates. It is the one that asks object stores and web servers, so that
+//! the same certificates and proxies count, and the program has one TLS.
 
 use std::path::Path;
 use std::time::Duration;
