@@ -8,6 +8,7 @@ pub mod answers;
 pub mod asking;
 pub mod breaking;
 pub mod bucket;
+pub mod cloud;
 pub mod delay;
 pub mod far;
 pub mod files;

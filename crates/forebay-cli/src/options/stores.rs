@@ -21,6 +21,10 @@ pub(crate) struct Stores {
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
 
+    /// The profile of the AWS files for s3:// sources; comes before keys of the environment
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
     /// A file with the token that a web server wants to see (`forebay serve`, anything that takes bearer tokens); shown to the
     /// web servers among the sources, and to nobody else
     #[arg(long, value_name = "FILE")]
@@ -54,6 +58,7 @@ impl Stores {
         Ok(StoreOptions {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
+            profile: self.profile.clone(),
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
             login: self.source_password_file.as_deref().map(Login::of_file).transpose()?,
             authority: self.source_ca.clone(),

@@ -5,6 +5,7 @@ mod blast;
 mod bytes;
 mod changes;
 mod contexts;
+mod credentials;
 mod explain;
 mod identity;
 mod life;
@@ -36,6 +37,9 @@ use forebay_testkit::s3::S3;
 fn forebay(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
     command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env("FOREBAY_CONFIG", "/dev/null");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
+        command.env_remove(name);
+    }
     command.envs(S3::settings().into_iter().map(|(name, value)| (name.to_uppercase(), value)));
     command.args(args).stdin(Stdio::null());
     command
@@ -59,13 +63,18 @@ impl Mount {
     }
 
     fn at(point: MountPoint, args: &[&str]) -> Mount {
+        Mount::by(forebay(&[&["mount"], args].concat()), point)
+    }
+
+    /// Mounts by a command that lacks only the mount point.
+    fn by(mut command: Command, point: MountPoint) -> Mount {
+        let args = format!("{command:?}");
         let (said, output) = std::io::pipe().expect("a pipe");
-        let mut command = forebay(&["mount"]);
-        command.args(args).arg(point.path()).stdout(output);
+        command.arg(point.path()).stdout(output);
         let running = Running::start(command).expect("the command starts");
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line).expect("readable");
-        assert!(line.starts_with("ready: "), "{args:?}: it said why on its standard error");
+        assert!(line.starts_with("ready: "), "{args}: it said why on its standard error");
         Mount { running, point }
     }
 

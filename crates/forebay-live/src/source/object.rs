@@ -5,9 +5,11 @@
 //! folder is shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`,
 //! `.`, `..`, control characters) are left out, with a line in the log.
 
+mod credentials;
 mod listing;
 mod open;
 mod refusal;
+mod s3;
 mod waits;
 
 use std::path::{Component, Path};
@@ -17,11 +19,12 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{Error as StoreError, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Told, Trouble};
 use super::{Error, Facts, Result};
 use crate::arena::Segments;
+use credentials::Credentials;
 use listing::{Below, Listing};
 use waits::Waits;
 
@@ -34,6 +37,8 @@ struct Bucket {
     listing: Listing,
     /// For how long the server wants to be left alone.
     waits: Waits,
+    /// The credentials that requests are signed with, where no setting tells them.
+    credentials: Option<Credentials>,
 }
 
 impl RemoteSource {
@@ -49,8 +54,8 @@ impl RemoteSource {
     ) -> Result<RemoteSource> {
         let name = name.into();
         let about = About { address: name.as_str().into(), name, server: String::new(), hint: "check the credentials" };
-        let bucket =
-            Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits: Waits::default() };
+        let (listing, waits) = (Listing::new(Arc::clone(&store), pages), Waits::default());
+        let bucket = Bucket { prefix, listing, store, waits, credentials: None };
         RemoteSource::new(Arc::new(bucket), about, options.limits(), options.modes)
     }
 
@@ -85,15 +90,37 @@ impl Bucket {
         }
         Ok(Told::File(facts(meta)))
     }
+
+    /// The trouble of a request concerning `path` that failed; `means` says what the error means. A
+    /// refusal of the credentials is tried again, if others can be had.
+    fn trouble(&self, path: &Path, means: fn(&str, &StoreError) -> Error, error: &StoreError) -> Trouble {
+        let trouble = self.waits.trouble(path, means, error);
+        let Some(credentials) = &self.credentials else { return trouble };
+        if !refusal::is_of_credentials(&trouble.kind) || !credentials.doubt() {
+            return trouble;
+        }
+        let reason = "the server no longer takes the credentials".into();
+        Trouble { error: Error::Storage { name: path.display().to_string(), reason }, ..trouble }
+    }
 }
 
 #[async_trait]
 impl Remote for Bucket {
+    async fn ready(&self) -> Answer<()> {
+        let Some(credentials) = &self.credentials else { return Ok(()) };
+        let missing = match credentials.get().await {
+            Ok(_) => return Ok(()),
+            Err(missing) => missing,
+        };
+        let error = Error::Storage { name: String::new(), reason: missing.to_string() };
+        Err(Trouble::new(error, refusal::CREDENTIALS))
+    }
+
     /// Asks at once for the object and for a key below it: two requests, the time of one.
     async fn look(&self, path: &Path) -> Answer<Told> {
         let key = self.key(path)?;
         let (object, below) = futures::join!(self.store.head(&key), self.listing.any(&key));
-        let refused = |error| self.waits.trouble(path, refusal::of, &error);
+        let refused = |error| self.trouble(path, refusal::of, &error);
         match (below.map_err(refused)?, object) {
             (Below::Some, _) => Ok(Told::Folder(None)),
             (Below::Nothing, object) => self.of_an_object(path, &object.map_err(refused)?),
@@ -102,7 +129,7 @@ impl Remote for Bucket {
 
     async fn page(&self, folder: &Path, next: Option<&Next>) -> Answer<Page> {
         let key = self.key(folder)?;
-        let refused = |error| self.waits.trouble(folder, refusal::of, &error);
+        let refused = |error| self.trouble(folder, refusal::of, &error);
         let (page, below) = self.listing.page(&key, next).await.map_err(refused)?;
         if below == Below::Some || next.is_some() || key.is_root() {
             return Ok(page);
@@ -128,7 +155,7 @@ impl Remote for Bucket {
             let error = Error::Storage { name: path.display().to_string(), reason: reason.into() };
             Err(Trouble::new(error, "broken answer"))
         };
-        let refused = |error| self.waits.trouble(path, refusal::of_range, &error);
+        let refused = |error| self.trouble(path, refusal::of_range, &error);
         let wanted = offset..offset + len as u64;
         let options = GetOptions {
             range: Some(GetRange::Bounded(wanted.clone())),

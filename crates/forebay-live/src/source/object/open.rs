@@ -2,7 +2,7 @@
 //!
 //! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`,
 //! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says
-//! otherwise.
+//! otherwise. For S3 there are more places (`s3.rs`, `credentials.rs`).
 
 use forebay_core::level::Labels;
 use std::fmt;
@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
@@ -18,7 +17,9 @@ use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientOptions, ObjectStore, RetryConfig};
 
 use super::Bucket;
+use super::credentials::Credentials;
 use super::listing::Listing;
+use super::s3;
 use super::waits::Waits;
 use crate::source::remote::{About, Limits, Modes, RemoteSource};
 use crate::source::web::{Login, Token, Web, WebOptions};
@@ -34,6 +35,9 @@ pub struct StoreOptions {
     pub endpoint: Option<String>,
     /// The region (S3).
     pub region: Option<String>,
+    /// The profile of the AWS files whose credentials, region and endpoint count (S3); by default
+    /// the one that `AWS_PROFILE` names, and keys of the environment come before it.
+    pub profile: Option<String>,
     /// Whether to speak without encryption; by default only if the endpoint's own scheme says so.
     pub allow_http: Option<bool>,
     /// Whether the bucket is named in the host (S3); by default only without an endpoint of one's own.
@@ -72,6 +76,7 @@ impl fmt::Debug for StoreOptions {
         f.debug_struct("StoreOptions")
             .field("endpoint", &self.endpoint)
             .field("region", &self.region)
+            .field("profile", &self.profile)
             .field("anonymous", &self.anonymous)
             .field("settings", &settings)
             .field("token", &self.token)
@@ -87,6 +92,7 @@ impl Default for StoreOptions {
         StoreOptions {
             endpoint: None,
             region: None,
+            profile: None,
             allow_http: None,
             virtual_hosted: None,
             anonymous: false,
@@ -106,7 +112,7 @@ impl Default for StoreOptions {
 }
 
 /// A store that was found.
-struct Found {
+pub(super) struct Found {
     store: Arc<dyn ObjectStore>,
     /// The same store as one that lists page by page.
     pages: Option<Arc<dyn PaginatedListStore>>,
@@ -115,6 +121,8 @@ struct Found {
     /// What to say of its server when it cannot be reached.
     about: String,
     waits: Waits,
+    /// Credentials that are asked for.
+    pub(super) credentials: Option<Credentials>,
 }
 
 pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
@@ -130,22 +138,23 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let base = format!("{scheme}://{authority}");
     let client = client(options, uri)?;
     let stores = match scheme {
-        "s3" => s3(&base, options, client),
+        "s3" => s3::open(&base, options, client),
         "gs" => gs(&base, options, client),
         "az" => az(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about, waits } = stores.map_err(|error| refuse(&error.to_string()))?;
+    let Found { store, pages, server, about, waits, credentials } =
+        stores.map_err(|error| refuse(&error.to_string()))?;
     let prefix = Key::parse(prefix).map_err(|error| refuse(&error.to_string()))?;
     let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
     let address = format!("{name}{server}").into();
     let hint = "check the credentials";
-    let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits };
+    let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits, credentials };
     let name = name.trim_end_matches('/').to_owned();
     RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
 }
 
-fn both<S: ObjectStore + PaginatedListStore>(
+pub(super) fn both<S: ObjectStore + PaginatedListStore>(
     store: S,
     waits: Waits,
     endpoint: Option<&str>,
@@ -154,40 +163,14 @@ fn both<S: ObjectStore + PaginatedListStore>(
     let store = Arc::new(store);
     let about = endpoint.map(|endpoint| format!(" at {}", endpoint.trim_end_matches('/'))).unwrap_or_default();
     let server = region.map_or_else(|| about.clone(), |region| format!("{about} in {region}"));
-    Found { store: Arc::clone(&store) as Arc<dyn ObjectStore>, pages: Some(store), server, about, waits }
-}
-
-fn s3(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
-    let builder = AmazonS3Builder::from_env().with_http_connector(waits.clone());
-    let endpoint = options.endpoint.clone().or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
-    let options = &StoreOptions { endpoint, ..options.clone() };
-    let mut builder =
-        builder.with_url(base).with_client_options(client).with_retry(once()).with_allow_http(options.plain());
-    // Spoken to over a custom endpoint, most servers know no bucket in the host.
-    if let Some(virtual_hosted) = options.virtual_hosted {
-        builder = builder.with_virtual_hosted_style_request(virtual_hosted);
+    Found {
+        store: Arc::clone(&store) as Arc<dyn ObjectStore>,
+        pages: Some(store),
+        server,
+        about,
+        waits,
+        credentials: None,
     }
-    if let Some(endpoint) = &options.endpoint {
-        builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
-    }
-    if let Some(region) = &options.region {
-        builder = builder.with_region(region);
-    }
-    if options.anonymous {
-        builder = builder.with_skip_signature(true);
-    }
-    for (key, value) in &options.settings {
-        builder = builder.with_config(key.parse::<AmazonS3ConfigKey>()?, value);
-    }
-    // Without keys the client asks the machine's cloud for some, which elsewhere ends in silence.
-    let keyless = !options.anonymous && builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none();
-    let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
-    let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
-    if keyless {
-        found.about += " (AWS_ACCESS_KEY_ID is not set)";
-    }
-    Ok(found)
 }
 
 fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
@@ -256,7 +239,7 @@ impl StoreOptions {
         Limits { connections, ttl, names, patience }
     }
 
-    fn plain(&self) -> bool {
+    pub(super) fn plain(&self) -> bool {
         self.allow_http.unwrap_or_else(|| self.endpoint.as_deref().is_some_and(|url| url.starts_with("http://")))
     }
 }
@@ -281,6 +264,6 @@ fn client(options: &StoreOptions, uri: &str) -> Result<ClientOptions> {
 }
 
 /// One try: the rule for more is `remote/patience.rs`.
-fn once() -> RetryConfig {
+pub(super) fn once() -> RetryConfig {
     RetryConfig { backoff: BackoffConfig::default(), max_retries: 0, retry_timeout: Duration::from_secs(180) }
 }

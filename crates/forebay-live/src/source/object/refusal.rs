@@ -5,11 +5,29 @@
 
 use object_store::Error as StoreError;
 
+use super::credentials::Missing;
 use crate::source::Error;
+
+/// The kind of a failure for which there were no credentials to sign with.
+pub(super) const CREDENTIALS: &str = "credentials";
+
+/// The codes of servers that don't take the credentials as such. One that says `AccessDenied` knows
+/// them.
+const OF_CREDENTIALS: [&str; 6] = [
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidAccessKeyId",
+    "InvalidToken",
+    "InvalidTokenId",
+    "TokenRefreshRequired",
+];
 
 /// Why a request concerning `name` failed.
 pub(super) fn of(name: &str, error: &StoreError) -> Error {
     let name = || name.to_owned();
+    if let Some(missing) = missing(error) {
+        return Error::Storage { name: name(), reason: missing.to_string() };
+    }
     match error {
         StoreError::NotFound { .. } | StoreError::InvalidPath { .. } => Error::NotFound(name()),
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => Error::Denied(name()),
@@ -39,6 +57,9 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
 
 /// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
 pub(super) fn kind(error: &StoreError) -> String {
+    if missing(error).is_some() {
+        return CREDENTIALS.into();
+    }
     let words = error.to_string();
     let status = || status(&words).map(|status| status.to_string());
     code(&words).or_else(status).unwrap_or_else(|| match error {
@@ -48,6 +69,23 @@ pub(super) fn kind(error: &StoreError) -> String {
         StoreError::Precondition { .. } => "412".into(),
         _ => "no answer".into(),
     })
+}
+
+/// Whether a failure of this kind is a refusal of the credentials.
+pub(super) fn is_of_credentials(kind: &str) -> bool {
+    OF_CREDENTIALS.contains(&kind)
+}
+
+/// Why there were no credentials, if that is why a request failed.
+fn missing(error: &StoreError) -> Option<&Missing> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(missing) = error.downcast_ref() {
+            return Some(missing);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// The HTTP status in a message of `object_store`.

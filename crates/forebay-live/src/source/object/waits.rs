@@ -14,7 +14,10 @@ use parking_lot::Mutex;
 
 use super::refusal;
 use crate::source::Error;
-use crate::source::remote::Trouble;
+use crate::source::remote::{Trouble, retry_after};
+
+/// The longest wish that is kept, so that one odd answer does not count for years.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Until when a store wants to be left alone.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +37,9 @@ impl Waits {
     }
 
     fn heed(&self, wait: Duration) {
-        let until = Instant::now().checked_add(wait);
-        let mut known = self.0.lock();
-        *known = until.max(*known);
+        let until = Instant::now() + wait.min(LONGEST);
+        let known = &mut *self.0.lock();
+        *known = Some(until).max(*known);
     }
 }
 
@@ -65,37 +68,5 @@ impl HttpService for Listening {
             self.waits.heed(wait);
         }
         Ok(answer)
-    }
-}
-
-/// The two forms of `Retry-After` (RFC 9110, 10.2.3): seconds, or a date.
-pub(crate) fn retry_after(wish: &str, now: SystemTime) -> Option<Duration> {
-    let wish = wish.trim();
-    if let Ok(seconds) = wish.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    Some(httpdate::parse_http_date(wish).ok()?.duration_since(now).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wishes_are_seconds_or_dates() {
-        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
-        for (wish, seconds) in [
-            ("5", Some(5)),
-            (" 120 ", Some(120)),
-            ("Sun, 06 Nov 1994 08:49:47 GMT", Some(10)),
-            ("Sunday, 06-Nov-94 08:50:37 GMT", Some(60)),
-            ("Sun Nov  6 08:49:38 1994", Some(1)),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
-            ("-5", None),
-            ("soon", None),
-            ("", None),
-        ] {
-            assert_eq!(retry_after(wish, now), seconds.map(Duration::from_secs), "{wish:?}");
-        }
     }
 }

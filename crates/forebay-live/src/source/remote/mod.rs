@@ -16,6 +16,7 @@ mod fetch;
 mod gate;
 mod names;
 mod patience;
+mod retry_after;
 mod runtime;
 mod source;
 
@@ -29,6 +30,7 @@ use super::{Entry, Error, Facts, Kind, Listed, Version};
 use crate::arena::Segments;
 use crate::label::Label;
 
+pub(crate) use retry_after::retry_after;
 pub(crate) use source::{About, Limits};
 pub use source::{Modes, RemoteSource};
 
@@ -90,6 +92,11 @@ pub(crate) struct Range<'a> {
 /// business. Paths are relative to its root; the empty path is the root and is never looked at.
 #[async_trait]
 pub(crate) trait Remote: Send + Sync + 'static {
+    /// Fetches beforehand what requests need, such as credentials. Nothing, for most.
+    async fn ready(&self) -> Answer<()> {
+        Ok(())
+    }
+
     /// What a name stands for. [`Error::NotFound`] only if the storage says that nothing has it.
     async fn look(&self, path: &Path) -> Answer<Told>;
 

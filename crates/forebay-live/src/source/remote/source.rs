@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio::time::timeout;
+
 use super::asker::Asker;
 use super::complaints::Complaints;
 use super::fetch::RemoteObject;
@@ -106,15 +108,17 @@ impl RemoteSource {
         self.view.asker.names.bytes()
     }
 
-    /// Whether the storage answers, accepts our credentials and has the folder. Within five seconds.
+    /// Whether the storage answers, accepts our credentials and has the folder. Within five seconds,
+    /// once there are credentials: for these the patience counts.
     pub fn check(&self) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
         let About { name, server, hint, .. } = &self.about;
-        let answer = self
-            .view
-            .asker
-            .runtime
-            .wait(name, async move { Ok(tokio::time::timeout(CHECK, asker.first_page()).await) })?;
+        let answer = self.view.asker.runtime.wait(name, async move {
+            match asker.remote.ready().await {
+                Ok(()) => Ok(timeout(CHECK, asker.first_page()).await),
+                Err(trouble) => Ok(Ok(Err(trouble))),
+            }
+        })?;
         let Ok(answer) = answer else {
             let reason = format!("no answer within {} s", CHECK.as_secs());
             return Err(Error::Storage { name: format!("{name}{server}"), reason });

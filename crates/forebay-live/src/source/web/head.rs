@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap, HeaderName};
 
+use crate::source::remote::retry_after;
 use crate::source::{Facts, Version};
 
 /// What the head of an answer says. Whatever is not understood is not there.
@@ -131,15 +132,6 @@ fn content_range(text: &str) -> Option<ContentRange> {
     within.then_some(ContentRange { part: Some(Part { start, end: last + 1 }), total })
 }
 
-/// Seconds, or a date. What is neither is no wish.
-fn retry_after(text: &str, now: SystemTime) -> Option<Duration> {
-    if let Some(seconds) = length(text) {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,15 +162,6 @@ mod tests {
         {
             assert_eq!(content_range(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn waits_are_seconds_or_a_date() {
-        let now = httpdate::parse_http_date("Fri, 07 Sep 2018 08:49:58 GMT").unwrap();
-        assert_eq!(retry_after("3", now), Some(Duration::from_secs(3)));
-        assert_eq!(retry_after("Fri, 07 Sep 2018 08:50:00 GMT", now), Some(Duration::from_secs(2)));
-        assert_eq!(retry_after("Fri, 07 Sep 2018 08:00:00 GMT", now), Some(Duration::ZERO));
-        assert_eq!(retry_after("after lunch", now), None);
     }
 
     #[test]
