@@ -56,6 +56,30 @@ fn written(numbers: impl Iterator<Item = u64>) -> (tempfile::TempDir, PathBuf) {
 const ZIPF: &str = "zipf:objects=500,requests=20000,bytes=4096";
 const TASKS: &str = "one-rand-10:tasks=40";
 
+/// A comma stands between policies and between the options of one.
+#[test]
+fn policies_keep_their_options() {
+    let policies = |list: &str, more: &[&str]| -> Vec<String> {
+        let mut args = vec!["sim", TASKS, "--device", "ibm-10k"];
+        if !list.is_empty() {
+            args.extend(["--policy", list]);
+        }
+        let records = records(&[&args[..], more].concat());
+        records.iter().map(|record| record["policy"].as_str().expect("a policy").to_owned()).collect()
+    };
+    assert_eq!(policies("", &[]), ["auto"], "the default of mounts");
+    let two = "competitive:channels=off,shares=off+arc,linux,competitive-em:epoch=0,seed=7";
+    let all = policies(two, &["--memory", "20%"]);
+    assert_eq!(all.len(), 3, "{all:?}");
+    assert_eq!(all, policies("competitive:channels=off,shares=off+arc", &["--memory", "20%"]).into_iter()
+        .chain(policies("linux", &["--memory", "20%"]))
+        .chain(policies("competitive-em:epoch=0,seed=7", &["--memory", "20%"]))
+        .collect::<Vec<_>>());
+    assert!(all[0].contains("channels=off,shares=off+arc"), "{all:?}");
+    refused(&["sim", TASKS, "--device", "ibm-10k", "--policy", "linux,shares=off"], &["shares=off"]);
+    refused(&["sim", ZIPF, "--policy", "seed=off"], &["seed=off"]);
+}
+
 #[test]
 fn the_bound_comes_first_and_all_sizes_of_all_policies_follow() {
     let (_folder, path) = written((0..2000).map(|i| i * i % 101));

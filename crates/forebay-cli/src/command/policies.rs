@@ -42,9 +42,9 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     let columns = [("option", left), ("values", left), ("default", left), ("of", left), ("what it does", left)];
     let mut choices = Table::new(columns);
     for choice in CHOICES {
-        let of: Vec<&str> = entries().map(|entry| entry.name).filter(|name| has(name, choice)).collect();
-        let default = of.first().map(|name| default(name, choice)).unwrap_or_default();
-        choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
+        for (default, of) in defaults(choice) {
+            choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
+        }
     }
     output::print(&format!(
         "{table}\nOne of each axis makes a policy: competitive+lru, competitive+lazy-clock, eager+arc.\n\n{choices}\nOptions follow the \
@@ -60,6 +60,19 @@ fn record(entry: &Entry) -> Record {
         line: choice.line,
     });
     Record { name: entry.name, axis: entry.axis, paper: entry.paper, line: entry.line, options: options.collect() }
+}
+
+/// The values of an option by default, each with the presets that have it.
+fn defaults(choice: &Choice) -> Vec<(String, Vec<&'static str>)> {
+    let mut defaults: Vec<(String, Vec<&str>)> = Vec::new();
+    for name in entries().map(|entry| entry.name).filter(|name| has(name, choice)) {
+        let value = default(name, choice);
+        match defaults.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, of)) => of.push(name),
+            None => defaults.push((value, vec![name])),
+        }
+    }
+    defaults
 }
 
 fn has(preset: &str, choice: &Choice) -> bool {

@@ -25,9 +25,10 @@ pub(crate) struct Sim {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The policies: without time any of the replacement algorithms, with time any policy, as in linux+arc; `all` is all of
-    /// them, `forebay policies` explains them
-    #[arg(long, short, value_name = "NAMES", value_delimiter = ',', default_value = "lru")]
+    /// The policies: without time any of the replacement algorithms, lru unless said; with time any
+    /// policy, as in linux+arc, auto unless said; `all` is all of them, `forebay policies` explains
+    /// them
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) policy: Vec<String>,
 
     /// The sizes of the cache: 5% of the distinct blocks, 512MiB, or 3537b for blocks; 10% unless said
@@ -83,6 +84,27 @@ pub(crate) struct Sim {
     /// How to show the results
     #[command(flatten)]
     pub(crate) report: Report,
+}
+
+impl Sim {
+    /// The policies that are asked for.
+    ///
+    /// A comma stands between policies and between the options of one. No name of a policy has a
+    /// `=`, so what has one, and no `:` before it, is an option of the policy before it.
+    pub(crate) fn policies(&self) -> Vec<String> {
+        let mut policies: Vec<String> = Vec::new();
+        for piece in &self.policy {
+            let is_option = piece.split_once('=').is_some_and(|(name, _)| !name.contains(':'));
+            match policies.last_mut() {
+                Some(policy) if is_option && policy.contains(':') => *policy = format!("{policy},{piece}"),
+                _ => policies.push(piece.clone()),
+            }
+        }
+        if policies.is_empty() {
+            policies.push(if self.time.device.is_empty() { "lru" } else { "auto" }.to_owned());
+        }
+        policies
+    }
 }
 
 /// Options with time.

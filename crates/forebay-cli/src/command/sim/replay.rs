@@ -31,7 +31,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
 /// The algorithms that are asked for, the bound first.
 fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
     let mut algorithms = if sim.no_opt { Vec::new() } else { vec![Algorithm::Opt] };
-    for name in &sim.policy {
+    for name in &sim.policies() {
         let named = match name.as_str() {
             "all" => Replacement::ALL.iter().map(|&policy| Algorithm::Online(policy)).collect(),
             name => vec![algorithm(name)?],

@@ -157,7 +157,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
 /// The policies that are asked for, each once. `all` is every way of looking ahead.
 fn policies(sim: &Sim) -> Result<Vec<Policy>, Failure> {
     let mut policies: Vec<Policy> = Vec::new();
-    for name in &sim.policy {
+    for name in &sim.policies() {
         let names =
             if name == "all" { PREFETCHERS.iter().map(|entry| entry.name).collect() } else { vec![name.as_str()] };
         for name in names {
