@@ -10,6 +10,8 @@
 
 mod address;
 mod ask;
+mod body;
+mod children;
 mod head;
 mod index;
 mod labels;
@@ -24,6 +26,7 @@ mod read;
 mod secrets;
 mod settle;
 mod trouble;
+mod utf8;
 mod versions;
 
 #[cfg(test)]
@@ -120,8 +123,8 @@ impl Remote for Web {
 
     async fn page(&self, folder: &Path, _next: Option<&Next>) -> Answer<Page> {
         let mut page = self.page_of(folder).await?;
-        for (_, told) in &mut page.names {
-            *told = self.settled_tag(std::mem::replace(told, Told::Unmeasured));
+        if self.learnt.tags_flip.is_set() {
+            page.names.forget_tags();
         }
         Ok(page)
     }

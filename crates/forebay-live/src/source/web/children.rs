@@ -1,0 +1,151 @@
+//! The names in a folder, as the responses of a listing tell them one after the other.
+//!
+//! A server behind a proxy may know itself by another path than the one that it was asked by, and
+//! tells the folder itself where it likes. So as long as no response belongs to the path that
+//! answered, the folder may be any that has the names below the source's root at its end: names are
+//! gathered for each folder that they are in, and of the folders that are told the one with the
+//! shortest path is taken in the end.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use super::look::{facts, time};
+use super::multistatus::Response;
+use super::names::{Marks, Relation, Segments, relation, resolve};
+use super::propfind::Hears;
+use crate::source::listing::Gathered;
+use crate::source::remote::Told;
+
+/// Names of a path.
+type Names = [Vec<u8>];
+
+/// The names in a folder, as far as they have been told.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    /// The path at the server that answered.
+    at: Segments,
+    /// The path from the source's root.
+    below: Segments,
+    /// Whether some response belongs to the path that answered, which is the folder's then.
+    certain: bool,
+    /// What is in the folders that may be the one.
+    names: HashMap<Vec<Vec<u8>>, Gathered>,
+    /// The folder, or the one that is taken for it up to now.
+    itself: Option<Itself>,
+    /// A response that was left out.
+    left_out: Option<String>,
+}
+
+/// What was told of the folder itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Itself {
+    /// The names of its path.
+    path: Vec<Vec<u8>>,
+    /// As [`Response::status`].
+    pub(super) status: Option<u16>,
+    /// As [`Response::folder`].
+    pub(super) folder: Option<bool>,
+}
+
+/// All that was told.
+#[derive(Debug)]
+pub(super) struct Heard {
+    /// In order, each once.
+    pub(super) names: Gathered,
+    pub(super) itself: Option<Itself>,
+    /// A response that was left out, for messages.
+    pub(super) left_out: Option<String>,
+}
+
+impl Children {
+    /// Of the folder that is `below` the source's root; `at` is the path at the server that
+    /// answered.
+    pub(super) fn of(at: Segments, below: Segments) -> Children {
+        Children { at, below, ..Children::default() }
+    }
+
+    /// All that was told; `None` if nothing was of the folder.
+    pub(super) fn heard(mut self) -> Option<Heard> {
+        if self.certain {
+            self.itself.get_or_insert(Itself { path: self.at.names, status: None, folder: None });
+        }
+        let itself = self.itself?;
+        let mut names = self.names.remove(&itself.path).unwrap_or_default();
+        names.put_in_order();
+        let other = self.names.into_keys().find(|path| !itself.path.starts_with(path));
+        let left_out = self.left_out.or(other.map(|path| shown(&path.join(&b'/'))));
+        Some(Heard { names, itself: Some(itself), left_out })
+    }
+
+    /// Whether a path may be the folder's.
+    fn fits(&self, path: &Names) -> bool {
+        if self.certain { path == self.at.names } else { path.ends_with(&self.below.names) }
+    }
+
+    /// Whether a response tells more of the folder itself than is known.
+    fn tells_more(&self, to: &Segments, response: &Response) -> bool {
+        match &self.itself {
+            // An entry named `.` must not pass for the folder.
+            Some(itself) if itself.path == to.names => itself.folder != Some(true),
+            _ if self.certain => self.fits(&to.names),
+            other => {
+                let shorter = other.as_ref().is_none_or(|other| to.names.len() < other.path.len());
+                shorter && response.folder.unwrap_or(to.slash) && self.fits(&to.names)
+            }
+        }
+    }
+
+    /// Takes a response as one of a name in a folder; `None` if it is none, or cannot be seen.
+    fn take(&mut self, mut to: Segments, response: &Response) -> Option<()> {
+        let name = to.names.pop()?;
+        if to.unnamed || response.refused() || !self.fits(&to.names) {
+            return None;
+        }
+        let told = if response.folder.unwrap_or(to.slash) {
+            Told::Folder(response.modified.and_then(time))
+        } else {
+            facts(response).map_or(Told::Unmeasured, Told::File)
+        };
+        let names = match self.names.get_mut(to.names.as_slice()) {
+            Some(names) => names,
+            None => self.names.entry(to.names).or_default(),
+        };
+        names.add(OsString::from_vec(name), told);
+        Some(())
+    }
+
+    fn leave_out(&mut self, href: &[u8]) {
+        self.left_out.get_or_insert_with(|| shown(href));
+    }
+}
+
+impl Hears for Children {
+    const DEPTH: &'static str = "1";
+
+    fn hear(&mut self, response: Response) {
+        let to = resolve(&response.href, &self.at, Marks::Literal).filter(|_| !response.spoilt);
+        let Some(to) = to else { return self.leave_out(&response.href) };
+        if !self.certain && relation(&to, &self.at) != Relation::Elsewhere {
+            self.certain = true;
+            self.itself = None;
+            if let Some(path) = std::mem::take(&mut self.names).into_keys().next() {
+                self.leave_out(&path.join(&b'/'));
+            }
+        }
+        if self.tells_more(&to, &response) {
+            let Response { status, folder, .. } = response;
+            self.itself = Some(Itself { path: to.names.clone(), status, folder });
+        }
+        let is_itself = self.itself.as_ref().is_some_and(|itself| itself.path == to.names);
+        let is_child = self.take(to, &response).is_some();
+        if !is_itself && !is_child {
+            self.leave_out(&response.href);
+        }
+    }
+}
+
+/// An address as messages show it.
+fn shown(href: &[u8]) -> String {
+    String::from_utf8_lossy(href).escape_debug().collect()
+}
