@@ -8,6 +8,7 @@ mod contexts;
 mod explain;
 mod identity;
 mod life;
+mod many_names;
 mod media;
 mod memory;
 mod names;

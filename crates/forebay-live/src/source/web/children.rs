@@ -149,3 +149,114 @@ impl Hears for Children {
 fn shown(href: &[u8]) -> String {
     String::from_utf8_lossy(href).escape_debug().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Instant;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::Listing;
+    use crate::source::web::names::segments;
+
+    type All = (BTreeMap<OsString, Told>, Option<(Option<u16>, Option<bool>)>, bool);
+
+    /// The same with all responses at hand: first the folder's path, then what is in it.
+    fn naive(responses: &[Response], at: &Segments, below: &Segments) -> Option<All> {
+        let resolved = |response: &Response| resolve(&response.href, at, Marks::Literal).filter(|_| !response.spoilt);
+        let good = || responses.iter().filter_map(|response| Some((response, resolved(response)?)));
+        let certain = good().any(|(_, to)| relation(&to, at) != Relation::Elsewhere);
+        let folders = good().filter(|(response, to)| response.folder.unwrap_or(to.slash)).map(|(_, to)| to);
+        let fitting = folders.filter(|to| to.names.ends_with(&below.names));
+        let folder = if certain { Some(at.clone()) } else { fitting.min_by_key(|to| to.names.len()) }?;
+        let (mut names, mut itself, mut left_out) = (BTreeMap::new(), None, false);
+        for response in responses {
+            let to = resolved(response);
+            match to.as_ref().map_or(Relation::Elsewhere, |to| relation(to, &folder)) {
+                Relation::Itself => {
+                    if itself.is_none_or(|(_, folder)| folder != Some(true)) {
+                        itself = Some((response.status, response.folder));
+                    }
+                }
+                Relation::Child(name) if !response.refused() => {
+                    let is_folder = response.folder.unwrap_or(to.unwrap().slash);
+                    let file = || facts(response).map_or(Told::Unmeasured, Told::File);
+                    let told = if is_folder { Told::Folder(response.modified.and_then(time)) } else { file() };
+                    let known = names.entry(name).or_insert_with(|| told.clone());
+                    if is_folder && !matches!(known, Told::Folder(_)) {
+                        *known = told;
+                    }
+                }
+                _ => left_out = true,
+            }
+        }
+        Some((names, itself, left_out))
+    }
+
+    fn all(heard: Heard) -> All {
+        let listing = Listing::in_order(heard.names, Instant::now());
+        let names = listing.iter().map(|listed| (listed.name.to_owned(), Told::of(&listed))).collect();
+        let told = heard.itself.map(|itself| (itself.status, itself.folder));
+        (names, told.filter(|told| *told != (None, None)), heard.left_out.is_some())
+    }
+
+    fn path() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec!["a", "b", "p", ".", "..", "x%2Fy"]);
+        let path = (prop::collection::vec(name, 0..4), any::<bool>(), any::<bool>());
+        path.prop_map(|(names, first, last)| {
+            format!("{}{}{}", if first { "/" } else { "" }, names.join("/"), if last { "/" } else { "" })
+        })
+    }
+
+    fn response() -> impl Strategy<Value = Response> {
+        let status = prop::sample::select(vec![None, None, Some(200), Some(404)]);
+        let kind = prop::sample::select(vec![None, Some(true), Some(false)]);
+        let facts = (any::<Option<u16>>(), any::<Option<u32>>());
+        let response = (path(), status, kind, facts, prop::bool::weighted(0.05));
+        response.prop_map(|(href, status, folder, (length, modified), spoilt)| Response {
+            href: href.into_bytes(),
+            status,
+            folder,
+            length: length.map(u64::from),
+            modified: modified.map(i64::from),
+            tag: None,
+            spoilt,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn one_after_the_other_is_as_all_at_hand(
+            responses in prop::collection::vec(response(), 0..12),
+            at in path(),
+            below in path(),
+        ) {
+            let at = segments(format!("/{at}").as_bytes()).unwrap_or_default();
+            let below = segments(below.as_bytes()).unwrap_or_default();
+            let mut children = Children::of(at.clone(), below.clone());
+            responses.iter().cloned().for_each(|response| children.hear(response));
+            let (heard, expected) = (children.heard().map(all), naive(&responses, &at, &below));
+            let expected = expected.map(|(names, itself, left_out)| {
+                (names, itself.filter(|told| *told != (None, None)), left_out)
+            });
+            let what = |all: &Option<All>| all.clone().map(|(names, itself, _)| (names, itself));
+            prop_assert_eq!(what(&heard), what(&expected));
+            // A response about a folder around this one is left out in silence.
+            let left_out = |all: Option<All>| all.is_some_and(|(.., left_out)| left_out);
+            prop_assert!(!left_out(heard) || left_out(expected), "nothing was left out");
+        }
+    }
+
+    #[test]
+    fn a_server_that_knows_itself_by_another_path_may_tell_the_folder_last() {
+        let response = |href: &str, folder| Response { href: href.into(), folder: Some(folder), ..Response::default() };
+        let told = ["/inner/d/x", "/inner/d/y", "/inner/d/sub/deep"].map(|href| response(href, false));
+        let mut children = Children::of(segments(b"/outer/d").unwrap(), segments(b"d").unwrap());
+        told.into_iter().chain([response("/inner/d/", true)]).for_each(|response| children.hear(response));
+        let heard = children.heard().unwrap();
+        assert_eq!(heard.left_out.as_deref(), Some("/inner/d/sub/deep"));
+        assert_eq!(all(heard).0.into_keys().collect::<Vec<_>>(), ["x", "y"]);
+    }
+}

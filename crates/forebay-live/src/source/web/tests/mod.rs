@@ -1,6 +1,7 @@
 //! A web source against servers of all kinds, asked as `Remote` is.
 
 mod listings;
+mod long;
 mod odd;
 mod parsing;
 mod scripted;
