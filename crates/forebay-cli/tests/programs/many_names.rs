@@ -47,8 +47,7 @@ fn mount(url: &str) -> Mount {
     Mount::start(&[url, "--memory", "64MiB", "--kernel-cache", "off", "--ttl", "10m"])
 }
 
-fn nginx(tree: &Path, dav: bool) -> Option<Nginx> {
-    let features = nginx::Features { dav, autoindex: true, ..nginx::Features::default() };
+fn nginx(tree: &Path, features: nginx::Features) -> Option<Nginx> {
     Some(Nginx::start_with(&forebay_testkit::tools::find("nginx")?, tree, features).expect("it starts"))
 }
 
@@ -59,7 +58,8 @@ fn of_a_webdav_server() {
     }
     need!(nginx::DAV_MODULE);
     let tree = tree();
-    let Some(server) = nginx(tree.path(), true) else { return forebay_testkit::tools::skip("nginx") };
+    let features = nginx::Features { dav: true, ..nginx::Features::default() };
+    let Some(server) = nginx(tree.path(), features) else { return forebay_testkit::tools::skip("nginx") };
     let mount = mount(&server.url());
     use_all(&mount, "%s\n", "1");
     within("a mount of a WebDAV server", mount.running.id(), 64.0);
@@ -67,15 +67,18 @@ fn of_a_webdav_server() {
 
 /// Pages tell no lengths, and each would be a request: find asks for names alone.
 #[test]
-fn of_pages_for_browsers() {
+fn of_pages_for_browsers_and_programs() {
     if !mounts::possible() {
         return;
     }
     let tree = tree();
-    let Some(server) = nginx(tree.path(), false) else { return forebay_testkit::tools::skip("nginx") };
-    let mount = mount(&format!("{}/", server.url()));
-    use_all(&mount, "%f\n", "file-");
-    within("a mount of pages", mount.running.id(), 64.0);
+    for json in [false, true] {
+        let features = nginx::Features { autoindex: true, json, ..nginx::Features::default() };
+        let Some(server) = nginx(tree.path(), features) else { return forebay_testkit::tools::skip("nginx") };
+        let mount = mount(&format!("{}/", server.url()));
+        use_all(&mount, "%f\n", "file-");
+        within(if json { "a mount of lists in JSON" } else { "a mount of pages" }, mount.running.id(), 64.0);
+    }
 }
 
 /// A level of a local folder, a level of that one, and a mount on top.

@@ -1,7 +1,7 @@
 //! A body that is read as it comes, so that a long one is never held as a whole.
 //!
-//! The parsers wait for their next bytes, which no task may do. A body that is not short by its
-//! length or by its end is read on a thread of its own:
+//! The parsers wait for their next bytes, which no task may do. So a body that is longer than
+//! [`SHORT`] is read on a thread of its own:
 //!
 //! ```text
 //!   task:    chunk ──▶ chunk ──▶ ... broken off, too long: an error, whatever was read

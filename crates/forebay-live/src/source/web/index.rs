@@ -26,12 +26,13 @@ pub(super) struct Link {
 pub(super) fn parse(page: impl Read, folder: &Segments, mut take: impl FnMut(Link)) -> bool {
     let mut emitter = DefaultEmitter::<()>::default();
     emitter.naively_switch_states(true);
-    let mut index = Index::default();
+    let (mut index, mut base) = (Index::default(), None);
     for token in Tokenizer::new_with_emitter(IoReader::new(page), emitter) {
         match token {
             Ok(Token::StartTag(tag)) => {
                 index.opens(&tag);
-                link(&tag, folder).into_iter().for_each(&mut take);
+                base = base.or_else(|| base_of(&tag, folder));
+                link(&tag, base.as_ref().unwrap_or(folder), folder).into_iter().for_each(&mut take);
             }
             Ok(Token::EndTag(tag)) => index.closes(&tag.name),
             Ok(Token::String(text)) => index.says(&text),
@@ -42,10 +43,21 @@ pub(super) fn parse(page: impl Read, folder: &Segments, mut take: impl FnMut(Lin
     index.is_listing(folder)
 }
 
+/// The folder from which links are meant, if the tag says that (`<base href>`).
+fn base_of(tag: &StartTag<()>, folder: &Segments) -> Option<Segments> {
+    let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"base")?;
+    let end = href.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
+    let mut base = resolve(&href[..end], folder, Marks::Meant)?;
+    if !base.slash {
+        base.names.pop();
+    }
+    Some(base)
+}
+
 /// The name in the folder to which a tag links.
-fn link(tag: &StartTag<()>, folder: &Segments) -> Option<Link> {
+fn link(tag: &StartTag<()>, base: &Segments, folder: &Segments) -> Option<Link> {
     let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"a")?;
-    let to = resolve(href, folder, Marks::Meant)?;
+    let to = resolve(href, base, Marks::Meant)?;
     match relation(&to, folder) {
         Relation::Child(name) => Some(Link { name, slash: to.slash }),
         Relation::Itself | Relation::Elsewhere => None,
@@ -103,7 +115,7 @@ impl Index {
                 }
             }
             b"pre" if self.pre == Pre::Before => self.pre = Pre::Within,
-            b"meta" | b"br" => {}
+            b"meta" | b"base" | b"br" => {}
             _ => self.pre = Pre::Broken,
         }
         self.table |= made_by_caddy(tag);

@@ -2,8 +2,8 @@
 //!
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
 //! byte, whichever the server has; date and tag come with it. Names come from WebDAV (`propfind.rs`)
-//! or from the pages that servers make for browsers (`index.rs`); where there are neither, names
-//! that are asked for still work. How a server is gets learnt (`learnt.rs`), so that one way is
+//! or from the pages that servers make for browsers (`index.rs`) or for programs (`json.rs`); where
+//! there is none of these, names that are asked for still work. How a server is gets learnt (`learnt.rs`), so that one way is
 //! used for all of its files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
@@ -14,6 +14,7 @@ mod body;
 mod children;
 mod head;
 mod index;
+mod json;
 mod labels;
 mod learnt;
 mod look;

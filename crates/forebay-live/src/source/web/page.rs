@@ -8,12 +8,13 @@ use reqwest::{Method, Url};
 use super::address::path_of;
 use super::ask::Question;
 use super::children::{Children, Heard, Itself};
+use super::index::Link;
 use super::learnt::Propfind;
 use super::look::{Name, cannot};
 use super::names::{escape, segments};
 use super::propfind::{Found, says_busy};
 use super::trouble::{broken, not_found, refused};
-use super::{Web, What, index};
+use super::{Web, What, index, json};
 use crate::source::Error;
 use crate::source::listing::Gathered;
 use crate::source::remote::{Answer, Page, Told, Trouble};
@@ -109,13 +110,16 @@ impl Web {
         if cannot(after) || there && !matches!(after, 401 | 403) || matches!(status, 200..300) {
             self.learnt.propfind_is_refused(after);
         }
+        let json = reply.head.media == "application/json";
         let unlisted = |kind: &str| Err(refused(&folder.shown, libc::EOPNOTSUPP, kind));
         match status {
-            200 if reply.head.is_page() || reply.head.media.is_empty() => {
+            200 if reply.head.is_page() || json || reply.head.media.is_empty() => {
                 let at = path_of(&reply.from);
                 let read = move |body| {
                     let mut names = Gathered::default();
-                    index::parse(body, &at, |link| names.add(link.name, told(link.slash))).then_some(names)
+                    let add = |link: Link| names.add(link.name, told(link.slash));
+                    let is_listing = if json { json::parse(body, add) } else { index::parse(body, &at, add) };
+                    is_listing.then_some(names)
                 };
                 let Some(mut names) = reply.read(&folder.shown, PAGE, read).await? else {
                     return unlisted("a page that is no listing");

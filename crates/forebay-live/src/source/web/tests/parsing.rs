@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::source::web::index::{self, Link};
+use crate::source::web::json;
 use crate::source::web::multistatus::{self, NoListing, Response};
 use crate::source::web::names::{Marks, Relation, Segments, escape, relation, resolve, segments};
 
@@ -100,6 +101,7 @@ proptest! {
     fn nothing_is_too_much_for_the_parsers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = responses(&bytes);
         let _ = links(&bytes);
+        let _ = json::parse(bytes.as_slice(), |_| {});
         let _ = resolve(&bytes, &at("/a"), Marks::Literal);
         let _ = resolve(&bytes, &at("/a"), Marks::Meant);
     }
@@ -212,5 +214,55 @@ fn other_pages() {
         "<h1>404 Not Found</h1>",
     ] {
         assert_eq!(listed(page), None, "{page}");
+    }
+}
+
+#[test]
+fn links_are_meant_from_the_base() {
+    let page = |base: &str, href: &str| listed(&format!("<title>Index of /</title>{base}<a href=\"{href}\">x</a>"));
+    for (base, href, expected) in [
+        ("<base href=\"/a%20b/\">", "c", Some("c")),
+        ("<base href=\"/\">", "a%20b/c/", Some("c/")),
+        ("<base href=\"/\">", "c", None),
+        ("<base href=\"/a%20b/index.html?x#y\">", "c", Some("c")),
+        ("<base href=\"http://other/q/../a%20b/\">", "./c", Some("c")),
+        ("<base href=\"..\">", "a%20b/c", Some("c")),
+        ("<base href=\"/q/\">", "/a%20b/c", Some("c")),
+        ("<base href=\"/a%20b/\"><base href=\"/q/\">", "c", Some("c")),
+        ("<base href=\"/../x\">", "c", Some("c")),
+        ("<base href=\"\">", "c", Some("c")),
+        ("<base target=\"_top\">", "c", Some("c")),
+    ] {
+        let expected: Vec<String> = expected.iter().map(|&name| name.into()).collect();
+        assert_eq!(page(base, href), Some(expected), "{base} {href}");
+    }
+}
+
+#[test]
+fn lists_in_json() {
+    let listed = |text: &[u8]| {
+        let mut all = Vec::new();
+        let show = |link: Link| all.push((link.name.into_encoded_bytes(), link.slash));
+        json::parse(text, show).then_some(all)
+    };
+    let nginx = b"[\n{ \"name\":\"c d\", \"type\":\"directory\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\" },\n\
+        { \"name\":\"pipe\", \"type\":\"other\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\" },\n\
+        { \"name\":\"e&\\\"f\xff\\u0007\", \"type\":\"file\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\", \"size\":5 }\n]\n";
+    assert_eq!(listed(nginx), Some(vec![(b"c d".to_vec(), true), (b"e&\"f\xff\x07".to_vec(), false)]));
+    assert_eq!(listed(b"[\n\n]\n"), Some(vec![]));
+    for end in 0..nginx.len() - 1 {
+        assert_eq!(listed(&nginx[..end]), None, "{end}");
+    }
+    for other in [
+        "",
+        "{}",
+        "{\"name\":\"a\",\"type\":\"file\"}",
+        "[1]",
+        "[{\"name\":\"a\"}]",
+        "[{\"name\":1,\"type\":\"file\"}]",
+        "[{\"name\":\"a\",\"type\":\"user\"}]",
+        "[] x",
+    ] {
+        assert_eq!(listed(other.as_bytes()), None, "{other}");
     }
 }
