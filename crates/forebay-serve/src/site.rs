@@ -190,7 +190,8 @@ impl Site {
         }
     }
 
-    /// What a name in the folder at `above` is that was listed as no link; `told` is what is known of it.
+    /// What a name in the folder at `above` is that was listed as no link; `told` is what its source
+    /// knows of it.
     fn seen(&self, folder: &Folder, above: &Place, name: &OsStr, told: Option<Attributes>) -> Result<Seen> {
         let Some(attributes) = told else {
             // Of a set only its members together know what a name is.

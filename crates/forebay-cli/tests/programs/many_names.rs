@@ -1,5 +1,5 @@
-//! A folder of 100,000 names, through every kind of listing but a store's pages: no process takes more than its budget and what
-//! is promised beside it, while all frames are in use.
+//! A folder of 100,000 names, through every kind of listing but a store's pages: no process takes
+//! more than its budget and what is promised beside it, while all frames are in use.
 
 use std::path::Path;
 
@@ -27,7 +27,8 @@ fn tree() -> tempfile::TempDir {
     tree
 }
 
-/// Walks over all names twice, and reads the large file between; `says` is what find(1) prints of each file.
+/// Walks over all names twice, and reads the large file between; `says` is what find(1) prints of
+/// each file, which begins as `expected`.
 fn use_all(mount: &Mount, says: &str, expected: &str) {
     for _ in 0..2 {
         let found = run("find", &["folder", "-type", "f", "-printf", says], mount.path());

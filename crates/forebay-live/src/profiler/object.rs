@@ -75,7 +75,7 @@ fn files(source: &dyn Source) -> SourceResult<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for _ in 0..FOLDERS {
         let Some(folder) = folders.pop_front() else { break };
-        // Read from the listing as it is: the entries of a large folder would take more than its listing.
+        // Read from the listing as it is: taken apart, a large folder takes several times as much.
         for listed in source.listing(&folder)?.iter() {
             let path = folder.join(listed.name);
             match listed.kind {

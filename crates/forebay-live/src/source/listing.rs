@@ -82,7 +82,7 @@ impl Listing {
         Listing { names: Arc::new(names.0), told }
     }
 
-    /// The same names in the order of their bytes; those of a listing that is in that order are shared.
+    /// The same names in the order of their bytes. Those of a listing that is in it are shared.
     pub fn sorted(self) -> Listing {
         let name = |packed: &Packed| self.names.of(packed).as_bytes();
         if self.names.entries.is_sorted_by_key(name) {

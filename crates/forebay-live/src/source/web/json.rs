@@ -1,8 +1,8 @@
-//! A folder as a list in JSON, as nginx writes it (`autoindex_format json`): an array of objects with
-//! a `name` and a `type`, which is `file`, `directory` or `other`.
+//! A folder as a list in JSON, as nginx writes it (`autoindex_format json`): an array of objects
+//! with a `name` and a `type`, which is `file`, `directory` or `other`.
 //!
-//! Lengths and times are not taken: with them alone a file had another version than by its own answer,
-//! which has a tag as well.
+//! Lengths and times are not taken: by them alone a file has another version than by its own
+//! answer, which has a tag as well.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,8 +14,8 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 use super::index::Link;
 
-/// Whether `text` is such a list. Its names are handed over as they come; those of what turns out to
-/// be something else count for nothing.
+/// Whether `text` is such a list. Its names are handed over as they come; those of what turns out
+/// to be something else count for nothing.
 pub(super) fn parse(text: impl Read, take: impl FnMut(Link)) -> bool {
     let mut text = serde_json::Deserializer::from_reader(BufReader::new(text));
     text.deserialize_seq(List(take)).is_ok() && text.end().is_ok()

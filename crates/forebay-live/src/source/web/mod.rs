@@ -3,8 +3,9 @@
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
 //! byte, whichever the server has; date and tag come with it. Names come from WebDAV (`propfind.rs`)
 //! or from the pages that servers make for browsers (`index.rs`) or for programs (`json.rs`); where
-//! there is none of these, names that are asked for still work. How a server is gets learnt (`learnt.rs`), so that one way is
-//! used for all of its files: the version of a file must be the same however it is asked for.
+//! there is none of these, names that are asked for still work. Listings are parsed as they come
+//! (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is used for all of its
+//! files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
 

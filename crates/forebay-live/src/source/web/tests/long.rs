@@ -1,5 +1,5 @@
-//! Listings that are too long to be held: parsed as they come, and nothing is shown of one that does
-//! not come to its end.
+//! Listings that are too long to be held: parsed as they come, and nothing is shown of one that
+//! does not come to its end.
 
 use std::io::{BufRead, Read, Write};
 use std::net::TcpListener;
