@@ -1,10 +1,9 @@
 //! Names and what they stand for, of a folder or of all below it, as far as somebody takes them.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use forebay_live::source::{Entry, Error, Result};
+use forebay_live::source::{Error, Kind, Listed, Listing, Result};
 use futures::future::try_join_all;
 use tokio::task::spawn_blocking;
 
@@ -29,12 +28,25 @@ pub(crate) struct Item {
 /// A walk over names under way. It holds the names of one folder for each level that it is below the first, nothing else.
 pub(crate) struct Walk {
     site: Site,
-    /// Folders whose names are not known yet, the last one first.
-    folders: Vec<(String, Folder)>,
-    /// Names of the present folder that were not looked at.
-    names: VecDeque<Entry>,
-    present: Arc<(String, Folder)>,
+    /// The folder whose names come next, behind those that it lies in.
+    levels: Vec<Level>,
     how: How,
+}
+
+/// A folder whose names are walked over.
+struct Level {
+    of: Arc<At>,
+    names: Listing,
+    /// The first name that was not looked at.
+    next: usize,
+    /// The first name below which nothing was looked at.
+    below: usize,
+}
+
+/// A folder, and its address.
+struct At {
+    href: String,
+    folder: Folder,
 }
 
 /// How names are walked over.
@@ -46,74 +58,106 @@ pub(crate) struct How {
     pub(crate) shows: fn(&OsStr) -> bool,
 }
 
+impl How {
+    fn shows(self, listed: &Listed<'_>) -> bool {
+        listed.kind != Kind::Special && (self.shows)(listed.name)
+    }
+}
+
 impl Walk {
     /// Lists a folder, at the address `href`.
     pub(crate) async fn begin(site: Site, folder: Folder, href: String, how: How) -> Result<Walk> {
-        let mut walk =
-            Walk { site, folders: Vec::new(), names: VecDeque::new(), present: Arc::new((href, folder)), how };
-        walk.list().await?;
+        let mut walk = Walk { site, levels: Vec::new(), how };
+        walk.list(At { href, folder }).await?;
         Ok(walk)
     }
 
-    async fn list(&mut self) -> Result<()> {
-        let (site, present) = (self.site.clone(), Arc::clone(&self.present));
-        let names = blocking(move || site.list(&present.1)).await?;
-        self.names = names.into_iter().filter(|entry| (self.how.shows)(&entry.name)).collect();
+    async fn list(&mut self, at: At) -> Result<()> {
+        let (site, of) = (self.site.clone(), Arc::new(at));
+        let at = Arc::clone(&of);
+        let names = blocking(move || site.list(&at.folder)).await?;
+        self.levels.push(Level { of, names, next: 0, below: 0 });
         Ok(())
     }
 
     /// The next names, never none; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Item>>> {
-        loop {
-            while self.names.is_empty() {
-                let Some(folder) = self.folders.pop() else { return Ok(None) };
-                self.present = Arc::new(folder);
-                match self.list().await {
+        while let Some(level) = self.levels.last_mut() {
+            if level.next < level.names.len() {
+                let items = level.look(&self.site, self.how).await?;
+                if !items.is_empty() {
+                    return Ok(Some(items));
+                }
+            } else if let Some(below) = level.below(&self.site, self.how).await? {
+                match self.list(below).await {
                     // What cannot be read stays empty.
                     Err(error) if hides(&error) => {}
                     listed => listed?,
                 }
-            }
-            let items = self.look().await?;
-            if self.how.deep {
-                // Turned round, so that the first comes first.
-                for item in items.iter().rev() {
-                    if let Seen::Folder(folder) = &item.seen {
-                        self.folders.push((item.href.clone(), folder.clone()));
-                    }
-                }
-            }
-            if !items.is_empty() {
-                return Ok(Some(items));
+            } else {
+                self.levels.pop();
             }
         }
+        Ok(None)
     }
+}
 
-    /// Looks at the next names of the present folder.
-    async fn look(&mut self) -> Result<Vec<Item>> {
+impl Level {
+    /// Looks at the next names.
+    async fn look(&mut self, site: &Site, how: How) -> Result<Vec<Item>> {
         let mut batches = Vec::new();
-        while batches.len() < THREADS && !self.names.is_empty() {
-            let names: Vec<Entry> = self.names.drain(..self.names.len().min(BATCH)).collect();
-            let (site, present) = (self.site.clone(), Arc::clone(&self.present));
-            batches
-                .push(blocking(move || names.into_iter().filter_map(|entry| item(&site, &present, entry)).collect()));
+        while batches.len() < THREADS && self.next < self.names.len() {
+            let batch = self.next..self.names.len().min(self.next + BATCH);
+            self.next = batch.end;
+            let (site, of, names) = (site.clone(), Arc::clone(&self.of), self.names.clone());
+            batches.push(blocking(move || {
+                let mut look = site.listed_in(&of.folder);
+                let listed = batch.filter_map(|position| names.get(position)).filter(|listed| how.shows(listed));
+                listed.filter_map(|listed| item(&of, &listed, look(&listed))).collect()
+            }));
         }
         let looked: Vec<Vec<Item>> = try_join_all(batches).await?;
         Ok(looked.into_iter().flatten().collect())
+    }
+
+    /// The next folder in it, if what lies below is wanted.
+    async fn below(&mut self, site: &Site, how: How) -> Result<Option<At>> {
+        if !how.deep {
+            return Ok(None);
+        }
+        let (site, of, names, from) = (site.clone(), Arc::clone(&self.of), self.names.clone(), self.below);
+        let found = blocking(move || {
+            let mut look = site.listed_in(&of.folder);
+            for position in from..names.len() {
+                let Some(listed) = names.get(position).filter(|listed| how.shows(listed)) else { continue };
+                if !matches!(listed.kind, Kind::Folder | Kind::Link) {
+                    continue;
+                }
+                if let Some(Item { href, seen: Seen::Folder(folder), .. }) =
+                    item(&of, &listed, look(&listed)).transpose()?
+                {
+                    return Ok((position + 1, Some(At { href, folder })));
+                }
+            }
+            Ok((names.len(), None))
+        });
+        let (below, at) = found.await?;
+        self.below = below;
+        Ok(at)
     }
 }
 
 /// A name, looked at. What is gone, refused or leads nowhere is left out; what the storage does not tell is an error, lest
 /// names vanish while it is gone.
-fn item(site: &Site, present: &(String, Folder), entry: Entry) -> Option<Result<Item>> {
-    let seen = match site.listed(&present.1, &entry) {
+fn item(of: &At, listed: &Listed<'_>, seen: Result<Seen>) -> Option<Result<Item>> {
+    let seen = match seen {
         Ok(seen) => seen,
         Err(error) if hides(&error) => return None,
         Err(error) => return Some(Err(error)),
     };
     let slash = if matches!(seen, Seen::Folder(_)) { "/" } else { "" };
-    let href = format!("{}{}{slash}", present.0, escape(&entry.name));
-    Some(Ok(Item { href, name: entry.name, seen }))
+    let href = format!("{}{}{slash}", of.href, escape(listed.name));
+    Some(Ok(Item { href, name: listed.name.to_owned(), seen }))
 }
 
 /// Asks a source, on a thread that may wait.

@@ -8,13 +8,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Attributes, Entry, Error, Kind, Listed, Result};
+use forebay_live::source::{Attributes, Error, Kind, Listed, Listing, Result};
 use forebay_live::tree::{Branch, Tree};
 
 use crate::target::Target;
@@ -182,17 +181,21 @@ impl Site {
         }
     }
 
-    /// What a name of the folder's listing stands for. Asks nothing that the listing said.
-    pub(crate) fn listed(&self, folder: &Folder, entry: &Entry) -> Result<Seen> {
-        let Some(above) = folder.place.as_ref().filter(|_| entry.kind != Kind::Link) else {
-            return self.child(folder, &entry.name).map(Seen::from);
-        };
-        let Entry { name, kind, inode, facts } = entry;
-        let listed = Listed { name, kind: *kind, inode: *inode, facts: facts.clone(), told: std::time::Instant::now() };
-        let source = &self.source(above).source;
-        let Some(attributes) = source.listed(&above.path, &listed)? else {
+    /// Tells what names of the folder's listing stand for. Asks nothing that the listing said.
+    pub(crate) fn listed_in<'a>(&'a self, folder: &'a Folder) -> impl FnMut(&Listed<'_>) -> Result<Seen> + 'a {
+        let mut asks = folder.place.as_ref().map(|above| (above, self.source(above).source.listed_in(&above.path)));
+        move |listed| match &mut asks {
+            Some((above, ask)) if listed.kind != Kind::Link => self.seen(folder, above, listed.name, ask(listed)?),
+            _ => self.child(folder, listed.name).map(Seen::from),
+        }
+    }
+
+    /// What a name in the folder at `above` is that was listed as no link; `told` is what its source
+    /// knows of it.
+    fn seen(&self, folder: &Folder, above: &Place, name: &OsStr, told: Option<Attributes>) -> Result<Seen> {
+        let Some(attributes) = told else {
             // Of a set only its members together know what a name is.
-            let is_set = !source.members().is_empty();
+            let is_set = !self.source(above).source.members().is_empty();
             return if is_set { self.child(folder, name).map(Seen::from) } else { Ok(Seen::Unmeasured) };
         };
         let path = above.path.join(name);
@@ -254,14 +257,12 @@ impl Site {
     }
 
     /// The names in a folder, in the order of their bytes.
-    pub(crate) fn list(&self, folder: &Folder) -> Result<Vec<Entry>> {
-        let mut entries = match &folder.place {
-            Some(place) => self.source(place).source.list(&place.path)?,
+    pub(crate) fn list(&self, folder: &Folder) -> Result<Listing> {
+        Ok(match &folder.place {
+            Some(place) => self.source(place).source.listing(&place.path)?,
             None => self.tree.branches().iter().filter_map(Branch::entry).collect(),
-        };
-        entries.retain(|entry| entry.kind != Kind::Special);
-        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        Ok(entries)
+        }
+        .sorted())
     }
 
     /// Opens a file, and says what is known of just the version that was opened.

@@ -23,6 +23,8 @@ pub struct Features {
     pub sendfile: bool,
     /// Whether a folder is answered with a page of its entries; otherwise with 403.
     pub autoindex: bool,
+    /// Whether that is a list in JSON instead of a page of HTML.
+    pub json: bool,
     /// Whether PROPFIND and OPTIONS are answered; needs [`DAV_MODULE`]. Nothing can be written.
     pub dav: bool,
 }
@@ -64,6 +66,7 @@ fn configuration(root: &Path, features: Features, place: Place) -> io::Result<St
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
     let on = |yes| if yes { "on" } else { "off" };
     let (sendfile, autoindex) = (on(features.sendfile), on(features.autoindex));
+    let format = if features.json { "json" } else { "html" };
     let (mut module, mut methods) = (String::new(), "");
     if features.dav {
         let file = tools::find(DAV_MODULE).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, DAV_MODULE))?;
@@ -77,7 +80,7 @@ fn configuration(root: &Path, features: Features, place: Place) -> io::Result<St
          events {{ worker_connections 512; }}
          http {{
             access_log off; {temporary}
-            sendfile {sendfile}; autoindex {autoindex}; aio threads;
+            sendfile {sendfile}; autoindex {autoindex}; autoindex_format {format}; aio threads;
             server {{ listen {address}; root \"{root}\"; default_type application/octet-stream;
                       {methods}
                       if ($arg_rate) {{ set $limit_rate $arg_rate; }} }}

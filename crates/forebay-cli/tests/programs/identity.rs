@@ -26,7 +26,7 @@ const SIZE: usize = 100_000;
 
 /// `forebay serve` over a source, until it is dropped.
 pub(crate) struct Serve {
-    _running: Running,
+    running: Running,
     pub(crate) url: String,
 }
 
@@ -40,7 +40,12 @@ impl Serve {
         BufReader::new(said).read_line(&mut line).expect("readable");
         assert!(line.starts_with("ready: "), "{source:?}: it said why on its standard error");
         let url = line.trim().rsplit(' ').next().expect("it says where").to_owned();
-        Serve { _running: running, url }
+        Serve { running, url }
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.running.id()
     }
 }
 

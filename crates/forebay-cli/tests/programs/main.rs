@@ -9,6 +9,7 @@ mod credentials;
 mod explain;
 mod identity;
 mod life;
+mod many_names;
 mod media;
 mod memory;
 mod names;

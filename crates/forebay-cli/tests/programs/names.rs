@@ -148,7 +148,7 @@ fn names_through_a_level_cost_the_same_above_and_below() {
 }
 
 /// The most memory that a process has had resident, MiB.
-fn peak(id: u32) -> f64 {
+pub(crate) fn peak(id: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the kernel says it");
     let kib: f64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");

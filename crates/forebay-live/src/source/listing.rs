@@ -50,7 +50,7 @@ pub struct Listing {
     told: Instant,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Names {
     /// All names, each with its tag behind it.
     text: Vec<u8>,
@@ -75,16 +75,23 @@ impl Listing {
     /// The same names in the order of their bytes, each once. Where one is a file and a folder, the
     /// folder stays.
     pub(crate) fn in_order(mut names: Gathered, told: Instant) -> Listing {
+        names.put_in_order();
         let Names { text, entries } = &mut names.0;
-        let name = |packed: &Packed| &text[packed.start as usize..packed.name_end as usize];
-        entries.sort_unstable_by(|a, b| {
-            let folder_first = || (a.kind != Kind::Folder).cmp(&(b.kind != Kind::Folder));
-            name(a).cmp(name(b)).then_with(folder_first).then(a.start.cmp(&b.start))
-        });
-        entries.dedup_by(|later, earlier| name(later) == name(earlier));
         text.shrink_to_fit();
         entries.shrink_to_fit();
         Listing { names: Arc::new(names.0), told }
+    }
+
+    /// The same names in the order of their bytes. Those of a listing that is in it are shared.
+    pub fn sorted(self) -> Listing {
+        let name = |packed: &Packed| self.names.of(packed).as_bytes();
+        if self.names.entries.is_sorted_by_key(name) {
+            return self;
+        }
+        let mut names = Arc::unwrap_or_clone(self.names);
+        let Names { text, entries } = &mut names;
+        entries.sort_unstable_by(|a, b| a.name(text).cmp(b.name(text)));
+        Listing { names: Arc::new(names), told: self.told }
     }
 
     /// When the storage was asked.
@@ -139,7 +146,7 @@ impl Listing {
     }
 }
 
-/// Names as they come, a page after the other, in no more memory than the listing will take.
+/// Names as they come, in no more memory than the listing will take.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered(Names);
 
@@ -147,6 +154,81 @@ impl Gathered {
     /// Adds a name. Of more than 4 GiB of names the rest is left out.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.0.push(entry);
+    }
+
+    /// Adds the names of a page, which cost nothing more if they are the first. A page beyond 4 GiB
+    /// of names is left out.
+    pub(crate) fn append(&mut self, page: Gathered) {
+        if self.0.entries.is_empty() {
+            *self = page;
+            return;
+        }
+        let Names { text, entries } = &mut self.0;
+        let behind = u32::try_from(text.len() + page.0.text.len()).is_ok();
+        if let Some(by) = u32::try_from(text.len()).ok().filter(|_| behind) {
+            text.extend_from_slice(&page.0.text);
+            entries.extend(page.0.entries.iter().map(|packed| packed.behind(by)));
+        }
+    }
+
+    /// Gives each name the inode number that `number` says, and leaves out those that get none.
+    pub(crate) fn number(&mut self, mut number: impl FnMut(&OsStr) -> Option<u64>) {
+        let Names { text, entries } = &mut self.0;
+        entries.retain_mut(|packed| match number(OsStr::from_bytes(packed.name(text))) {
+            Some(inode) => {
+                packed.inode = inode;
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// Puts the names in the order of their bytes, each once. Where one is a file and a folder, the
+    /// folder stays.
+    pub(crate) fn put_in_order(&mut self) {
+        let Names { text, entries } = &mut self.0;
+        let name = |packed: &Packed| packed.name(text);
+        entries.sort_unstable_by(|a, b| {
+            let folder_first = || (a.kind != Kind::Folder).cmp(&(b.kind != Kind::Folder));
+            name(a).cmp(name(b)).then_with(folder_first).then(a.start.cmp(&b.start))
+        });
+        entries.dedup_by(|later, earlier| name(later) == name(earlier));
+    }
+
+    /// Whether there are no names.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.entries.is_empty()
+    }
+
+    /// The first file of which more is known than its name.
+    pub(crate) fn first_file(&self) -> Option<(&OsStr, Facts)> {
+        let file = |packed: &Packed| packed.kind == Kind::File && packed.has_facts;
+        let position = self.0.entries.iter().position(file)?;
+        Some((self.0.name(position), self.0.facts(position)?))
+    }
+
+    /// Forgets what is known of files, but that they are files.
+    pub(crate) fn forget_facts(&mut self) {
+        let files = self.0.entries.iter_mut().filter(|packed| packed.kind == Kind::File);
+        files.for_each(|packed| packed.has_facts = false);
+    }
+
+    /// Forgets the tags of files that have a time.
+    pub(crate) fn forget_tags(&mut self) {
+        let timed = self.0.entries.iter_mut().filter(|packed| packed.has_time);
+        timed.for_each(|packed| packed.has_tag = false);
+    }
+}
+
+impl Packed {
+    fn name<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        &text[self.start as usize..self.name_end as usize]
+    }
+
+    /// The same behind so many bytes of text, which leave room for it.
+    fn behind(&self, by: u32) -> Packed {
+        let Packed { start, name_end, tag_end, .. } = *self;
+        Packed { start: start + by, name_end: name_end + by, tag_end: tag_end + by, ..self.clone() }
     }
 }
 
@@ -179,8 +261,11 @@ impl Names {
     }
 
     fn name(&self, position: usize) -> &OsStr {
-        let Packed { start, name_end, .. } = self.entries[position];
-        OsStr::from_bytes(&self.text[start as usize..name_end as usize])
+        self.of(&self.entries[position])
+    }
+
+    fn of(&self, packed: &Packed) -> &OsStr {
+        OsStr::from_bytes(packed.name(&self.text))
     }
 
     fn facts(&self, position: usize) -> Option<Facts> {
@@ -212,7 +297,7 @@ mod tests {
     }
 
     fn entries() -> impl Strategy<Value = Vec<Entry>> {
-        let name = prop::collection::vec(any::<u8>(), 0..20).prop_map(OsString::from_vec);
+        let name = prop::collection::vec(any::<u8>(), 1..20).prop_map(OsString::from_vec);
         let kind = prop::sample::select(vec![Kind::File, Kind::Folder, Kind::Link, Kind::Special]);
         let entry = (name, kind, any::<u64>(), facts());
         let entry = entry.prop_map(|(name, kind, inode, facts)| Entry { name, kind, inode, facts });
@@ -236,9 +321,13 @@ mod tests {
         }
 
         #[test]
-        fn gathered_names_are_in_order_and_each_is_there_once(entries in entries()) {
+        fn gathered_names_are_in_order_and_each_is_there_once(entries in entries(), page in 1usize..60) {
             let mut gathered = Gathered::default();
-            entries.iter().for_each(|entry| gathered.push(entry));
+            for page in entries.chunks(page) {
+                let mut names = Gathered::default();
+                page.iter().for_each(|entry| names.push(entry));
+                gathered.append(names);
+            }
             let listing = Listing::in_order(gathered, Instant::now());
             let mut expected = std::collections::BTreeMap::<_, &Entry>::new();
             for entry in &entries {
@@ -249,6 +338,48 @@ mod tests {
             }
             let all: Vec<_> = listing.iter().collect();
             prop_assert_eq!(all, expected.values().map(|entry| listed(entry, listing.told())).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn sorts_what_is_in_no_order(mut entries in entries()) {
+            entries.sort_by_key(|entry| entry.inode);
+            let mut seen = std::collections::HashSet::new();
+            entries.retain(|entry| seen.insert(entry.name.clone()));
+            let listing: Listing = entries.iter().cloned().collect();
+            let sorted = listing.clone().sorted();
+            entries.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+            let all: Vec<_> = sorted.iter().collect();
+            prop_assert_eq!(all, entries.iter().map(|entry| listed(entry, listing.told())).collect::<Vec<_>>());
+            prop_assert!(Arc::ptr_eq(&sorted.clone().sorted().names, &sorted.names));
+        }
+
+        #[test]
+        fn numbers_and_forgets(entries in entries()) {
+            let mut names = Gathered::default();
+            entries.iter().for_each(|entry| names.push(entry));
+            names.number(|name| (name.len() % 2 == 0).then_some(name.len() as u64));
+            names.forget_tags();
+            let kept = entries.iter().filter(|entry| entry.name.len() % 2 == 0);
+            let expected = kept.map(|entry| {
+                let facts = entry.facts.clone().map(|facts| match facts.modified {
+                    Some(_) => Facts { tag: None, ..facts },
+                    None => facts,
+                });
+                Entry { inode: entry.name.len() as u64, facts, ..entry.clone() }
+            });
+            let expected: Vec<Entry> = expected.collect();
+            let first = expected.iter().find(|entry| entry.kind == Kind::File && entry.facts.is_some());
+            let first = first.map(|entry| (entry.name.as_os_str(), entry.facts.clone().unwrap()));
+            prop_assert_eq!(names.first_file(), first);
+            prop_assert_eq!(names.is_empty(), expected.is_empty());
+            let all = |names: &Names| (0..names.entries.len()).map(|position| names.facts(position)).collect::<Vec<_>>();
+            prop_assert_eq!(all(&names.0), expected.iter().map(|entry| entry.facts.clone()).collect::<Vec<_>>());
+            prop_assert_eq!(
+                names.0.entries.iter().map(|packed| packed.inode).collect::<Vec<_>>(),
+                expected.iter().map(|entry| entry.inode).collect::<Vec<_>>()
+            );
+            names.forget_facts();
+            prop_assert_eq!(names.first_file(), None);
         }
 
         #[test]

@@ -255,14 +255,17 @@ pub trait Source: Send + Sync + 'static {
         &[]
     }
     /// [`stat_then`](Source::stat_then), waited for. Must not be called from a [`Then`] or a
-    /// fetch's `done`; nor must the two after it.
+    /// fetch's `done`; nor must those after it.
     fn stat(&self, path: &Path) -> Result<Attributes> {
         waited(|then| self.stat_then(path, then))
     }
     /// [`list_then`](Source::list_then), waited for.
+    fn listing(&self, path: &Path) -> Result<Listing> {
+        waited(|then| self.list_then(path, then))
+    }
+    /// [`listing`](Source::listing), taken apart.
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        let listing = waited(|then| self.list_then(path, then))?;
-        Ok(listing.iter().map(Entry::from).collect())
+        Ok(self.listing(path)?.iter().map(Entry::from).collect())
     }
     /// [`open_then`](Source::open_then), waited for.
     fn open(&self, path: &Path) -> Result<Arc<dyn Object>> {

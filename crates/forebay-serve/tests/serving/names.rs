@@ -94,6 +94,38 @@ fn links_are_what_they_lead_to_and_no_walk_is_endless() {
 }
 
 #[test]
+fn all_names_below_a_folder_are_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut expected = vec!["/".to_owned()];
+    for number in 0..600 {
+        let name = format!("{number:03}");
+        match number % 3 {
+            0 => fs::write(folder.path().join(&name), "x").unwrap(),
+            1 => {
+                fs::create_dir_all(folder.path().join(&name).join("in it/deep")).unwrap();
+                fs::write(folder.path().join(&name).join("in it/file"), "x").unwrap();
+                let below = ["", "in%20it/", "in%20it/deep/", "in%20it/file"];
+                expected.extend(below.map(|path| format!("/{name}/{path}")));
+                continue;
+            }
+            _ => {
+                std::os::unix::fs::symlink("001/in it", folder.path().join(&name)).unwrap();
+                expected.extend(["", "deep/", "file"].map(|path| format!("/{name}/{path}")));
+                continue;
+            }
+        }
+        expected.push(format!("/{name}"));
+    }
+    let server = serve(folder.path(), forgetful());
+    let text = ask(&server, "PROPFIND /", "Depth: infinity\r\n").text();
+    let hrefs = text.split("<D:href>").skip(1).map(|rest| rest.split('<').next().unwrap());
+    let mut listed: Vec<&str> = hrefs.collect();
+    listed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
+}
+
+#[test]
 fn folders_are_pages_whose_links_lead_to_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let odd: [&[u8]; 6] = [b"<script>alert(1)", b"a:b", b"a&b \"c\"", b"\xff", b"100%", b"x\ny"];

@@ -66,7 +66,7 @@ fn nginx_gives_files_and_lists_folders_if_told_to() {
     let plain = Nginx::start(&program, tree.path(), false).unwrap();
     files(plain.address(), &bytes, true);
     assert_eq!(get(plain.address(), "/folder/", &[]).code, 403);
-    let features = nginx::Features { sendfile: true, autoindex: true, dav: false };
+    let features = nginx::Features { sendfile: true, autoindex: true, ..nginx::Features::default() };
     let lists = Nginx::start_with(&program, tree.path(), features).unwrap();
     let page = get(lists.address(), "/folder/", &[]).text();
     assert!(page.contains("<a href=\"a%20b%26c.bin\">a b&amp;c.bin</a>"), "{page}");

@@ -12,6 +12,7 @@ use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
 use super::facts;
+use crate::source::listing::Gathered;
 use crate::source::remote::{Next, Page, Told};
 
 /// Keys a page: the most that S3 gives.
@@ -122,7 +123,7 @@ fn below(key: &Key) -> Option<String> {
 }
 
 /// The names of a page, and what they stand for.
-fn names(prefix: &Key, page: &ListResult) -> Vec<(OsString, Told)> {
+fn names(prefix: &Key, page: &ListResult) -> Gathered {
     let files =
         page.objects.iter().filter_map(|object| Some((name(prefix, &object.location)?, Told::File(facts(object)))));
     let folders = page.common_prefixes.iter().filter_map(|folder| Some((name(prefix, folder)?, Told::Folder(None))));

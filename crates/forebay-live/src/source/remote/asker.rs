@@ -1,6 +1,6 @@
 //! Asks a storage for names, and remembers the answers.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::future::Future;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -137,18 +137,18 @@ impl Asker {
 
     /// Adds the names of a page. Where one is a file and a folder it is shown as the folder: better one
     /// name less than a whole tree.
-    fn add(&self, names: &mut Gathered, folder: &Path, page: Vec<(OsString, Told)>) {
-        for (name, told) in page {
+    fn add(&self, names: &mut Gathered, folder: &Path, mut page: Gathered) {
+        page.number(|name| {
             let bytes = name.as_bytes();
             if matches!(bytes, b"" | b"." | b"..") || bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
                 if !self.told_of_names.swap(true, Ordering::Relaxed) {
                     log::warn!("{}: {name:?} and other names that no path can hold are left out", self.address);
                 }
-                continue;
+                return None;
             }
-            let inode = inode_number(&self.address, &folder.join(&name));
-            names.push(&told.entry(name, inode));
-        }
+            Some(inode_number(&self.address, &folder.join(name)))
+        });
+        names.append(page);
     }
 
     fn listed(self: &Arc<Self>, folder: &Path, heard: &Heard) {

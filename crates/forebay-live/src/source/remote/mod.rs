@@ -26,6 +26,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
+use super::listing::Gathered;
 use super::{Entry, Error, Facts, Kind, Listed, Version};
 use crate::arena::Segments;
 use crate::label::Label;
@@ -46,11 +47,11 @@ pub(crate) enum Told {
 }
 
 /// Names of a folder: all of them, or the first or next ones.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// The names and what they stand for, in any order. A name that is there twice is a folder if
-    /// either is.
-    pub(crate) names: Vec<(OsString, Told)>,
+    /// The names and what they stand for, in any order, without inode numbers. A name that is there
+    /// twice is a folder if either is.
+    pub(crate) names: Gathered,
     /// What to ask the next page with; `None` if this was the last.
     pub(crate) next: Option<Next>,
 }
@@ -123,7 +124,7 @@ impl Trouble {
 
 impl Told {
     /// What a name of a listing stands for.
-    fn of(listed: &Listed<'_>) -> Told {
+    pub(super) fn of(listed: &Listed<'_>) -> Told {
         match (listed.kind, &listed.facts) {
             (Kind::Folder, facts) => Told::Folder(facts.as_ref().and_then(|facts| facts.modified).map(time)),
             (_, Some(facts)) => Told::File(facts.clone()),
@@ -131,8 +132,8 @@ impl Told {
         }
     }
 
-    /// The name as one of a listing.
-    fn entry(self, name: OsString, inode: u64) -> Entry {
+    /// The name as one of a listing, without its inode number.
+    fn entry(self, name: OsString) -> Entry {
         let (kind, facts) = match self {
             Told::File(facts) => (Kind::File, Some(facts)),
             Told::Unmeasured => (Kind::File, None),
@@ -141,7 +142,22 @@ impl Told {
                 (Kind::Folder, Some(Facts { size: 0, modified, tag: None }))
             }
         };
-        Entry { name, kind, inode, facts }
+        Entry { name, kind, inode: 0, facts }
+    }
+}
+
+impl Gathered {
+    /// Adds a name of a page and what it stands for.
+    pub(crate) fn add(&mut self, name: OsString, told: Told) {
+        self.push(&told.entry(name));
+    }
+}
+
+impl FromIterator<(OsString, Told)> for Gathered {
+    fn from_iter<I: IntoIterator<Item = (OsString, Told)>>(names: I) -> Gathered {
+        let mut gathered = Gathered::default();
+        names.into_iter().for_each(|(name, told)| gathered.add(name, told));
+        gathered
     }
 }
 

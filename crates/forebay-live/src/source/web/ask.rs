@@ -7,7 +7,7 @@ use reqwest::{Certificate, Client, Method, Response, StatusCode, Url};
 use super::address::{path_of, same_origin};
 use super::head::Head;
 use super::options::WebOptions;
-use super::trouble::{against_rules, broken, of_status, of_transport};
+use super::trouble::{against_rules, of_status, of_transport};
 use crate::source::remote::Answer;
 
 /// Redirects that are followed for one question.
@@ -128,24 +128,6 @@ impl Reply {
     /// The next bytes of the body; nothing at its end.
     pub(super) async fn chunk(&mut self, name: &str) -> Answer<Option<Bytes>> {
         self.response.chunk().await.map_err(|error| of_transport(name, &error))
-    }
-
-    /// The whole body, which has at most `limit` bytes.
-    pub(super) async fn body(mut self, name: &str, limit: usize) -> Answer<Vec<u8>> {
-        if self.head.coded {
-            return Err(against_rules(name, "an answer in a coding that was not asked for"));
-        }
-        let mut body = Vec::new();
-        while let Some(bytes) = self.chunk(name).await? {
-            if body.len() + bytes.len() > limit {
-                return Err(against_rules(name, "an answer too long for a list of names"));
-            }
-            body.extend_from_slice(&bytes);
-        }
-        if self.head.length.is_some_and(|length| length != body.len() as u64) {
-            return Err(broken(name, "the answer ended early"));
-        }
-        Ok(body)
     }
 
     /// The trouble that its status means.

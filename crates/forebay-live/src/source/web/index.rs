@@ -6,9 +6,10 @@
 //! somebody's: a login, an application, an error.
 
 use std::ffi::OsString;
+use std::io::Read;
 
 use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{StartTag, Token, Tokenizer};
+use html5gum::{IoReader, StartTag, Token, Tokenizer};
 
 use super::names::{Marks, Relation, Segments, relation, resolve};
 
@@ -20,22 +21,47 @@ pub(super) struct Link {
     pub(super) slash: bool,
 }
 
-/// The names that `page` lists of `folder`, whose path at the server is given; `None` if the page is
-/// no listing.
-pub(super) fn parse(page: &[u8], folder: &Segments) -> Option<Vec<Link>> {
+/// Whether `page` is a listing of `folder`, whose path at the server is given. Its names are handed
+/// over as they come; those of what turns out to be no listing count for nothing.
+pub(super) fn parse(page: impl Read, folder: &Segments, mut take: impl FnMut(Link)) -> bool {
     let mut emitter = DefaultEmitter::<()>::default();
     emitter.naively_switch_states(true);
-    let mut index = Index::default();
-    for token in Tokenizer::new_with_emitter(page, emitter) {
-        let Ok(token) = token;
+    let (mut index, mut base) = (Index::default(), None);
+    for token in Tokenizer::new_with_emitter(IoReader::new(page), emitter) {
         match token {
-            Token::StartTag(tag) => index.opens(&tag, folder),
-            Token::EndTag(tag) => index.closes(&tag.name),
-            Token::String(text) => index.says(&text),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+            Ok(Token::StartTag(tag)) => {
+                index.opens(&tag);
+                base = base.or_else(|| base_of(&tag, folder));
+                link(&tag, base.as_ref().unwrap_or(folder), folder).into_iter().for_each(&mut take);
+            }
+            Ok(Token::EndTag(tag)) => index.closes(&tag.name),
+            Ok(Token::String(text)) => index.says(&text),
+            Ok(Token::Comment(_) | Token::Doctype(_) | Token::Error(_)) => {}
+            Err(_) => return false,
         }
     }
-    index.ends(folder)
+    index.is_listing(folder)
+}
+
+/// The folder from which links are meant, if the tag says that (`<base href>`).
+fn base_of(tag: &StartTag<()>, folder: &Segments) -> Option<Segments> {
+    let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"base")?;
+    let end = href.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
+    let mut base = resolve(&href[..end], folder, Marks::Meant)?;
+    if !base.slash {
+        base.names.pop();
+    }
+    Some(base)
+}
+
+/// The name in the folder to which a tag links.
+fn link(tag: &StartTag<()>, base: &Segments, folder: &Segments) -> Option<Link> {
+    let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"a")?;
+    let to = resolve(href, base, Marks::Meant)?;
+    match relation(&to, folder) {
+        Relation::Child(name) => Some(Link { name, slash: to.slash }),
+        Relation::Itself | Relation::Elsewhere => None,
+    }
 }
 
 /// Where a text stands.
@@ -52,7 +78,6 @@ enum At {
 /// A page as far as it has been read.
 #[derive(Default)]
 struct Index {
-    links: Vec<Link>,
     at: At,
     title: Vec<u8>,
     heading: Vec<u8>,
@@ -73,7 +98,7 @@ enum Pre {
 }
 
 impl Index {
-    fn opens(&mut self, tag: &StartTag<()>, folder: &Segments) {
+    fn opens(&mut self, tag: &StartTag<()>) {
         match tag.name.as_slice() {
             b"title" if self.title.is_empty() => self.at = At::Title,
             b"h1" | b"h2" => {
@@ -88,21 +113,12 @@ impl Index {
                 if self.pre != Pre::Within {
                     self.pre = Pre::Broken;
                 }
-                self.link(tag, folder);
             }
             b"pre" if self.pre == Pre::Before => self.pre = Pre::Within,
-            b"meta" | b"br" => {}
+            b"meta" | b"base" | b"br" => {}
             _ => self.pre = Pre::Broken,
         }
         self.table |= made_by_caddy(tag);
-    }
-
-    fn link(&mut self, tag: &StartTag<()>, folder: &Segments) {
-        let Some(href) = tag.attributes.get(b"href".as_slice()) else { return };
-        let Some(to) = resolve(href, folder, Marks::Meant) else { return };
-        if let Relation::Child(name) = relation(&to, folder) {
-            self.links.push(Link { name, slash: to.slash });
-        }
     }
 
     fn closes(&mut self, name: &[u8]) {
@@ -123,9 +139,8 @@ impl Index {
         }
     }
 
-    fn ends(self, folder: &Segments) -> Option<Vec<Link>> {
-        let said = says_so(&self.title, folder) || says_so(&self.heading, folder);
-        (said || self.table || self.pre == Pre::After).then_some(self.links)
+    fn is_listing(&self, folder: &Segments) -> bool {
+        self.table || self.pre == Pre::After || says_so(&self.title, folder) || says_so(&self.heading, folder)
     }
 }
 

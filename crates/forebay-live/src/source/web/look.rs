@@ -9,8 +9,7 @@ use super::address::path_of;
 use super::ask::{Question, Reply};
 use super::learnt::Propfind;
 use super::multistatus::Response;
-use super::names::{Marks, resolve};
-use super::propfind::{Depth, Found, Listing, says_busy};
+use super::propfind::{Alone, Found, says_busy};
 use super::trouble::{against_rules, not_found, refused};
 use super::{Web, What, index};
 use crate::source::Facts;
@@ -58,8 +57,8 @@ impl Web {
         match self.learnt.propfind() {
             Propfind::Refused(_) => self.look_or_folder(name).await,
             Propfind::Works if self.learnt.listings_lie.is_set() => self.look_or_folder(name).await,
-            Propfind::Works => match self.propfind(name.url.clone(), Depth::Itself, &name.shown).await? {
-                Found::Listing(listing) => self.of_listing(name, &listing).await,
+            Propfind::Works => match self.propfind(name.url.clone(), &name.shown, Alone::new).await? {
+                Found::Listing(listing) => self.of_listing(name, listing).await,
                 Found::LacksSlash => Ok(Told::Folder(None)),
                 Found::Missing => Err(not_found(&name.shown)),
                 Found::Refused(_) | Found::Garbage(_) => self.look_or_folder(name).await,
@@ -70,9 +69,9 @@ impl Web {
 
     /// Tries PROPFIND. If that is refused where something is, the server does without it from now on.
     async fn look_and_learn(&self, name: &Name<'_>) -> Answer<Told> {
-        let found = self.propfind(name.url.clone(), Depth::Itself, &name.shown).await;
+        let found = self.propfind(name.url.clone(), &name.shown, Alone::new).await;
         let status = match found {
-            Ok(Found::Listing(listing)) => return self.of_listing(name, &listing).await,
+            Ok(Found::Listing(listing)) => return self.of_listing(name, listing).await,
             Ok(Found::LacksSlash) => return Ok(Told::Folder(None)),
             Ok(Found::Missing) => 404,
             Ok(Found::Refused(status)) => status,
@@ -95,8 +94,8 @@ impl Web {
         }
         let told = self.look_or_folder(name).await?;
         if !silent {
-            match self.propfind(name.url.clone(), Depth::Itself, &name.shown).await {
-                Ok(Found::Listing(listing)) => return self.of_listing(name, &listing).await,
+            match self.propfind(name.url.clone(), &name.shown, Alone::new).await {
+                Ok(Found::Listing(listing)) => return self.of_listing(name, listing).await,
                 Ok(Found::LacksSlash) => return Ok(Told::Folder(None)),
                 Err(trouble) if says_busy(&trouble) => return Err(trouble),
                 _ => {}
@@ -106,15 +105,14 @@ impl Web {
         Ok(told)
     }
 
-    async fn of_listing(&self, name: &Name<'_>, listing: &Listing) -> Answer<Told> {
-        let Some(response) = listing.itself().filter(|response| !response.refused()) else {
+    async fn of_listing(&self, name: &Name<'_>, listing: Alone) -> Answer<Told> {
+        let Some((response, slash)) = listing.response().filter(|(response, _)| !response.refused()) else {
             return self.look_or_folder(name).await;
         };
-        let slash = || resolve(&response.href, &listing.at, Marks::Literal).is_some_and(|to| to.slash);
-        if response.folder.unwrap_or_else(slash) {
+        if response.folder.unwrap_or(slash) {
             return Ok(Told::Folder(response.modified.and_then(time)));
         }
-        match facts(response) {
+        match facts(&response) {
             Some(facts) => self.compared(name, facts).await.map(Told::File),
             None => self.look_by_head(name).await,
         }
@@ -257,8 +255,8 @@ impl Web {
         }
         let (head, page, at) = (reply.head.clone(), made_up(&reply), path_of(&reply.from));
         if page {
-            let body = reply.body(&name.shown, PAGE).await;
-            if body.is_ok_and(|body| index::parse(&body, &at).is_some()) {
+            let read = move |body| index::parse(body, &at, |_| {});
+            if reply.read(&name.shown, PAGE, read).await.is_ok_and(|is_listing| is_listing) {
                 return Ok(Told::Folder(None));
             }
         }

@@ -2,16 +2,20 @@
 //!
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
 //! byte, whichever the server has; date and tag come with it. Names come from WebDAV (`propfind.rs`)
-//! or from the pages that servers make for browsers (`index.rs`); where there are neither, names
-//! that are asked for still work. How a server is gets learnt (`learnt.rs`), so that one way is
-//! used for all of its files: the version of a file must be the same however it is asked for.
+//! or from the pages that servers make for browsers (`index.rs`) or for programs (`json.rs`); where
+//! there is none of these, names that are asked for still work. Listings are parsed as they come
+//! (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is used for all of its
+//! files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
 
 mod address;
 mod ask;
+mod body;
+mod children;
 mod head;
 mod index;
+mod json;
 mod labels;
 mod learnt;
 mod look;
@@ -24,6 +28,7 @@ mod read;
 mod secrets;
 mod settle;
 mod trouble;
+mod utf8;
 mod versions;
 
 #[cfg(test)]
@@ -120,8 +125,8 @@ impl Remote for Web {
 
     async fn page(&self, folder: &Path, _next: Option<&Next>) -> Answer<Page> {
         let mut page = self.page_of(folder).await?;
-        for (_, told) in &mut page.names {
-            *told = self.settled_tag(std::mem::replace(told, Told::Unmeasured));
+        if self.learnt.tags_flip.is_set() {
+            page.names.forget_tags();
         }
         Ok(page)
     }

@@ -3,13 +3,14 @@
 //! Names of elements count by their namespace, whatever prefix a server gives it. No DOCTYPE is
 //! obeyed, so an entity that one declares spoils the entry that it stands in, and no more.
 
-use std::borrow::Cow;
+use std::io::BufRead;
 
 use quick_xml::events::{BytesRef, Event};
 use quick_xml::name::{Namespace, ResolveResult};
 use quick_xml::reader::NsReader;
 
 use super::head::{date, length, tag};
+use super::utf8::Utf8;
 
 /// The namespace of WebDAV.
 const DAV: Namespace<'static> = Namespace(b"DAV:");
@@ -48,15 +49,18 @@ impl Response {
     }
 }
 
-/// Reads a document to its end.
-pub(super) fn parse(document: &[u8]) -> Result<Vec<Response>, NoListing> {
-    let document = utf8(document);
-    let mut reader = NsReader::from_reader(&*document);
+/// Reads a document to its end, and hands over each response when it has been read. Those of what
+/// turns out to be no document count for nothing.
+pub(super) fn parse(document: impl BufRead, mut take: impl FnMut(Response)) -> Result<(), NoListing> {
+    let document = Utf8::new(document).map_err(|error| NoListing(error.to_string()))?;
+    let mut reader = NsReader::from_reader(document);
     reader.config_mut().check_end_names = true;
     let mut listing = Listing::default();
+    let mut buffer = Vec::new();
     loop {
+        buffer.clear();
         let broken = |error: quick_xml::Error| NoListing(error.to_string());
-        let (namespace, event) = reader.read_resolved_event().map_err(broken)?;
+        let (namespace, event) = reader.read_resolved_event_into(&mut buffer).map_err(broken)?;
         let dav = namespace == ResolveResult::Bound(DAV);
         match event {
             Event::Start(tag) => listing.opens(element(dav, tag.local_name().as_ref()))?,
@@ -70,6 +74,9 @@ pub(super) fn parse(document: &[u8]) -> Result<Vec<Response>, NoListing> {
             Event::GeneralRef(reference) => listing.refers(&reference),
             Event::Eof => return listing.ends(),
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+        if let Some(response) = listing.whole.take() {
+            take(response);
         }
     }
 }
@@ -112,7 +119,8 @@ fn element(dav: bool, name: &[u8]) -> Element {
 /// A document as far as it has been read.
 #[derive(Default)]
 struct Listing {
-    responses: Vec<Response>,
+    /// The response that has just come to its end.
+    whole: Option<Response>,
     response: Response,
     addressed: bool,
     /// The properties of the present `propstat`, which count if its status is good.
@@ -157,7 +165,7 @@ impl Listing {
         match *path {
             [E::Response] => {
                 self.response.spoilt |= !self.addressed;
-                self.responses.push(std::mem::take(&mut self.response));
+                self.whole = Some(std::mem::take(&mut self.response));
             }
             [E::Response, E::Href] if !self.addressed => {
                 self.addressed = true;
@@ -210,38 +218,15 @@ impl Listing {
         }
     }
 
-    fn ends(self) -> Result<Vec<Response>, NoListing> {
+    fn ends(self) -> Result<(), NoListing> {
         if !self.begun || !self.open.is_empty() {
             return Err(NoListing("it ends early".into()));
         }
-        Ok(self.responses)
+        Ok(())
     }
 }
 
 /// The code of a status line: `HTTP/1.1 200 OK`.
 fn code(line: &str) -> Option<u16> {
     line.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// The document in UTF-8, as far as its encoding is a common one; a byte order mark is left out.
-fn utf8(document: &[u8]) -> Cow<'_, [u8]> {
-    if let Some(text) = document.strip_prefix(b"\xef\xbb\xbf") {
-        return text.into();
-    }
-    let sixteen = |text: &[u8], unit: fn([u8; 2]) -> u16| {
-        let units = text.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into_bytes()
-    };
-    if let Some(text) = document.strip_prefix(b"\xff\xfe") {
-        return sixteen(text, u16::from_le_bytes).into();
-    }
-    if let Some(text) = document.strip_prefix(b"\xfe\xff") {
-        return sixteen(text, u16::from_be_bytes).into();
-    }
-    let declaration = &document[..document.len().min(200)].to_ascii_lowercase();
-    let latin = declaration.windows(10).any(|word| word == b"iso-8859-1");
-    if latin && std::str::from_utf8(document).is_err() {
-        return document.iter().map(|&byte| char::from(byte)).collect::<String>().into_bytes().into();
-    }
-    document.into()
 }

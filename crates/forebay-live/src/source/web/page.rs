@@ -1,7 +1,5 @@
 //! The names in a folder.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -9,14 +7,16 @@ use reqwest::{Method, Url};
 
 use super::address::path_of;
 use super::ask::Question;
+use super::children::{Children, Heard, Itself};
+use super::index::Link;
 use super::learnt::Propfind;
-use super::look::{Name, cannot, facts, time};
-use super::multistatus::Response;
-use super::names::{Marks, Relation, Segments, escape, relation, resolve, segments};
-use super::propfind::{Depth, Found, Listing, says_busy};
+use super::look::{Name, cannot};
+use super::names::{escape, segments};
+use super::propfind::{Found, says_busy};
 use super::trouble::{broken, not_found, refused};
-use super::{Web, What, index};
+use super::{Web, What, index, json};
 use crate::source::Error;
+use crate::source::listing::Gathered;
 use crate::source::remote::{Answer, Page, Told, Trouble};
 
 /// How long the page of a folder may be, in bytes.
@@ -45,7 +45,8 @@ impl Web {
             return self.by_index(&folder, status).await;
         }
         let works = self.learnt.propfind() == Propfind::Works;
-        let found = self.propfind(folder.url.clone(), Depth::Names, &folder.shown).await;
+        let below = escape(folder.path).and_then(|path| segments(path.as_bytes())).unwrap_or_default();
+        let found = self.propfind(folder.url.clone(), &folder.shown, |at| Children::of(at, below)).await;
         match found {
             Ok(Found::Listing(listing)) => self.of_multistatus(&folder, listing).await,
             Ok(Found::Missing) if works => self.of_missing(&folder).await,
@@ -65,45 +66,36 @@ impl Web {
             return Err(refused(&self.name(path), errno, "one file"));
         }
         let told = self.look_at(Path::new(name)).await?;
-        Ok(Page { names: vec![(name.clone(), told)], next: None })
+        Ok(Page { names: Gathered::from_iter([(name.clone(), told)]), next: None })
     }
 
-    async fn of_multistatus(&self, folder: &Folder<'_>, listing: Listing) -> Answer<Page> {
-        let below = escape(folder.path).and_then(|path| segments(path.as_bytes())).unwrap_or_default();
-        let Some(at) = listing.folder(&below) else {
+    async fn of_multistatus(&self, folder: &Folder<'_>, children: Children) -> Answer<Page> {
+        let Some(Heard { mut names, itself, left_out }) = children.heard() else {
             return Err(broken(&folder.shown, "the listing is not of this folder"));
         };
-        let mut names = Names { at: &at, entries: HashMap::new(), itself: None, left_out: None };
-        for response in &listing.responses {
-            names.take(response, &listing.at);
-        }
-        if let Some(detail) = &names.left_out {
+        if let Some(detail) = &left_out {
             self.say("entries of listings are left out", &format!(", as {detail}"));
         }
-        if names.entries.is_empty()
-            && let Some(trouble) = names.itself.and_then(|itself| of_itself(&folder.shown, itself))
+        if names.is_empty()
+            && let Some(trouble) = itself.and_then(|itself| of_itself(&folder.shown, &itself))
         {
             return Err(trouble);
         }
-        let lie = !self.agrees(folder, &names.entries).await?;
-        let entries = names.entries.into_iter();
-        let told = |told| if lie && matches!(told, Told::File(_)) { Told::Unmeasured } else { told };
-        Ok(Page { names: entries.map(|(name, it)| (name, told(it))).collect(), next: None })
+        if !self.agrees(folder, &names).await? {
+            names.forget_facts();
+        }
+        Ok(Page { names, next: None })
     }
 
     /// Whether the server's listings tell what its files are, tried with one of them.
-    async fn agrees(&self, folder: &Folder<'_>, entries: &HashMap<OsString, Told>) -> Answer<bool> {
-        let files = entries.iter().filter_map(|(name, told)| match told {
-            Told::File(facts) => Some((name, facts)),
-            _ => None,
-        });
+    async fn agrees(&self, folder: &Folder<'_>, names: &Gathered) -> Answer<bool> {
         if !self.learnt.compared.is_set()
-            && let Some((name, facts)) = files.min_by_key(|(name, _)| *name)
+            && let Some((name, facts)) = names.first_file()
         {
             let path = folder.path.join(name);
             if let Some(url) = self.address.name(&path) {
                 let name = Name { path: &path, url, shown: self.name(&path) };
-                self.compared(&name, facts.clone()).await?;
+                self.compared(&name, facts).await?;
             }
         }
         Ok(!self.learnt.listings_lie.is_set())
@@ -118,15 +110,22 @@ impl Web {
         if cannot(after) || there && !matches!(after, 401 | 403) || matches!(status, 200..300) {
             self.learnt.propfind_is_refused(after);
         }
+        let json = reply.head.media == "application/json";
         let unlisted = |kind: &str| Err(refused(&folder.shown, libc::EOPNOTSUPP, kind));
         match status {
-            200 if reply.head.is_page() || reply.head.media.is_empty() => {
+            200 if reply.head.is_page() || json || reply.head.media.is_empty() => {
                 let at = path_of(&reply.from);
-                let body = reply.body(&folder.shown, PAGE).await?;
-                match index::parse(&body, &at) {
-                    Some(links) => Ok(of_links(links)),
-                    None => unlisted("a page that is no listing"),
-                }
+                let read = move |body| {
+                    let mut names = Gathered::default();
+                    let add = |link: Link| names.add(link.name, told(link.slash));
+                    let is_listing = if json { json::parse(body, add) } else { index::parse(body, &at, add) };
+                    is_listing.then_some(names)
+                };
+                let Some(mut names) = reply.read(&folder.shown, PAGE, read).await? else {
+                    return unlisted("a page that is no listing");
+                };
+                names.put_in_order();
+                Ok(Page { names, next: None })
             }
             200..300 => unlisted("a page that is no listing"),
             404 | 410 => self.of_missing(folder).await,
@@ -155,73 +154,17 @@ impl Web {
     }
 }
 
-/// The names of a listing as far as they have been taken.
-struct Names<'a> {
-    at: &'a Segments,
-    entries: HashMap<OsString, Told>,
-    itself: Option<&'a Response>,
-    /// An entry that was left out.
-    left_out: Option<String>,
-}
-
-impl<'a> Names<'a> {
-    fn take(&mut self, response: &'a Response, asked: &Segments) {
-        let to = resolve(&response.href, asked, Marks::Literal).filter(|_| !response.spoilt);
-        let Some((to, relation)) = to.map(|to| (to.slash, relation(&to, self.at))) else {
-            return self.leave_out(response);
-        };
-        match relation {
-            Relation::Itself => {
-                // An entry named `.` must not pass for the folder.
-                if self.itself.is_none_or(|itself| itself.folder != Some(true)) {
-                    self.itself = Some(response);
-                }
-            }
-            Relation::Elsewhere => self.leave_out(response),
-            Relation::Child(_) if response.refused() => self.leave_out(response),
-            Relation::Child(name) => {
-                let told = if response.folder.unwrap_or(to) {
-                    Told::Folder(response.modified.and_then(time))
-                } else {
-                    facts(response).map_or(Told::Unmeasured, Told::File)
-                };
-                add(&mut self.entries, name, told);
-            }
-        }
-    }
-
-    fn leave_out(&mut self, response: &Response) {
-        let href = || String::from_utf8_lossy(&response.href).escape_debug().collect();
-        self.left_out.get_or_insert_with(href);
-    }
-}
-
-/// Adds a name once; one that is both is a folder.
-fn add(entries: &mut HashMap<OsString, Told>, name: OsString, told: Told) {
-    match entries.entry(name) {
-        Entry::Vacant(vacant) => drop(vacant.insert(told)),
-        Entry::Occupied(mut there) => {
-            if matches!(told, Told::Folder(_)) {
-                there.insert(told);
-            }
-        }
-    }
-}
-
-fn of_links(links: Vec<index::Link>) -> Page {
-    let mut entries = HashMap::new();
-    for link in links {
-        add(&mut entries, link.name, if link.slash { Told::Folder(None) } else { Told::Unmeasured });
-    }
-    Page { names: entries.into_iter().collect(), next: None }
+/// What a link stands for.
+fn told(slash: bool) -> Told {
+    if slash { Told::Folder(None) } else { Told::Unmeasured }
 }
 
 /// The trouble with a folder of no entries, if it is none.
-fn of_itself(name: &str, itself: &Response) -> Option<Trouble> {
+fn of_itself(name: &str, itself: &Itself) -> Option<Trouble> {
     match itself.status {
         Some(401 | 403) => Some(Trouble::new(Error::Denied(name.to_owned()), "403")),
         Some(404 | 410) => Some(not_found(name)),
-        _ if itself.refused() => Some(refused(name, libc::EIO, "refused")),
+        Some(status) if !(200..300).contains(&status) => Some(refused(name, libc::EIO, "refused")),
         _ if itself.folder == Some(false) => Some(refused(name, libc::ENOTDIR, "a file")),
         _ => None,
     }

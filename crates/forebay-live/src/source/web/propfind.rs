@@ -6,27 +6,27 @@ use super::Web;
 use super::address::path_of;
 use super::ask::Question;
 use super::multistatus::{self, Response};
-use super::names::{Marks, Segments, relation, resolve};
+use super::names::{Marks, Segments, resolve};
 use super::trouble::is_busy;
 use crate::source::remote::{Answer, Trouble};
 
 /// How long the text of a listing may be, in bytes.
 const LISTING: usize = 256 << 20;
 
-/// How much of a tree is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Depth {
-    /// The name itself.
-    Itself,
-    /// And those in it.
-    Names,
+/// What is made of a listing, response by response. Of an answer that is no listing it counts for
+/// nothing.
+pub(super) trait Hears: Send + 'static {
+    /// How much of a tree is asked for.
+    const DEPTH: &'static str;
+
+    fn hear(&mut self, response: Response);
 }
 
 /// The answer to a PROPFIND.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Found<H> {
     /// What was asked for.
-    Listing(Listing),
+    Listing(H),
     /// Nothing is there, or nothing that PROPFIND finds.
     Missing,
     /// It is there, as a folder, which the address does not say.
@@ -37,21 +37,29 @@ pub(super) enum Found {
     Garbage(String),
 }
 
-/// What a server said of names.
-#[derive(Debug)]
-pub(super) struct Listing {
-    pub(super) responses: Vec<Response>,
+/// What a server said of a name that was asked for by itself.
+#[derive(Debug, Default)]
+pub(super) struct Alone {
     /// The path at the server that answered.
-    pub(super) at: Segments,
+    at: Segments,
+    responses: usize,
+    first: Option<Response>,
+    /// The first that is of the path that answered.
+    same: Option<Response>,
 }
 
 impl Web {
     /// Asks once, for all properties: some servers do not read a list of them, and take it for the
-    /// next request. An error is trouble that may pass.
-    pub(super) async fn propfind(&self, to: Url, depth: Depth, name: &str) -> Answer<Found> {
+    /// next request. The listing goes to what `begin` makes for the path at the server that
+    /// answers. An error is trouble that may pass.
+    pub(super) async fn propfind<H: Hears>(
+        &self,
+        to: Url,
+        name: &str,
+        begin: impl FnOnce(Segments) -> H,
+    ) -> Answer<Found<H>> {
         let method = Method::from_bytes(b"PROPFIND").unwrap_or(Method::OPTIONS);
-        let depth = if depth == Depth::Itself { "0" } else { "1" };
-        let question = Question::new(method, to, name).header(DEPTH, depth);
+        let question = Question::new(method, to, name).header(DEPTH, H::DEPTH);
         let reply = self.asker.ask(&question).await?;
         if reply.lacks_slash {
             return Ok(Found::LacksSlash);
@@ -60,12 +68,12 @@ impl Web {
             404 | 410 => Ok(Found::Missing),
             // Some answer 200.
             207 | 200 if !reply.head.is_page() => {
-                let at = path_of(&reply.from);
-                let body = reply.body(name, LISTING).await?;
-                Ok(match multistatus::parse(&body) {
-                    Ok(responses) => {
+                let mut hears = begin(path_of(&reply.from));
+                let read = |body| multistatus::parse(body, |response| hears.hear(response)).map(|()| hears);
+                Ok(match reply.read(name, LISTING, read).await? {
+                    Ok(hears) => {
                         self.learnt.propfind_works();
-                        Found::Listing(Listing { responses, at })
+                        Found::Listing(hears)
                     }
                     Err(error) => Found::Garbage(error.to_string()),
                 })
@@ -85,32 +93,28 @@ pub(super) fn says_busy(trouble: &Trouble) -> bool {
     matches!(trouble.kind.as_str(), "408" | "425" | "429" | "503" | "connection")
 }
 
-impl Listing {
-    /// What is said of the name that was asked for by itself.
-    pub(super) fn itself(&self) -> Option<&Response> {
-        if let [only] = self.responses.as_slice() {
-            return Some(only);
-        }
-        let same = |response: &&Response| {
-            let to = resolve(&response.href, &self.at, Marks::Literal);
-            to.is_some_and(|to| to.names == self.at.names)
-        };
-        self.responses.iter().find(same)
+impl Alone {
+    pub(super) fn new(at: Segments) -> Alone {
+        Alone { at, ..Alone::default() }
     }
 
-    /// The path of the folder as its entries have it, which ends with the names of `below`: a
-    /// server behind a proxy may know itself by another path. `None` if no entry belongs to it.
-    pub(super) fn folder(&self, below: &Segments) -> Option<Segments> {
-        use super::names::Relation::Elsewhere;
-        let resolved = || {
-            let good = self.responses.iter().filter(|response| !response.spoilt);
-            good.filter_map(|response| Some((response, resolve(&response.href, &self.at, Marks::Literal)?)))
-        };
-        if resolved().any(|(_, to)| relation(&to, &self.at) != Elsewhere) {
-            return Some(self.at.clone());
+    /// What is said of the name, and whether its address has a slash at the end.
+    pub(super) fn response(self) -> Option<(Response, bool)> {
+        let response = if self.responses == 1 { self.first } else { self.same }?;
+        let slash = resolve(&response.href, &self.at, Marks::Literal).is_some_and(|to| to.slash);
+        Some((response, slash))
+    }
+}
+
+impl Hears for Alone {
+    const DEPTH: &'static str = "0";
+
+    fn hear(&mut self, response: Response) {
+        self.responses += 1;
+        let to = resolve(&response.href, &self.at, Marks::Literal);
+        if self.same.is_none() && to.is_some_and(|to| to.names == self.at.names) {
+            self.same = Some(response.clone());
         }
-        let folders = resolved().filter(|(response, to)| response.folder.unwrap_or(to.slash));
-        let fitting = folders.map(|(_, to)| to).filter(|to| to.names.ends_with(&below.names));
-        fitting.min_by_key(|to| to.names.len())
+        self.first.get_or_insert(response);
     }
 }

@@ -1,6 +1,7 @@
 //! A web source against servers of all kinds, asked as `Remote` is.
 
 mod listings;
+mod long;
 mod odd;
 mod parsing;
 mod scripted;
@@ -12,13 +13,13 @@ use std::ffi::{OsStr, OsString};
 use std::future::Future;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Web, WebOptions};
 use crate::arena::Segments;
 use crate::label::Label;
 use crate::source::remote::{Answer, Range, Remote, Told, Trouble};
-use crate::source::{Error, Facts, Version};
+use crate::source::{Error, Facts, Listing, Version};
 
 /// A source and the threads that its requests run on.
 struct Tried {
@@ -75,10 +76,8 @@ impl Tried {
         let path = Path::new(path.as_ref());
         let page = self.patiently(|| self.web.page(path, None)).map_err(|trouble| trouble.error)?;
         assert_eq!(page.next, None);
-        let names = page.names.len();
-        let names_once: BTreeMap<_, _> = page.names.into_iter().collect();
-        assert_eq!(names_once.len(), names, "each name is there once");
-        Ok(names_once)
+        let listing = Listing::in_order(page.names, Instant::now());
+        Ok(listing.iter().map(|listed| (listed.name.to_owned(), Told::of(&listed))).collect())
     }
 
     /// The names in a folder, those of folders with a slash.

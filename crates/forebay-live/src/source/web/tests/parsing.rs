@@ -4,12 +4,30 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::source::web::index;
-use crate::source::web::multistatus;
+use crate::source::web::index::{self, Link};
+use crate::source::web::json;
+use crate::source::web::multistatus::{self, NoListing, Response};
 use crate::source::web::names::{Marks, Relation, Segments, escape, relation, resolve, segments};
 
 fn at(path: &str) -> Segments {
     segments(path.as_bytes()).unwrap()
+}
+
+/// The responses of a document that comes in pieces of so many bytes.
+fn responses_in_pieces(document: &[u8], piece: usize) -> Result<Vec<Response>, NoListing> {
+    let mut all = Vec::new();
+    let document = std::io::BufReader::with_capacity(piece, document);
+    multistatus::parse(document, |response| all.push(response)).map(|()| all)
+}
+
+fn responses(document: &[u8]) -> Result<Vec<Response>, NoListing> {
+    responses_in_pieces(document, document.len().max(1))
+}
+
+/// The links of a page of `/a b`.
+fn links(page: &[u8]) -> Option<Vec<Link>> {
+    let mut all = Vec::new();
+    index::parse(page, &at("/a%20b/"), |link| all.push(link)).then_some(all)
 }
 
 /// What an `href` in the answer about `folder` is to it: a name, `.` for the folder itself, or nothing.
@@ -81,17 +99,20 @@ proptest! {
 
     #[test]
     fn nothing_is_too_much_for_the_parsers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = multistatus::parse(&bytes);
-        let _ = index::parse(&bytes, &at("/a"));
+        let _ = responses(&bytes);
+        let _ = links(&bytes);
+        let _ = json::parse(bytes.as_slice(), |_| {});
         let _ = resolve(&bytes, &at("/a"), Marks::Literal);
         let _ = resolve(&bytes, &at("/a"), Marks::Meant);
     }
 
     #[test]
-    fn nor_is_what_looks_like_a_listing(words in prop::collection::vec(0usize..PIECES.len(), 0..40)) {
+    fn nor_is_what_looks_like_a_listing(words in prop::collection::vec(0usize..PIECES.len(), 0..40), piece in 1usize..30) {
         let text: String = words.iter().map(|&word| PIECES[word]).collect();
-        let _ = multistatus::parse(format!("<D:multistatus xmlns:D=\"DAV:\">{text}").as_bytes());
-        let _ = index::parse(text.as_bytes(), &at("/a"));
+        let document = format!("<D:multistatus xmlns:D=\"DAV:\">{text}");
+        let whole = responses(document.as_bytes());
+        prop_assert_eq!(responses_in_pieces(document.as_bytes(), piece), whole);
+        let _ = links(text.as_bytes());
     }
 }
 
@@ -130,7 +151,7 @@ fn properties_with_a_bad_status_are_not_there() {
         <m:status>HTTP/1.1 404 Not Found</m:status></m:propstat>\
         <m:propstat><m:prop><m:getcontentlength> 5 </m:getcontentlength><m:getetag>W/\"&quot;a\"</m:getetag><m:resourcetype/>\
         <getcontentlength>9</getcontentlength></m:prop><m:status>HTTP/1.1 200 OK</m:status></m:propstat></m:response></m:multistatus>";
-    let responses = multistatus::parse(text.as_bytes()).unwrap();
+    let responses = responses(text.as_bytes()).unwrap();
     let [response] = responses.as_slice() else { panic!("{responses:?}") };
     assert_eq!((response.folder, response.length, response.tag.as_deref()), (Some(false), Some(5), Some("W/\"\"a\"")));
 }
@@ -141,18 +162,18 @@ fn no_entity_is_followed_and_no_document_cut() {
         format!("<!DOCTYPE m [<!ENTITY a \"x\">]><m xmlns=\"DAV:\"><response><href>{href}</href></response></m>")
     };
     let text = |href: &str| text(href).replace("<m ", "<multistatus ").replace("</m>", "</multistatus>");
-    assert!(multistatus::parse(text("/&a;").as_bytes()).unwrap()[0].spoilt);
-    assert_eq!(multistatus::parse(text("/&#97;&lt;<![CDATA[&]]><!-- c -->b").as_bytes()).unwrap()[0].href, b"/a<&b");
+    assert!(responses(text("/&a;").as_bytes()).unwrap()[0].spoilt);
+    assert_eq!(responses(text("/&#97;&lt;<![CDATA[&]]><!-- c -->b").as_bytes()).unwrap()[0].href, b"/a<&b");
     let whole = text("/a");
     for end in 0..whole.len() {
-        assert!(multistatus::parse(&whole.as_bytes()[..end]).is_err(), "{end}");
+        assert!(responses(&whole.as_bytes()[..end]).is_err(), "{end}");
     }
-    assert!(multistatus::parse(&[b"<x>".repeat(70_000), b"</x>".repeat(70_000)].concat()).is_err());
+    assert!(responses(&[b"<x>".repeat(70_000), b"</x>".repeat(70_000)].concat()).is_err());
 }
 
 /// The names in a page of `/a b`, those of folders with a slash.
 fn listed(page: &str) -> Option<Vec<String>> {
-    let links = index::parse(page.as_bytes(), &at("/a%20b/"))?.into_iter();
+    let links = links(page.as_bytes())?.into_iter();
     Some(links.map(|link| format!("{}{}", link.name.display(), if link.slash { "/" } else { "" })).collect())
 }
 
@@ -193,5 +214,55 @@ fn other_pages() {
         "<h1>404 Not Found</h1>",
     ] {
         assert_eq!(listed(page), None, "{page}");
+    }
+}
+
+#[test]
+fn links_are_meant_from_the_base() {
+    let page = |base: &str, href: &str| listed(&format!("<title>Index of /</title>{base}<a href=\"{href}\">x</a>"));
+    for (base, href, expected) in [
+        ("<base href=\"/a%20b/\">", "c", Some("c")),
+        ("<base href=\"/\">", "a%20b/c/", Some("c/")),
+        ("<base href=\"/\">", "c", None),
+        ("<base href=\"/a%20b/index.html?x#y\">", "c", Some("c")),
+        ("<base href=\"http://other/q/../a%20b/\">", "./c", Some("c")),
+        ("<base href=\"..\">", "a%20b/c", Some("c")),
+        ("<base href=\"/q/\">", "/a%20b/c", Some("c")),
+        ("<base href=\"/a%20b/\"><base href=\"/q/\">", "c", Some("c")),
+        ("<base href=\"/../x\">", "c", Some("c")),
+        ("<base href=\"\">", "c", Some("c")),
+        ("<base target=\"_top\">", "c", Some("c")),
+    ] {
+        let expected: Vec<String> = expected.iter().map(|&name| name.into()).collect();
+        assert_eq!(page(base, href), Some(expected), "{base} {href}");
+    }
+}
+
+#[test]
+fn lists_in_json() {
+    let listed = |text: &[u8]| {
+        let mut all = Vec::new();
+        let show = |link: Link| all.push((link.name.into_encoded_bytes(), link.slash));
+        json::parse(text, show).then_some(all)
+    };
+    let nginx = b"[\n{ \"name\":\"c d\", \"type\":\"directory\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\" },\n\
+        { \"name\":\"pipe\", \"type\":\"other\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\" },\n\
+        { \"name\":\"e&\\\"f\xff\\u0007\", \"type\":\"file\", \"mtime\":\"Fri, 07 Sep 2018 08:49:58 GMT\", \"size\":5 }\n]\n";
+    assert_eq!(listed(nginx), Some(vec![(b"c d".to_vec(), true), (b"e&\"f\xff\x07".to_vec(), false)]));
+    assert_eq!(listed(b"[\n\n]\n"), Some(vec![]));
+    for end in 0..nginx.len() - 1 {
+        assert_eq!(listed(&nginx[..end]), None, "{end}");
+    }
+    for other in [
+        "",
+        "{}",
+        "{\"name\":\"a\",\"type\":\"file\"}",
+        "[1]",
+        "[{\"name\":\"a\"}]",
+        "[{\"name\":1,\"type\":\"file\"}]",
+        "[{\"name\":\"a\",\"type\":\"user\"}]",
+        "[] x",
+    ] {
+        assert_eq!(listed(other.as_bytes()), None, "{other}");
     }
 }

@@ -133,8 +133,9 @@ impl Tree {
 #[test]
 fn nginx() {
     let (program, tree) = (need!("nginx"), Tree::new());
-    for (autoindex, lists) in [(false, Lists::No), (true, Lists::Names)] {
-        let features = nginx::Features { autoindex, ..nginx::Features::default() };
+    for (autoindex, json, lists) in [(false, false, Lists::No), (true, false, Lists::Names), (true, true, Lists::Names)]
+    {
+        let features = nginx::Features { autoindex, json, ..nginx::Features::default() };
         let server = Nginx::start_with(&program, tree.path(), features).unwrap();
         tree.check(&server.url(), lists);
     }
