@@ -6,7 +6,7 @@
 //!  readers ─▶ mount of Forebay: its budget, O_DIRECT ──────────────────────┴─▶ ext4 ─▶ loop device ─▶ forebay disk
 //! ```
 //!
-//! The same file system, seed and memory for both; what is compared and how it is kept fair is in BENCHMARKING.md.
+//! The same file system, seed and memory for both; what is compared and how it is kept fair is in `README.md` beside it.
 
 mod points;
 mod reader;
