@@ -126,7 +126,8 @@ fn sentences(unit: &Unit<'_>) -> Vec<Sentence> {
     let mut open: Option<Sentence> = None;
     for (at, &(line, piece)) in pieces.iter().enumerate() {
         let word = piece.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != CODE);
-        if !word.is_empty() && !(open.is_none() && word.parse::<u32>().is_ok() && begins_item(&format!("{piece} x"))) {
+        let number_of_item = at == 0 && begins_item(&format!("{piece} x"));
+        if !word.is_empty() && !number_of_item {
             let sentence = open.get_or_insert_with(|| Sentence { line, words: Vec::new(), asks: false });
             sentence.words.push(word.to_owned());
         }
