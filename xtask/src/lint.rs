@@ -1,9 +1,9 @@
-//! The repository's own rules, which no other tool checks: short files, names of the field, nothing left to do, and a
-//! core that knows no clock, thread or hash map.
+//! The repository's own rules, which no other tool checks: short files, names of the field, nothing
+//! left to do, a core that knows no clock, thread or hash map, and pages that read well (`prose`).
 
 use std::path::{Path, PathBuf};
 
-use crate::root;
+use crate::{prose, root};
 
 /// The most lines that a source file may have.
 const LONGEST: usize = 600;
@@ -35,11 +35,13 @@ fn broken(root: &Path) -> Vec<String> {
         if let Some(name) = nameless(shown) {
             broken.push(format!("{}: `{name}` does not say what it is for", shown.display()));
         }
-        if file.extension().is_none_or(|extension| extension != "rs") {
+        let code = file.extension().is_some_and(|extension| extension == "rs");
+        if !code && !prose::covers(shown) {
             continue;
         }
         match std::fs::read_to_string(&file) {
-            Ok(text) => broken.extend(broken_in(shown, &text)),
+            Ok(text) if code => broken.extend(broken_in(shown, &text)),
+            Ok(page) => broken.extend(worded(shown, &page)),
             Err(error) => broken.push(format!("{}: cannot be read: {error}", shown.display())),
         }
     }
@@ -89,6 +91,12 @@ fn broken_in(path: &Path, text: &str) -> Vec<String> {
     broken
 }
 
+/// Sentences and lines of a page that break the rule of how pages are written.
+fn worded(path: &Path, page: &str) -> Vec<String> {
+    let complaints = prose::broken_in(page).into_iter();
+    complaints.map(|(number, wrong)| format!("{}:{number}: {wrong}", path.display())).collect()
+}
+
 /// What the core's code must not name. Tests may: what follows the first `#[cfg(test)]` is theirs.
 fn impure(path: &Path, text: &str) -> Vec<String> {
     let code = (1..).zip(text.lines()).take_while(|(_, line)| line.trim() != "#[cfg(test)]");
@@ -127,6 +135,12 @@ mod tests {
             ("crates/a/src/bare.rs", "fn main() {}".into(), "does not open with"),
             ("crates/a/src/a.rs", format!("//! x\n// {}: later", UNFINISHED[1]), "a.rs:2: unfinished"),
             ("crates/forebay-core/src/a.rs", "//! x\nuse std::time::Instant;".into(), "must not know `std::`"),
+            (
+                "docs/a.md",
+                "A block waits.\n\nWhat is late is late.".into(),
+                "a.md:3: a sentence without a named subject",
+            ),
+            ("README.md", format!("A {}", "block ".repeat(17)), "README.md:1: 104 characters"),
             ("crates/forebay-core/src/b/c.rs", "//! x\ntype Map = HashMap<u8, u8>;".into(), "must not know `HashMap`"),
         ] {
             let broken = found(path, &text);
@@ -144,6 +158,9 @@ mod tests {
             ("crates/forebay-live/src/a.rs", "//! x\nuse std::time::Instant;"),
             ("crates/a/src/commonplace.rs", "//! x"),
             ("target/debug/utils.rs", "todo"),
+            ("docs/cli.md", "What it reads."),
+            ("docs/notes/2026-11-26-a.md", "What was tried."),
+            ("docs/a.txt", "What it reads."),
         ] {
             assert_eq!(found(path, text), Vec::<String>::new(), "{path}");
         }

@@ -5,6 +5,7 @@
 mod leftovers;
 mod licences;
 mod lint;
+mod prose;
 mod python;
 mod reference;
 mod run;

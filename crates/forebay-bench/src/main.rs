@@ -1,6 +1,6 @@
-//! Measures Forebay, each figure as a ratio of two things in one run, since machines are shared and noisy; medians of
-//! several, alternating. BENCHMARKING.md lists the benches; README.md beside this crate, or in a bench's folder, says how to read
-//! its figures.
+//! Measures Forebay, each figure as a ratio of two things in one run, since machines are shared and
+//! noisy; medians of several, alternating. BENCHMARKING.md lists the benches. README.md of this crate,
+//! or of a bench's folder, says how to read its figures.
 //!
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
 
