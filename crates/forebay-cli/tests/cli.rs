@@ -115,7 +115,10 @@ fn options_of_presets_are_listed_for_people_and_programs() {
         // Another preset may have one of the same name.
         let lines = table.lines().filter(|line| line.starts_with(&format!("{} ", field("name"))));
         let described = |line: &str| ["values", "default", "line"].iter().all(|part| line.contains(&field(part)));
-        assert!(lines.clone().any(|line| described(line) && line.contains("competitive-em")), "{option} is not in\n{table}");
+        assert!(
+            lines.clone().any(|line| described(line) && line.contains("competitive-em")),
+            "{option} is not in\n{table}"
+        );
         let _: forebay_core::Policy = format!("competitive-em:{}={}", field("name"), field("default")).parse().unwrap();
     }
     let example =

@@ -71,10 +71,14 @@ fn policies_keep_their_options() {
     let two = "competitive:channels=off,shares=off+arc,linux,competitive-em:epoch=0,seed=7";
     let all = policies(two, &["--memory", "20%"]);
     assert_eq!(all.len(), 3, "{all:?}");
-    assert_eq!(all, policies("competitive:channels=off,shares=off+arc", &["--memory", "20%"]).into_iter()
-        .chain(policies("linux", &["--memory", "20%"]))
-        .chain(policies("competitive-em:epoch=0,seed=7", &["--memory", "20%"]))
-        .collect::<Vec<_>>());
+    assert_eq!(
+        all,
+        policies("competitive:channels=off,shares=off+arc", &["--memory", "20%"])
+            .into_iter()
+            .chain(policies("linux", &["--memory", "20%"]))
+            .chain(policies("competitive-em:epoch=0,seed=7", &["--memory", "20%"]))
+            .collect::<Vec<_>>()
+    );
     assert!(all[0].contains("channels=off,shares=off+arc"), "{all:?}");
     refused(&["sim", TASKS, "--device", "ibm-10k", "--policy", "linux,shares=off"], &["shares=off"]);
     refused(&["sim", ZIPF, "--policy", "seed=off"], &["seed=off"]);
