@@ -61,7 +61,9 @@ pub(crate) struct Forebay {
     #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// What to log: off, error, warn, info, debug or trace, or a level by module as in `warn,forebay_live=debug`
+    /// Levels to log: off, error, warn, info, debug or trace
+    ///
+    /// A level by module works as well. Example: `--log warn,forebay_live=debug`
     #[arg(long, global = true, help_heading = EVERY, value_name = "LEVEL", default_value = "warn", value_parser = journal::levels)]
     pub(crate) log: String,
 
@@ -69,35 +71,56 @@ pub(crate) struct Forebay {
     #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// A command of `forebay`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make sources readable under a folder, through the cache, until interrupted or unmounted
+    /// Mount sources read-only under a folder, through the cache
+    ///
+    /// The mount stays in the foreground until it is interrupted or unmounted. Example: `forebay
+    /// mount --memory 2GiB s3://bucket/prefix /mnt/data`
     Mount(Mount),
-    /// Serve sources over HTTP, through the cache, to mounts of other machines, browsers and whoever reads ranges, until interrupted
+    /// Serve sources over HTTP, through the cache
+    ///
+    /// Mounts of other machines, browsers and programs that read ranges are its clients. It runs
+    /// until it is interrupted. Example: `forebay serve /srv/data --listen 127.0.0.1:7680`
     Serve(Box<Serve>),
-    /// Measure what a switch to another place and a transfer cost on a disk, a folder or an object store
+    /// Measure the cost of a switch and of a transfer on a storage
+    ///
+    /// The storage is a disk, a folder or an object store. Mounts use the measured profile.
+    /// Example: `forebay profile /srv/data`
     Profile(Profile),
-    /// Show the counters of a mount: hits, misses, what was fetched ahead in time, late or in vain, how memory is divided
+    /// Show the counters of a mount
+    ///
+    /// These are hits, misses, prefetched blocks that were used, late or wasted, and the division
+    /// of memory. Example: `forebay stats /mnt/data --watch`
     Stats(Stats),
-    /// Explain a mount, or a trace at some moment: why each stream has its depth and each partition its size
+    /// Explain the depth of each stream and the size of each partition
+    ///
+    /// The answer is of a mount now, or of a trace at some moment. Example: `forebay explain
+    /// day.parquet --device ibm-10k --at 30s`
     Explain(Box<Explain>),
     /// Run a program so that mounts know from which place in it each read comes
     Run(Run),
-    /// Run a program and write a trace of what it and its children read
+    /// Run a program and write a trace of its reads and those of its children
     Record(Record),
-    /// Show, export and forget what mounts have learnt of program contexts
+    /// Show, export and forget the hints of mounts about program contexts
     Contexts(Contexts),
-    /// Copy a tree to folders on several devices, its files dealt out over them, to be mounted as one set
+    /// Copy a tree to folders on several devices, to be mounted as one set
+    ///
+    /// The files are dealt out over the folders. Example: `forebay stripe /srv/data
+    /// stripe:64KiB:/d1,/d2`
     Stripe(Stripe),
     /// List the policies, with their papers
     Policies(Policies),
-    /// Show what looking ahead gains: concurrent readers of a slow disk, modelled in real time, under three policies
+    /// Show the gain of looking ahead, without root, network or mount
+    ///
+    /// Concurrent readers read from a slow disk, modelled in real time, under three policies.
+    /// Example: `forebay demo`
     Demo(Demo),
     /// Look into traces, convert them, and make synthetic ones
     Trace(Trace),
@@ -105,7 +128,10 @@ pub(crate) enum Command {
     Sim(Box<Sim>),
     /// Show, import and check models of devices
     Device(Device),
-    /// Serve a modelled disk at its pace, as a file that a loop device can be put on, until interrupted or unmounted
+    /// Serve a modelled disk at its pace, as a file for a loop device
+    ///
+    /// It runs until it is interrupted or unmounted. Example: `forebay disk --device ibm-10k
+    /// disk.img /mnt/disk`
     Disk(Disk),
     /// Check the claims of the papers
     Repro(Repro),
@@ -118,8 +144,11 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(override_usage = "forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>")]
 pub(crate) struct Mount {
-    /// What to read, then the empty folder to read it at. A source is a folder, a URL such as s3://bucket/prefix, or a set of
-    /// such that files are striped over, stripe:64KiB:/d1,/d2; NAME=SOURCE gives it a folder of its own, which several sources need
+    /// The sources to read, then the empty folder to mount at
+    ///
+    /// A source is a folder, a URL such as s3://bucket/prefix, or a set that files are striped
+    /// over, as in stripe:64KiB:/d1,/d2. NAME=SOURCE gives a source a folder of its own; several
+    /// sources need such names. Example: `hot=/ssd cold=s3://bucket /mnt/data`
     // One list, split in code: two would make clap take `SOURCE` before an option for the mount point.
     #[arg(required = true, num_args = 1.., value_name = "PLACE")]
     pub(crate) places: Vec<OsString>,
@@ -128,7 +157,9 @@ pub(crate) struct Mount {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Who keeps what was read
+    /// The keeper of blocks that were read
+    ///
+    /// Before that, prefetched blocks are within --memory. Example: `--kernel-cache on`
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
 
@@ -161,7 +192,9 @@ pub(crate) struct Mount {
 /// `forebay profile`
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
-    /// A folder, a large file, a disk, the URL of an object store, or a set of such, stripe:64KiB:/d1,/d2
+    /// A folder, a large file, a disk, an object store or a set of these
+    ///
+    /// Example: `s3://bucket`, `/srv/data` or `stripe:64KiB:/d1,/d2`
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 
@@ -308,6 +341,21 @@ mod tests {
         assert!(mount(&["--daemon", "a", "b"]).daemon);
         assert!(mount(&["-d", "a", "b"]).daemon);
         assert!(!mount(&["--daemon=false", "a", "b"]).daemon);
+    }
+
+    #[test]
+    fn a_short_help_fits_a_line() {
+        fn walk(command: &clap::Command) {
+            // An option of a synthetic trace has a meaning for each kind of trace.
+            let arguments = command.get_arguments().filter(|_| command.get_name() != "generate");
+            let helps = arguments.filter_map(clap::Arg::get_help);
+            for help in helps.chain(command.get_subcommands().filter_map(clap::Command::get_about)) {
+                let help = help.to_string();
+                assert!(help.chars().count() <= 80, "{} characters: {help}", help.chars().count());
+            }
+            command.get_subcommands().for_each(walk);
+        }
+        walk(&definitions());
     }
 
     #[test]

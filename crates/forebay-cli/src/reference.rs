@@ -1,5 +1,6 @@
 //! `docs/cli.md`, written from the definitions of the options. A test compares; `cargo xtask docs` writes it anew.
 
+use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::failure::Failure;
@@ -68,8 +69,8 @@ fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
 /// What a command, one of `above`, is for, how it is called, what it takes; then those below it.
 fn section(command: &Command, mark: &str, above: &str) -> String {
     let name = format!("{above} {}", command.get_name());
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("\n{mark} {name}\n\n{about}.\n");
+    let about = command.get_long_about().or(command.get_about());
+    let mut text = format!("\n{mark} {name}\n\n{}.\n", in_full(about));
     if commands(command).next().is_some() {
         commands(command).for_each(|below| text.push_str(&section(below, &format!("{mark}#"), &name)));
         return text;
@@ -112,8 +113,16 @@ fn names(arg: &Arg) -> String {
     }
 }
 
+/// The longer text of an option, or its only one.
 fn meaning(arg: &Arg) -> String {
-    arg.get_help().map(ToString::to_string).unwrap_or_default()
+    in_full(arg.get_long_help().or(arg.get_help()))
+}
+
+/// The paragraphs of a text as sentences in one line, without the last full stop.
+fn in_full(text: Option<&StyledStr>) -> String {
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    let sentences: Vec<&str> = text.split("\n\n").map(|paragraph| paragraph.trim_end_matches('.')).collect();
+    sentences.join(". ").replace('\n', " ")
 }
 
 /// The values that an option can have, if they are few; those of a flag go without saying.

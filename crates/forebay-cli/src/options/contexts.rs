@@ -11,8 +11,10 @@ use forebay_live::contexts::hints::Hints;
 /// Where what was learnt of program contexts is kept.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Kept {
-    /// What is learnt of program contexts is kept in this file from one mount to the next, under a policy that tells contexts apart;
-    /// off for nowhere; contexts.redb in the user's cache folder unless said
+    /// Keep hints about program contexts in this file; off for nowhere
+    ///
+    /// The file carries hints from one mount to the next, under a policy that tells contexts apart.
+    /// The default is contexts.redb in the user's cache folder. Example: `--hints off`
     #[arg(long, value_name = "FILE")]
     pub(crate) hints: Option<Place>,
 }
@@ -20,8 +22,11 @@ pub(crate) struct Kept {
 /// Where programs say which context they are in.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Told {
-    /// Programs that `forebay run` has started say in this file which context they are in, and mounts, which make it, look there, under a
-    /// policy that tells contexts apart; off for nowhere; /dev/shm/forebay-contexts-UID unless said, as soon as programs have made that
+    /// The file in which programs tell mounts their context; off for nowhere
+    ///
+    /// Programs that `forebay run` has started write it. Mounts make it and read it, under a policy
+    /// that tells contexts apart. The default is /dev/shm/forebay-contexts-UID, as soon as programs
+    /// have made that. Example: `--contexts off`
     #[arg(long, value_name = "FILE")]
     pub(crate) contexts: Option<Place>,
 }
@@ -82,7 +87,7 @@ pub(crate) struct Contexts {
     #[command(flatten)]
     pub(crate) show: ContextsShow,
 
-    /// What to do with what was learnt; show it unless said
+    /// The command; show unless said
     #[command(subcommand)]
     pub(crate) command: Option<ContextsCommand>,
 }
@@ -90,7 +95,9 @@ pub(crate) struct Contexts {
 /// `forebay contexts …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextsCommand {
-    /// Show what mounts have learnt: programs, call stacks, patterns, loops, when they were seen last
+    /// Show the hints of mounts: programs, call stacks, patterns, loops
+    ///
+    /// Each line also has the time at which a mount saw the context last.
     Show(ContextsShow),
     /// Write the same for other programs, as JSON or CSV
     Export(ContextsExport),
@@ -119,12 +126,12 @@ pub(crate) struct ContextsExport {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// As what; the ending of FILE tells it unless said, else JSON
+    /// The format; the ending of FILE tells it unless said, else JSON
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Exported>,
 }
 
-/// As what contexts are exported.
+/// The format of exported contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Exported {
     /// An array of records
@@ -139,7 +146,7 @@ pub(crate) struct ContextsClear {
     #[command(flatten)]
     pub(crate) kept: Kept,
 
-    /// Forget only what was learnt of this program: its path, or the last part of it
+    /// Forget only the hints of this program: its path, or the last part of it
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) executable: Option<String>,
 

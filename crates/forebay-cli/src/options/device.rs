@@ -9,7 +9,7 @@ use super::Report;
 /// `forebay device`
 #[derive(Debug, Args)]
 pub(crate) struct Device {
-    /// What to do with devices
+    /// The command
     #[command(subcommand)]
     pub(crate) command: DeviceCommand,
 }
@@ -19,11 +19,11 @@ pub(crate) struct Device {
 pub(crate) enum DeviceCommand {
     /// List the devices that are shipped
     List(DeviceList),
-    /// Show a device: what it is described by, and what follows from it
+    /// Show a device: its description, and the figures that follow from it
     Show(DeviceShow),
     /// Make a description from a parameter file of DiskSim
     Import(DeviceImport),
-    /// Compare a modelled disk with what the real one was measured to do
+    /// Compare a modelled disk with measured times of the real one
     Check(DeviceCheck),
     /// List the schedulers that can stand before a device
     Schedulers(DeviceSchedulers),
@@ -32,7 +32,7 @@ pub(crate) enum DeviceCommand {
 /// `forebay device list`
 #[derive(Debug, Args)]
 pub(crate) struct DeviceList {
-    /// Fixes what is random in the picture
+    /// Seed of the random part of the picture
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
@@ -44,15 +44,17 @@ pub(crate) struct DeviceList {
 /// `forebay device show`
 #[derive(Debug, Args)]
 pub(crate) struct DeviceShow {
-    /// A device by its name, or one's own description by the path of its file, which ends in .toml
+    /// A device by its name, or a description by its path
+    ///
+    /// A description ends in .toml. Example: `ibm-10k` or `./mine.toml`
     #[arg(value_name = "DEVICE")]
     pub(crate) device: String,
 
-    /// Fixes what is random in the picture
+    /// Seed of the random part of the picture
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
-    /// How to show it; the picture is a disk's seek curve, or how long reads take against their size
+    /// How to show it; the picture is a disk's seek curve, or the time of a read by its size.
     #[command(flatten)]
     pub(crate) report: Report,
 }
@@ -60,11 +62,15 @@ pub(crate) struct DeviceShow {
 /// `forebay device import`
 #[derive(Debug, Args)]
 pub(crate) struct DeviceImport {
-    /// The parameter file, X.diskspecs, with the .model and .seek files that it names beside it
+    /// DiskSim's parameter file, X.diskspecs
+    ///
+    /// The .model and .seek files that it names lie beside it.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Write the description into this file, which must end in .toml, instead of standard output
+    /// Write the description into this file instead of standard output
+    ///
+    /// The name must end in .toml. Example: `--output mine.toml`
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -76,12 +82,17 @@ pub(crate) struct DeviceImport {
 /// `forebay device check`
 #[derive(Debug, Args)]
 pub(crate) struct DeviceCheck {
-    /// A disk by its name, or one's own description by the path of its file, which ends in .toml
+    /// A disk by its name, or a description by its path
+    ///
+    /// A description ends in .toml. Example: `cheetah-9lp` or `./mine.toml`
     #[arg(value_name = "DEVICE")]
     pub(crate) device: String,
 
-    /// What the real disk was asked and how long it took: R or W, Hit or Miss, first block, blocks of 512 bytes, measured
-    /// service time, time to the next request, both in microseconds, a line a request; plain, gzip, xz or zstd
+    /// The requests of the real disk and their measured times
+    ///
+    /// Each line is a request: R or W, Hit or Miss, first block, blocks of 512 bytes, measured
+    /// service time, and time to the next request. Both times are in microseconds. The file may be
+    /// plain, gzip, xz or zstd. Example: `--trace measured.zst`
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: PathBuf,
 

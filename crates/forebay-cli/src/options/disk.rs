@@ -8,21 +8,30 @@ use forebay_device::scheduler::SchedulerKind;
 /// `forebay disk`
 #[derive(Debug, Args)]
 pub(crate) struct Disk {
-    /// The bytes of the disk: a file as large as the disk is to be, made with `truncate -s 10G IMAGE`
+    /// The bytes of the disk: a file as large as the disk is to be
+    ///
+    /// Example: `truncate -s 10G disk.img` makes one.
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 
-    /// The empty folder to show it at, as one file `disk`, with what it did in a file `stats` (JSON). For a block device,
-    /// `losetup --find --show --direct-io=on MOUNTPOINT/disk`
+    /// The empty folder to show the disk at
+    ///
+    /// The folder has one file `disk`, and a file `stats` with its counters (JSON). Example:
+    /// `losetup --find --show --direct-io=on MOUNTPOINT/disk` makes a block device of it.
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 
-    /// Which device it is: a name (`forebay device list`), or one's own description by the path of its file, which ends in
-    /// .toml
+    /// The modelled device: a name, or a description by its path
+    ///
+    /// `forebay device list` has the names. A description ends in .toml. Example: `--device
+    /// ibm-10k`
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: String,
 
-    /// The order in which the device serves what waits: none, elevator, anticipatory, deadline or cfq
+    /// The scheduler of the device
+    ///
+    /// It orders the requests that wait: none, elevator, anticipatory, deadline or cfq. Example:
+    /// `--scheduler deadline`
     #[arg(long, value_name = "NAME", default_value = "elevator")]
     pub(crate) scheduler: SchedulerKind,
 
@@ -30,7 +39,7 @@ pub(crate) struct Disk {
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = speed)]
     pub(crate) scale: f64,
 
-    /// Fixes what is random in the device
+    /// Seed of the random part of the device
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 }

@@ -16,8 +16,10 @@ use crate::size::Size;
 /// `forebay explain`
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// Where it is mounted, or else a trace, which is simulated up to the moment that is asked for: a file in any format that
-    /// `forebay trace info` knows, or a synthetic one as in one-whole-0
+    /// A mount, or a trace to simulate up to a moment
+    ///
+    /// A trace is a file in any format that `forebay trace info` knows, or a synthetic one.
+    /// Example: `/mnt/data` or `one-whole-0`
     #[arg(value_name = "MOUNTPOINT|TRACE")]
     pub(crate) what: PathBuf,
 

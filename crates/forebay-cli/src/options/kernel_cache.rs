@@ -1,4 +1,4 @@
-//! `--kernel-cache`: who keeps what was read.
+//! `--kernel-cache`: the keeper of blocks that were read.
 
 use clap::ValueEnum;
 use forebay_core::Policy;
@@ -6,16 +6,16 @@ use forebay_core::partition::Partition;
 use forebay_core::presets::Replacement;
 use forebay_live::engine::Referenced;
 
-/// Who keeps what was read.
+/// The keeper of blocks that were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum KernelCache {
-    /// The kernel keeps what was read in its page cache; the mount's memory is for what is fetched ahead
+    /// The kernel keeps blocks that were read; --memory is for prefetched ones
     #[value(alias = "true")]
     On,
     /// All is kept within the mount's memory, under its policy
     #[value(alias = "false")]
     Off,
-    /// On, unless the policy names a replacement other than lru, or divides the cache among devices or program contexts
+    /// On, unless the policy names a replacement other than lru, or divides memory
     Auto,
 }
 

@@ -13,18 +13,23 @@ use crate::size::Size;
 /// How sources are read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Reading {
-    /// Memory for everything: data, what is being fetched, and bookkeeping
+    /// Memory for everything: data, blocks under way, and bookkeeping
     #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
     pub(crate) memory: Size,
 
-    /// What to fetch ahead and what to keep, as in auto or linux+lru; `forebay policies` explains them
+    /// The policy of fetching ahead and of keeping blocks
+    ///
+    /// `forebay policies` lists and explains them. Example: `--policy linux+lru`
     #[arg(long, short, value_name = "NAME", default_value = "auto")]
     pub(crate) policy: Policy,
 
     #[command(flatten)]
     pub(crate) stores: Stores,
 
-    /// For how long names and attributes are taken as unchanged; 1s for folders and 10s for object stores and web servers unless said
+    /// Time for which names and attributes count as unchanged
+    ///
+    /// The default is 1s for folders, and 10s for object stores and web servers. Example: `--ttl
+    /// 1m`
     #[arg(long, value_name = "TIME")]
     pub(crate) ttl: Option<Period>,
 

@@ -9,8 +9,10 @@ use super::Report;
 /// `forebay repro`
 #[derive(Debug, Args)]
 pub(crate) struct Repro {
-    /// The claims to check, by their names, which `--list` lists, or by a TOML file that describes one as `experiments/` does, with
-    /// parameters of one's own
+    /// The claims to check, by their names or by a TOML file
+    ///
+    /// `--list` lists the names. A TOML file describes a claim as those in `experiments/` do, with
+    /// parameters of its own. Example: `forebay repro cp-depth`
     #[arg(value_name = "CLAIM", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
     pub(crate) claims: Vec<String>,
 
@@ -22,7 +24,9 @@ pub(crate) struct Repro {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do a small part of the runs, to see that all is in order; what is found then says little
+    /// Do a small part of the runs, to see that all is in order
+    ///
+    /// The results of such runs say little.
     #[arg(long)]
     pub(crate) quick: bool,
 
@@ -30,7 +34,9 @@ pub(crate) struct Repro {
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
-    /// Write a page with everything that was measured beside each claim's text, and the curves
+    /// Write a page with each claim's text, measurements and curves
+    ///
+    /// Example: `--html claims.html`
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 

@@ -37,24 +37,30 @@ pub(crate) enum Mapped {
 #[derive(Debug, Args)]
 #[command(override_usage = "forebay record [OPTIONS] --output <FILE> -- <PROGRAM> [ARGS]...")]
 pub(crate) struct Record {
-    /// Where to write the trace, whose format its ending tells: .parquet keeps everything
+    /// The file for the trace; its ending tells the format
+    ///
+    /// .parquet keeps everything. Example: `--output day.parquet`
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Keep only what is done to files in this folder; may be given several times. Names of files then begin with the folder's
-    /// last part
+    /// Keep only requests to files in this folder; may be given several times
+    ///
+    /// Names of files then begin with the folder's last part. Example: `--only src`
     #[arg(long, value_name = "FOLDER", value_delimiter = ',')]
     pub(crate) only: Vec<PathBuf>,
 
-    /// Keep only what is read
+    /// Keep only reads
     #[arg(long)]
     pub(crate) reads: bool,
 
-    /// What stands in for pages of mapped files that are touched, which nothing records
+    /// The stand-in for touched pages of mapped files, which nothing records
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) mapped: Mapped,
 
-    /// Print what was recorded as JSON, on standard output after all that the program prints; it is on standard error otherwise
+    /// Print the summary as JSON on standard output
+    ///
+    /// The summary comes after the program's own output. Without this option it is on standard
+    /// error.
     #[arg(long)]
     pub(crate) json: bool,
 

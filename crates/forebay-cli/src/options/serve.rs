@@ -14,12 +14,17 @@ use crate::period::Period;
 /// `forebay serve`
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// What to serve: a folder, a URL such as s3://bucket/prefix, or a set of such that files are striped over,
-    /// stripe:64KiB:/d1,/d2; NAME=SOURCE gives it a folder of its own, which several sources need
+    /// The sources to serve
+    ///
+    /// A source is a folder, a URL such as s3://bucket/prefix, or a set that files are striped
+    /// over, as in stripe:64KiB:/d1,/d2. NAME=SOURCE gives a source a folder of its own; several
+    /// sources need such names. Example: `hot=/ssd cold=s3://bucket`
     #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) sources: Vec<OsString>,
 
-    /// Where to listen; port 0 is any that is free. An address that others can reach needs a token
+    /// The address to listen at; port 0 is any free one
+    ///
+    /// An address that other machines can reach needs a token. Example: `--listen 0.0.0.0:7680`
     #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:7680")]
     pub(crate) listen: SocketAddr,
 
@@ -27,15 +32,23 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// What to heed of what a level above tells of its readers; who tells nothing wants all that it asks for
+    /// The labels of a level above that the server heeds
+    ///
+    /// For a request without labels, all of it is demand. Example: `--labels demand`
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) labels: Labels,
 
-    /// The file with the token that clients must show; without it the variable FOREBAY_TOKEN may hold the token itself
+    /// The file with the token that clients must show
+    ///
+    /// Without it the variable FOREBAY_TOKEN may hold the token itself. Example: `--token-file
+    /// /etc/forebay/token`
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// The certificate to encrypt with, in PEM format, with those that vouch for it behind it
+    /// The certificate to encrypt with, in PEM format
+    ///
+    /// The certificates that vouch for it follow it in the file. Example: `--tls-cert cert.pem
+    /// --tls-key key.pem`
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
@@ -43,7 +56,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// Connections at once; more wait. Unless said as many as an eighth of the memory holds
+    /// Connections at once; more wait
+    ///
+    /// The default is as many as an eighth of the memory holds. Example: `--connections 64`
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..))]
     pub(crate) connections: Option<u16>,
 

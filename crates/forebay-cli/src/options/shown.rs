@@ -6,7 +6,9 @@ use forebay_live::source::Modes;
 /// Modes and owners of files and folders of object stores and web servers.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Shown {
-    /// Permission bits of files of object stores and web servers, in octal; without write bits, since nothing can be written
+    /// Permission bits of files of stores and web servers, in octal
+    ///
+    /// They are shown without write bits, since the mount is read-only. Example: `--file-mode 440`
     #[arg(long, value_name = "OCTAL", default_value = "444", value_parser = bits)]
     pub(crate) file_mode: u32,
 
@@ -14,11 +16,11 @@ pub(crate) struct Shown {
     #[arg(long, value_name = "OCTAL", default_value = "555", value_parser = bits)]
     pub(crate) dir_mode: u32,
 
-    /// Owner of their files and folders, as a number; who mounts unless said
+    /// Owner of their files and folders, as a number; the user who mounts unless said
     #[arg(long, value_name = "ID")]
     pub(crate) uid: Option<u32>,
 
-    /// Group of their files and folders, as a number; that of who mounts unless said
+    /// Group of their files and folders, as a number; that of this user unless said
     #[arg(long, value_name = "ID")]
     pub(crate) gid: Option<u32>,
 }

@@ -20,22 +20,31 @@ const TIME: &str = "Options with time";
 /// `forebay sim`
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
-    /// The trace: a file in any format that `forebay trace info` knows, compressed or not; or a synthetic one, by the name
-    /// and the parameters that `forebay trace generate` takes, as in zipf or zipf:objects=1000,requests=100000
+    /// The trace: a file, compressed or not, or a synthetic one
+    ///
+    /// A file is in any format that `forebay trace info` knows. A synthetic trace has the name and
+    /// the parameters of `forebay trace generate`. Example: `zipf:objects=1000,requests=100000`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The policies: without time any of the replacement algorithms, lru unless said; with time any
-    /// policy, as in linux+arc, auto unless said; `all` is all of them, `forebay policies` explains
-    /// them
+    /// The policies; all for all of them
+    ///
+    /// Without time these are replacement algorithms, lru by default. With time they are any
+    /// policies, auto by default. `forebay policies` explains them. Example: `--policy lru,arc` or
+    /// `--policy linux+arc`
     #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) policy: Vec<String>,
 
-    /// The sizes of the cache: 5% of the distinct blocks, 512MiB, or 3537b for blocks; 10% unless said
+    /// The sizes of the cache; 10% unless said
+    ///
+    /// A size is a share of the distinct blocks, bytes, or a number of blocks. Example: `--memory
+    /// 5%,512MiB,3537b`
     #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<Capacity>,
 
-    /// Whole miss-ratio curves of these policies, as in opt,lru: LRU's in one pass, others size by size
+    /// Whole miss-ratio curves of these policies
+    ///
+    /// The curve of lru takes one pass, others take one for each size. Example: `--curve opt,lru`
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
     pub(crate) curve: Vec<Algorithm>,
 
@@ -53,11 +62,15 @@ pub(crate) struct Sim {
     #[arg(requires = "curve")]
     pub(crate) points: u32,
 
-    /// Leave out the optimum, which is listed first otherwise, but for curves, where it is one of the policies
+    /// Leave out the optimum
+    ///
+    /// Without this option it is listed first, except with curves, where it is one of the policies.
     #[arg(long, conflicts_with_all = ["curve", "device"])]
     pub(crate) no_opt: bool,
 
-    /// The block that ranges are split into; the trace's own unless said, with time 4KiB
+    /// The block that ranges are split into
+    ///
+    /// The default is the trace's own block, and 4KiB with time. Example: `--block-bytes 64KiB`
     #[arg(long, value_name = "SIZE")]
     pub(crate) block_bytes: Option<Size>,
 
@@ -111,21 +124,30 @@ impl Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = TIME)]
 pub(crate) struct Time {
-    /// Simulate time, on this device or these devices: names of `forebay device list`, or descriptions ending in .toml
+    /// Simulate time, on this device or these devices
+    ///
+    /// A device is a name of `forebay device list`, or a description that ends in .toml. Example:
+    /// `--device ibm-10k`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) device: Vec<String>,
 
-    /// Make the devices one array with stripes of this size (RAID-0), one device to the cache; without it files go to one after
-    /// the other
+    /// Make the devices one array with stripes of this size (RAID-0)
+    ///
+    /// The array is one device to the cache. Without this option files go to one device after the
+    /// other. Example: `--stripe 64KiB`
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) stripe: Option<Size>,
 
-    /// Stripe every file over the devices, in units of this size (RAID-0), each being a device of its own to the cache, which can
-    /// have a partition for it
+    /// Stripe every file over the devices, in units of this size (RAID-0)
+    ///
+    /// Each device stays one of its own to the cache, which can have a partition for it. Example:
+    /// `--stripe-files 64KiB`
     #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "stripe")]
     pub(crate) stripe_files: Option<Size>,
 
-    /// Let the cache be asked for so much of a request at a time, as a kernel copies a read page by page: 4KiB
+    /// The part of a request that the cache is asked for at a time
+    ///
+    /// A kernel copies a read page by page. Example: `--unit-bytes 4KiB`
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) unit_bytes: Option<Size>,
 
@@ -133,30 +155,42 @@ pub(crate) struct Time {
     #[arg(long, value_name = "COUNT", requires = "device", value_parser = value_parser!(u32).range(1..))]
     pub(crate) streams: Option<u32>,
 
-    /// Let devices serve what no reader needs any more all the same, as a kernel does; else it is called off
+    /// Let devices serve requests that no reader needs any more, as a kernel does
+    ///
+    /// Without this option such requests are called off.
     #[arg(long, requires = "device")]
     pub(crate) no_call_off: bool,
 
-    /// The order in which a device serves what waits: none, elevator, anticipatory, deadline or cfq; may be given several
-    /// times
+    /// The scheduler of a device; may be given several times
+    ///
+    /// It orders the requests that wait: none, elevator, anticipatory, deadline or cfq. Example:
+    /// `--scheduler deadline`
     #[arg(long, value_name = "NAME", requires = "device")]
     pub(crate) scheduler: Vec<SchedulerKind>,
 
-    /// Put a scheduler before an array (`--stripe`) as a whole too, as a kernel has it before a controller
+    /// Put a scheduler before an array (`--stripe`) as a whole, too
+    ///
+    /// A kernel has one before a controller. Example: `--host-scheduler cfq`
     #[arg(long, value_name = "NAME", requires = "stripe")]
     pub(crate) host_scheduler: Option<SchedulerKind>,
 
-    /// How many requests the array's controller accepts at a time, behind that scheduler
+    /// Requests that the array's controller accepts at a time
+    ///
+    /// The controller is behind the scheduler of --host-scheduler. Example: `--host-depth 32`
     #[arg(long, value_name = "NUMBER", requires = "host_scheduler", default_value_t = 128, value_parser = value_parser!(u32).range(1..))]
     pub(crate) host_depth: u32,
 
-    /// Let the devices take longer from a moment on, as in 500s:2 or 500s-900s:2; only the first one as in 1@500s:2. May be
-    /// given several times
+    /// Slow devices down from a moment on; may be given several times
+    ///
+    /// Example: `500s:2`, `500s-900s:2`, or `1@500s:2` for only the first device
     #[arg(long, value_name = "SLOWDOWN", requires = "device", value_parser = slow)]
     pub(crate) slowdown: Vec<Slow>,
 
-    /// Where files lie: packed, one after the other by their numbers; even, the same with equal gaps, over the whole device;
-    /// first-access, one after the other in that order; or scattered over their device by the seed
+    /// The places of files on their devices
+    ///
+    /// packed: one after the other by their numbers. even: the same with equal gaps, over the whole
+    /// device. first-access: one after the other in that order. scattered: anywhere, by the seed.
+    /// Example: `--placement even`
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
@@ -182,7 +216,9 @@ pub(crate) struct Time {
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
 
-    /// Let a handler go on with the next task under its own name, as a process of a pool does
+    /// Let a handler go on with the next task under its own name
+    ///
+    /// A process of a pool does so.
     #[arg(long, requires = "device", conflicts_with = "open")]
     pub(crate) pool: bool,
 
@@ -202,21 +238,26 @@ pub(crate) struct Time {
     #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
     pub(crate) level: Vec<Below>,
 
-    /// What each cache below is told of the requests of the one above: off, nothing; demand, which part readers wait for; hits, that
-    /// and what they read above meanwhile
+    /// The labels that each cache below gets from the one above
+    ///
+    /// off: none. demand: the part that readers wait for. hits: that, and the blocks that they read
+    /// above meanwhile. Example: `--labels hits`
     #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "level", value_parser = labels())]
     pub(crate) labels: Vec<Labels>,
 
-    /// A network (LogGP) between each cache and what is below it, as in latency_us=50,gbit_s=1; overhead_us and gap_us can be
-    /// said, too
+    /// A network (LogGP) between each cache and the level below
+    ///
+    /// overhead_us and gap_us are parameters, too. Example: `--link latency_us=50,gbit_s=1`
     #[arg(long, value_name = "PARAMETERS", requires = "device", value_parser = link)]
     pub(crate) link: Option<network::Description>,
 
-    /// What becomes of writes: skipped, they take no time; or they go to the device
+    /// The fate of writes: skipped, they take no time; or they go to the device
     #[arg(long, value_name = "HOW", value_enum, default_value = "skip", requires = "device")]
     pub(crate) writes: Writes,
 
-    /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
+    /// The beginning that does not count: so many requests, or so much time
+    ///
+    /// Example: `--warm-up 1000` or `--warm-up 30s`
     #[arg(long, value_name = "SPAN", requires = "device")]
     pub(crate) warm_up: Option<Span>,
 

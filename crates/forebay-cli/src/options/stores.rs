@@ -21,28 +21,42 @@ pub(crate) struct Stores {
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
 
-    /// The profile of the AWS files for s3:// sources; comes before keys of the environment
+    /// The profile of the AWS files for s3:// sources
+    ///
+    /// It comes before keys of the environment. Example: `--profile work`
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 
-    /// A file with the token that a web server wants to see (`forebay serve`, anything that takes bearer tokens); shown to the
-    /// web servers among the sources, and to nobody else
+    /// A file with the token that a web server wants to see
+    ///
+    /// `forebay serve` wants one, and any server of bearer tokens. The token is shown to the web
+    /// servers among the sources, and to no other server. Example: `--source-token-file token`
     #[arg(long, value_name = "FILE")]
     pub(crate) source_token_file: Option<PathBuf>,
 
-    /// A file with a user and a password, USER:PASSWORD, for web servers that want these and whose URL does not say them
+    /// A file with a user and a password for web servers, USER:PASSWORD
+    ///
+    /// It is for web servers whose URL does not have them. Example: `--source-password-file login`
     #[arg(long, value_name = "FILE", conflicts_with = "source_token_file")]
     pub(crate) source_password_file: Option<PathBuf>,
 
-    /// A file of certificates in PEM that vouch for servers, beside those that the system trusts
+    /// A file of certificates in PEM that vouch for servers
+    ///
+    /// They count beside those that the system trusts. Example: `--source-ca ca.pem`
     #[arg(long, value_name = "FILE")]
     pub(crate) source_ca: Option<PathBuf>,
 
-    /// For how long an object store or web server that fails, or is silent, is asked again before its readers get an error
+    /// Time for which a failing or silent store is asked again
+    ///
+    /// After it the readers get an error. It holds for object stores and web servers. Example:
+    /// `--patience 5s`
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) patience: Period,
 
-    /// What web servers are told of readers, for `forebay serve` to look ahead by; others ignore it
+    /// The labels that web servers get of readers
+    ///
+    /// `forebay serve` looks ahead by them; other servers ignore them. Example: `--source-labels
+    /// off`
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) source_labels: Labels,
 }

@@ -9,11 +9,13 @@ use super::Stores;
 /// `forebay stripe`
 #[derive(Debug, Args)]
 pub(crate) struct Stripe {
-    /// What to copy: a folder, a URL such as s3://bucket/prefix, or another set
+    /// The source to copy: a folder, a URL such as s3://bucket/prefix, or another set
     #[arg(value_name = "SOURCE")]
     pub(crate) source: OsString,
 
-    /// Where to: the unit and the members, as in stripe:64KiB:/d1,/d2. Members are empty folders, or are made
+    /// The unit and the members of the set
+    ///
+    /// Members are empty folders, or are made. Example: `stripe:64KiB:/d1,/d2`
     #[arg(value_name = "SET")]
     pub(crate) set: OsString,
 

@@ -15,7 +15,7 @@ use crate::size::Size;
 /// `forebay trace`
 #[derive(Debug, Args)]
 pub(crate) struct Trace {
-    /// What to do with traces
+    /// The command
     #[command(subcommand)]
     pub(crate) command: TraceCommand,
 }
@@ -23,13 +23,16 @@ pub(crate) struct Trace {
 /// `forebay trace …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Say what is in traces: requests, blocks, sizes, how popular and how sequential
+    /// Show the content of traces: requests, blocks, sizes, popularity, sequences
     Info(TraceInfo),
     /// Write a trace in another format
     Convert(TraceConvert),
-    /// Make a synthetic trace: Zipf, sequential, the papers' benchmarks and applications
+    /// Make a synthetic trace: Zipf, sequential, the papers' loads
     Generate(TraceGenerate),
-    /// Run a trace in real time on files of a folder or of a mount: the same workload as `forebay sim --device` simulates
+    /// Run a trace in real time on files of a folder or of a mount
+    ///
+    /// The workload is the one that `forebay sim --device` simulates. Example: `forebay trace play
+    /// one-rand-10 /mnt/data --handlers 16`
     Play(TracePlay),
 }
 
@@ -40,11 +43,15 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Format>,
 
-    /// Of CSV without a header that tells: which column is what, as in time-col=1,obj-id-col=2,obj-size-col=3
+    /// The columns of CSV without a header that tells them
+    ///
+    /// Example: `--columns time-col=1,obj-id-col=2,obj-size-col=3`
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) columns: Option<Columns>,
 
-    /// Of blkparse: the action that is the request: Q as programs asked, D as the device was asked, C as it answered
+    /// The action of blkparse that is the request: Q, D or C
+    ///
+    /// Q: as programs asked. D: as the device was asked. C: as it answered. Example: `--action D`
     #[arg(long, value_name = "LETTER")]
     pub(crate) action: Option<char>,
 }
@@ -104,7 +111,7 @@ pub(crate) struct TraceConvert {
 /// `forebay trace generate`
 #[derive(Debug, Args)]
 pub(crate) struct TraceGenerate {
-    /// What to make
+    /// The kind of trace
     #[arg(value_name = "KIND", value_parser = kind_names())]
     pub(crate) kind: String,
 
@@ -132,8 +139,10 @@ pub(crate) struct TraceGenerate {
 /// `forebay trace play`
 #[derive(Debug, Args)]
 pub(crate) struct TracePlay {
-    /// The trace: a file in any format that `forebay trace info` knows, compressed or not; or a synthetic one, by the name
-    /// and the parameters that `forebay trace generate` takes, as in one-rand-10 or one-rand-10:files=100,tasks=500
+    /// The trace: a file, compressed or not, or a synthetic one
+    ///
+    /// A file is in any format that `forebay trace info` knows. A synthetic trace has the name and
+    /// the parameters of `forebay trace generate`. Example: `one-rand-10:files=100,tasks=500`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
@@ -141,16 +150,22 @@ pub(crate) struct TracePlay {
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 
-    /// Make the files that the trace reads or lists in FOLDER, called by their numbers, and run nothing; those that are
-    /// there and right are kept
+    /// Make the files of the trace in FOLDER, and run nothing
+    ///
+    /// These are the files that the trace reads or lists, called by their numbers. Files that are
+    /// there and right are kept.
     #[arg(long, conflicts_with_all = ["handlers", "think", "cpu", "private_memory", "warm_up", "limit", "verify"])]
     pub(crate) lay: bool,
 
-    /// Files hold zeros, and with --lay take no room on the disk; otherwise every block differs from every other
+    /// Files hold zeros, and with --lay take no room on the disk
+    ///
+    /// Without this option every block differs from every other.
     #[arg(long)]
     pub(crate) sparse: bool,
 
-    /// How many tasks run at a time, each on a thread of its own; may be several numbers, run one after the other
+    /// Tasks that run at a time, each on a thread of its own
+    ///
+    /// Several numbers run one after the other. Example: `--handlers 1,16,64`
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1")]
     #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
     pub(crate) handlers: Vec<u32>,
@@ -167,7 +182,9 @@ pub(crate) struct TracePlay {
     #[arg(long, value_name = "SIZE")]
     pub(crate) private_memory: Option<Size>,
 
-    /// What does not count: the first so many requests, or so much time, as in 1000 or 30s
+    /// The beginning that does not count: so many requests, or so much time
+    ///
+    /// Example: `--warm-up 1000` or `--warm-up 30s`
     #[arg(long, value_name = "SPAN")]
     pub(crate) warm_up: Option<Span>,
 
@@ -175,7 +192,7 @@ pub(crate) struct TracePlay {
     #[arg(long, value_name = "SPAN")]
     pub(crate) limit: Option<Span>,
 
-    /// Compare every byte that is read with what was laid
+    /// Compare every byte that is read with the one that was laid
     #[arg(long)]
     pub(crate) verify: bool,
 
