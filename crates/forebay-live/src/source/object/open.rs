@@ -143,8 +143,10 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         "az" => az(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about, waits, credentials } =
-        stores.map_err(|error| refuse(&error.to_string()))?;
+    let Found { store, pages, server, about, waits, credentials } = stores.map_err(|error| match error {
+        object_store::Error::Generic { source, .. } => refuse(&source.to_string()),
+        other => refuse(&other.to_string()),
+    })?;
     let prefix = Key::parse(prefix).map_err(|error| refuse(&error.to_string()))?;
     let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
     let address = format!("{name}{server}").into();

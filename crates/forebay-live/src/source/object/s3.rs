@@ -53,6 +53,9 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<Key>()?, value);
     }
+    for endpoint in [Key::Endpoint, Key::S3Endpoint].iter().filter_map(|key| builder.get_config_value(key)) {
+        checked(&endpoint)?;
+    }
     let region = builder.get_config_value(&Key::Region);
     let credentials = match lacks_keys(&builder, options) {
         true => Some(credentials(base, options, region.as_deref())?),
@@ -64,6 +67,17 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
     found.credentials = credentials;
     Ok(found)
+}
+
+/// Refuses what is no URL of a server. The client would notice when it signs a request, and panic.
+fn checked(endpoint: &str) -> object_store::Result<()> {
+    let url = reqwest::Url::parse(endpoint);
+    if url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+        return Ok(());
+    }
+    let reason =
+        format!("the endpoint '{endpoint}' is no URL: it has to begin with http:// or https:// and to name a server");
+    Err(object_store::Error::Generic { store: "S3", source: reason.into() })
 }
 
 /// The options with endpoint and region from the environment, else from the profile.
@@ -95,4 +109,22 @@ fn credentials(base: &str, options: &StoreOptions, region: Option<&str>) -> obje
 /// The forms of yes that the `object_store` crate knows.
 fn is_yes(value: &str) -> bool {
     ["1", "true", "on", "yes", "y"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_a_url_of_a_server() {
+        for good in ["http://127.0.0.1:7070", "https://s3.example.com/", "http://[::1]:80"] {
+            checked(good).unwrap();
+        }
+        for bad in ["127.0.0.1:7070", "localhost:7070", "http://", "http://127.0.0.1:99999", "", "ftp://host"] {
+            let endpoint = Some(bad.to_owned());
+            let options = StoreOptions { endpoint, anonymous: true, ..StoreOptions::default() };
+            let error = open("s3://bucket", &options, ClientOptions::new()).err().expect(bad);
+            assert!(error.to_string().contains("has to begin with http://"), "{bad}: {error}");
+        }
+    }
 }
