@@ -6,29 +6,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What a fetch costs beside time: energy, or money. In any unit, the same for all devices: microjoules, billionths of a dollar. An
-/// object store bills requests and bytes that leave it; a disk takes energy for the time that it moves, and that its arm does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields, default))]
-pub struct Price {
-    /// Of a request, whatever its size.
-    pub request: u32,
-    /// Of each MiB.
-    pub mib: u32,
-}
-
-impl Price {
-    /// Whether nothing costs anything.
-    pub fn is_nothing(&self) -> bool {
-        *self == Price::default()
-    }
-
-    /// Of a request for so many bytes, in 2^-20 of the unit.
-    pub fn of(&self, bytes: u64) -> u64 {
-        (u64::from(self.request) << 20).saturating_add(u64::from(self.mib).saturating_mul(bytes))
-    }
-}
-
 /// The cost of reading from a device. Distances and places are in bytes on the device, costs in nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -44,9 +21,6 @@ pub struct DeviceCost {
     pub capacity: u64,
     /// How many requests it serves at once without slowing each other: 1 for a disk.
     pub channels: u32,
-    /// What a fetch costs beside time, if that is known.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub price: Price,
 }
 
 impl DeviceCost {
@@ -54,7 +28,7 @@ impl DeviceCost {
     /// `channels` connections.
     pub fn flat(first_byte: u64, rate: u64, channels: u32) -> DeviceCost {
         let (seek, zones) = (vec![(0, first_byte)], vec![(0, rate)]);
-        DeviceCost { seek, half_revolution: 0, zones, capacity: 0, channels, price: Price::default() }
+        DeviceCost { seek, half_revolution: 0, zones, capacity: 0, channels }
     }
 
     /// f_seek at `distance`: nanoseconds. Beyond the last point the curve stays level.
@@ -127,18 +101,9 @@ mod tests {
             zones: vec![(0, 51_300_000)],
             capacity: 36_000_000_000,
             channels: 1,
-            price: Price::default(),
         };
         let depth = ibm.competitive_depth(ibm.mean_distance(), 0);
         assert_eq!(depth, 540_189); // 10.53 ms · 51.3 MB/s
-    }
-
-    /// 5 a request and 80 a MiB: half a MiB is 45.
-    #[test]
-    fn prices_are_by_request_and_by_byte() {
-        assert_eq!(Price { request: 5, mib: 80 }.of(1 << 19) >> 20, 45);
-        assert!(Price::default().is_nothing() && !Price { request: 0, mib: 1 }.is_nothing());
-        assert_eq!(Price { request: u32::MAX, mib: u32::MAX }.of(u64::MAX), u64::MAX);
     }
 
     #[test]
@@ -149,7 +114,6 @@ mod tests {
             zones: vec![(0, 1000), (50, 500)],
             capacity: 100,
             channels: 1,
-            price: Price::default(),
         };
         assert_eq!([0, 10, 15, 20, 99].map(|d| cost.seek_time(d)), [100, 100, 200, 300, 300]);
         assert_eq!([0, 49, 50, 1000].map(|p| cost.transfer_rate(p)), [1000, 1000, 500, 500]);

@@ -271,9 +271,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let divided = setup.partition.settings();
         let most = Segments::<R>::most(setup.context.as_ref());
         // Where frames go under pressure only there is nothing to divide among one.
-        let least = |settings: &crate::partition::Settings| {
-            if settings.lends || settings.scheme == Scheme::Worth { 2 } else { 1 }
-        };
+        let least = |settings: &crate::partition::Settings| if settings.scheme == Scheme::Worth { 2 } else { 1 };
         let divided = divided.filter(|settings| (least(settings)..=most).contains(&setup.devices.len()));
         let loops = setup.context.is_some();
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));

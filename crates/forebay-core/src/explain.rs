@@ -239,8 +239,6 @@ pub struct Share {
     pub relative: u32,
     /// What that is taken for.
     pub state: State,
-    /// Whether its accesses stream through without reuse.
-    pub streaming: bool,
     /// What its next block would save, and the last one saves, if that is known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub prospect: Option<Prospect>,

@@ -36,7 +36,7 @@ mod types;
 
 pub use context::Caller;
 pub use counters::Counters;
-pub use device::{DeviceCost, Price};
+pub use device::DeviceCost;
 pub use engine::{Core, Engine, Referenced, Setup};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
 pub use presets::{Policy, UnknownPolicy};

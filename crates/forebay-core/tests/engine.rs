@@ -141,7 +141,6 @@ impl Driver {
             zones: vec![(0, 50_000_000)],
             capacity: 1 << 30,
             channels: 1,
-            price: Default::default(),
         };
         let setup = Setup {
             frames,
@@ -428,8 +427,8 @@ fn policies() -> impl Strategy<Value = String> {
         "static+",
         "eager:window=3,increment=100,threshold=0+",
         "lazy:window=3,increment=100,threshold=0+",
-        "eager:window=1,increment=adaptive,threshold=variance,reuse=on,cost=price+",
-        "lazy:window=2,benefit=ghosts,weights=1/7+",
+        "lazy:window=2,weights=1/7+",
+        "worth+",
     ]);
     let contexts = proptest::sample::select(vec![
         "",

@@ -108,19 +108,14 @@ fn names(entries: &'static [Entry]) -> impl Strategy<Value = &'static str> {
     proptest::sample::select(entries.iter().map(|entry| entry.name).collect::<Vec<_>>())
 }
 
-const SCHEMES: [&str; 12] = [
+const SCHEMES: [&str; 7] = [
     "static",
     "eager:window=3",
     "lazy:window=3",
-    "lazy:window=1,increment=adaptive,threshold=variance",
+    "lazy:window=1,threshold=0",
     "eager:window=2,increment=500",
     "lazy:window=2,weights=1/3/9,seed=5",
-    "lazy:window=3,reuse=on",
-    "lazy:window=3,reuse=off,benefit=ghosts",
-    "eager:window=3,benefit=ghosts,threshold=variance",
-    "eager:window=2,reuse=on,benefit=ghosts,cost=price",
     "worth",
-    "worth:cost=price",
 ];
 
 proptest! {

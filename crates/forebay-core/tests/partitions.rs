@@ -118,23 +118,6 @@ fn eager_sizes_hold_at_once() {
     }
 }
 
-/// Four devices, of which two are read and one of these fills the cache first: what the other two don't use is shared by halves, whoever was
-/// there first, and goes back to them once they are read.
-#[test]
-fn what_nobody_uses_all_others_have_alike() {
-    for replacement in REPLACEMENTS {
-        let policy = format!("eager:lends=on,window=1000000+{}", replacement.name);
-        let mut server = Server::new(&policy, 400, &[1_000_000; 4]);
-        (0..400).for_each(|block| _ = server.read(0, block));
-        assert_eq!(server.frames(), [400, 0, 0, 0], "{policy}");
-        (0..400).for_each(|block| _ = server.read(1, block));
-        assert_eq!(server.frames(), [200, 200, 0, 0], "{policy}");
-        (0..800).for_each(|read| _ = server.read(2 + read % 2, read));
-        assert_eq!(server.frames(), [100; 4], "{policy}");
-        conserved(&*server.core);
-    }
-}
-
 /// "Gradually reallocates pages on demand": a new size takes nobody's page; a page goes when another is wanted, and one only (§2.3).
 #[test]
 fn lazy_sizes_hold_as_frames_are_wanted() {

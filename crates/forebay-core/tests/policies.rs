@@ -16,17 +16,16 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "threshold" if choice.axis == "context" => &["1", "20", "100", "4294967295"],
         "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
         "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
-        "channels" | "whole" | "lengths" | "shares" | "reuse" | "lends" | "rent" | "order" | "turnover" | "duel"
-        | "bimodal" => &["on", "off"],
+        "channels" | "whole" | "lengths" | "shares" | "rent" | "order" | "turnover" | "duel" | "bimodal" => {
+            &["on", "off"]
+        }
         "degree" => &["1", "32", "48", "256", "4294967295"],
         "distance" => &["0", "24", "memory"],
         "demand" => &["window", "weighted"],
         "slot" => &["1", "100", "4294967295"],
         "window" => &["1", "1000", "4294967295"],
-        "threshold" => &["0", "5", "65535", "variance"],
-        "increment" => &["1", "2", "1000", "adaptive"],
-        "benefit" => &["linear", "ghosts"],
-        "cost" => &["wait", "price"],
+        "threshold" => &["0", "5", "65535"],
+        "increment" => &["1", "2", "1000"],
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
         "epoch" => &["0", "1", "4000", "4294967295"],
@@ -66,7 +65,7 @@ fn which_presets_have_which_options() {
     }
     assert_eq!(of("ets-competitive"), supply[1..]);
     for entry in PARTITIONS {
-        let options = if entry.name == "worth" { vec!["cost"] } else { all_of("partition") };
+        let options = if entry.name == "worth" { vec![] } else { all_of("partition") };
         assert_eq!(of(entry.name), options, "{}", entry.name);
     }
     let common = ["by", "partitions", "review", "duel", "bimodal", "seed"];

@@ -30,7 +30,6 @@ fn ibm() -> DeviceCost {
         zones: vec![(0, 51_300_000)],
         capacity: 36_000_000_000,
         channels: 1,
-        price: Default::default(),
     }
 }
 

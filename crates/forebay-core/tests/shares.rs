@@ -1,13 +1,12 @@
 //! How large each partition shall be, by hand (SAC §3.1); and that the lottery's frequencies match the sizes (§2.3).
 
 use forebay_core::DeviceCost;
-use forebay_core::partition::{Division, Increment, Lottery, Scheme, Settings, State, Threshold, Weights};
+use forebay_core::partition::{Division, Lottery, Scheme, Settings, State, Weights};
 use proptest::prelude::*;
 
 /// One request a device is an epoch, so that a wait time is one number.
 fn division(frames: u32, devices: u32, per_mille: u16) -> Division {
-    let settings =
-        Settings { window: devices, increment: Increment::PerMille(per_mille), ..Settings::paper(Scheme::Lazy) };
+    let settings = Settings { window: devices, increment: per_mille, ..Settings::paper(Scheme::Lazy) };
     Division::new(frames, &costs(devices), settings)
 }
 
@@ -37,8 +36,8 @@ fn states(division: &Division) -> Vec<State> {
 #[test]
 fn the_papers_parameters() {
     let paper = Settings::paper(Scheme::Lazy);
-    assert_eq!((paper.window, paper.increment), (1000, Increment::PerMille(2)));
-    assert_eq!((paper.threshold, paper.weights), (Threshold::Percent(5), Weights::EQUAL));
+    assert_eq!((paper.window, paper.increment, paper.threshold), (1000, 2, 5));
+    assert_eq!(paper.weights, Weights::EQUAL);
     let mut division = Division::new(51_200, &costs(16), paper);
     assert_eq!(sizes(&division), [3200; 16], "\"the 16 partitions are all initially equal\" (§5.5)");
     // "A new epoch begins after W device requests complete": 500 to disk 6, 500 to the others.
@@ -161,27 +160,6 @@ fn suppliers_keep_a_frame() {
     assert!(division.shares()[0].size > 50);
 }
 
-/// A threshold by how much waits vary (past the paper; its §3.1 has "the sum of the mean and the variance"): what goes up and down by a
-/// tenth is a consumer every other epoch under T = 5, and none under a variance that has been learnt; a fault is one under both.
-#[test]
-fn a_threshold_by_variance_filters_noise() {
-    for (threshold, filters) in [(Threshold::Percent(5), false), (Threshold::Variance, true)] {
-        let settings = Settings { window: 2, threshold, ..Settings::paper(Scheme::Eager) };
-        let mut division = Division::new(100_000, &costs(2), settings);
-        let mut noise = |epochs: u32| {
-            let waits = [[1100, 900], [900, 1100]];
-            (0..epochs).filter(|&nth| epoch(&mut division, &waits[nth as usize % 2])).count()
-        };
-        noise(100);
-        let changes = noise(20);
-        assert_eq!(changes == 0, filters, "{threshold:?}: {changes} changes in 20 epochs of noise");
-        let before = division.shares()[1].size;
-        epoch(&mut division, &[700, 1300]);
-        assert_eq!(states(&division)[1], State::Warming, "{threshold:?}");
-        assert!(division.shares()[1].size > before, "{threshold:?}");
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -194,19 +172,15 @@ proptest! {
         waits in proptest::collection::vec(prop_oneof![0..10u64, 0..1_000_000_000u64, Just(u64::MAX)], 0..600),
     ) {
         for scheme in [Scheme::Static, Scheme::Eager, Scheme::Lazy] {
-            for increment in [Increment::PerMille(per_mille), Increment::Adaptive] {
-                for threshold in [Threshold::Percent(5), Threshold::Variance] {
-                    let settings = Settings { window: devices, increment, threshold, ..Settings::paper(scheme) };
-                    let mut division = Division::new(frames, &costs(devices), settings);
-                    let first = sizes(&division);
-                    for (request, &wait) in waits.iter().enumerate() {
-                        division.waited(request % devices as usize, wait);
-                        let now = sizes(&division);
-                        prop_assert_eq!(now.iter().map(|&size| u64::from(size)).sum::<u64>(), u64::from(frames));
-                        prop_assert!(frames < devices || now.iter().all(|&size| size > 0), "{:?}", now);
-                        prop_assert!(scheme != Scheme::Static || now == first);
-                    }
-                }
+            let settings = Settings { window: devices, increment: per_mille, ..Settings::paper(scheme) };
+            let mut division = Division::new(frames, &costs(devices), settings);
+            let first = sizes(&division);
+            for (request, &wait) in waits.iter().enumerate() {
+                division.waited(request % devices as usize, wait);
+                let now = sizes(&division);
+                prop_assert_eq!(now.iter().map(|&size| u64::from(size)).sum::<u64>(), u64::from(frames));
+                prop_assert!(frames < devices || now.iter().all(|&size| size > 0), "{:?}", now);
+                prop_assert!(scheme != Scheme::Static || now == first);
             }
         }
     }

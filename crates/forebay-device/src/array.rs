@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use forebay_core::{DeviceCost, Instant, Price};
+use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::scheduler::SchedulerKind;
@@ -176,10 +176,6 @@ impl Queue for Array {
             zones: zones.collect(),
             capacity: self.capacity(),
             channels: costs.iter().map(|cost| cost.channels).min().unwrap_or(1),
-            price: Price {
-                request: costs.iter().map(|cost| cost.price.request).max().unwrap_or(0),
-                mib: (costs.iter().map(|cost| u64::from(cost.price.mib)).sum::<u64>() / n.max(1)) as u32,
-            },
         }
     }
 }

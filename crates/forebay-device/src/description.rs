@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use forebay_core::Price;
 use serde::{Deserialize, Serialize};
 
 use crate::array::{Array, ArrayDescription};
@@ -12,7 +11,6 @@ use crate::attached::{Attached, AttachedDescription};
 use crate::disk::Disk;
 use crate::network::Network;
 use crate::object_store::ObjectStore;
-use crate::priced::Priced;
 use crate::scheduler::SchedulerKind;
 use crate::slowdown::{Slowed, SlowedDescription};
 use crate::ssd::Ssd;
@@ -81,9 +79,6 @@ pub struct Description {
     pub name: String,
     /// What it is, in a line.
     pub about: String,
-    /// What a request costs beside time (energy, money), if that shall count. In an array, what a request to the array does.
-    #[serde(default, skip_serializing_if = "Price::is_nothing")]
-    pub price: Price,
     /// Its mechanics.
     pub model: ModelDescription,
 }
@@ -179,16 +174,10 @@ impl Description {
                 Err("is not a single device; where one is needed, name a member of the array or what is attached")
             }
         };
-        let model = built.map_err(|reason| self.invalid(reason))?;
-        Ok(if self.price.is_nothing() { model } else { Box::new(Priced::new(model, self.price)) })
+        built.map_err(|reason| self.invalid(reason))
     }
 
     fn nested(&self, seed: u64, scheduler: &SchedulerKind, depth: u32) -> Result<Box<dyn Queue>, Error> {
-        let queue = self.unpriced(seed, scheduler, depth)?;
-        Ok(if self.price.is_nothing() { queue } else { Box::new(Priced::new(queue, self.price)) })
-    }
-
-    fn unpriced(&self, seed: u64, scheduler: &SchedulerKind, depth: u32) -> Result<Box<dyn Queue>, Error> {
         match &self.model {
             ModelDescription::Array(array) => {
                 let member = |(number, name): (u64, &String)| {

@@ -256,7 +256,6 @@ impl Model for Disk {
             zones: self.arm.map.pace().map(|(from, pace)| (from, rate(pace))).collect(),
             capacity: self.capacity(),
             channels: 1,
-            price: Default::default(),
         }
     }
 }

@@ -34,7 +34,6 @@ pub mod object_store;
 mod ordered;
 pub mod overheads;
 mod pipe;
-mod priced;
 mod profile;
 pub mod queue;
 pub mod random;

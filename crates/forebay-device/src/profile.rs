@@ -1,6 +1,6 @@
 //! What measuring a device gave: kept on disk between runs, turned into what the core goes by.
 
-use forebay_core::{DeviceCost, Price};
+use forebay_core::DeviceCost;
 use serde::{Deserialize, Serialize};
 
 /// Whether reading elsewhere costs more the farther it is.
@@ -39,22 +39,18 @@ pub struct Profile {
     /// Of a disk: (first byte of the zone, bytes a second), ascending.
     #[serde(default)]
     pub zones: Vec<(u64, u64)>,
-    /// What a request costs beside time: no measurement tells that, but whoever pays may write it down.
-    #[serde(default, skip_serializing_if = "Price::is_nothing")]
-    pub price: Price,
 }
 
 impl Profile {
     /// What the core goes by.
     pub fn cost(&self) -> DeviceCost {
-        let price = self.price;
-        let flat = DeviceCost { price, ..DeviceCost::flat(self.first_byte, self.rate, self.channels.max(1)) };
+        let flat = DeviceCost::flat(self.first_byte, self.rate, self.channels.max(1));
         if self.kind == Kind::Flat || self.seek.is_empty() {
             return flat;
         }
         let zones = if self.zones.is_empty() { flat.zones } else { self.zones.clone() };
         let (seek, half_revolution) = (self.seek.clone(), self.half_revolution);
-        DeviceCost { seek, half_revolution, zones, capacity: self.capacity, channels: self.channels.max(1), price }
+        DeviceCost { seek, half_revolution, zones, capacity: self.capacity, channels: self.channels.max(1) }
     }
 
     /// What is wrong with it, if anything: a file may have been edited, or damaged in a way that still parses.
@@ -89,17 +85,14 @@ mod tests {
             half_revolution: 3,
             seek: vec![(1, 10), (100, 90)],
             zones: vec![(0, 9), (500, 5)],
-            price: Price { request: 400, mib: 0 },
         }
     }
 
     #[test]
     fn costs_follow_the_kind() {
-        let price = Price { request: 400, mib: 0 };
-        assert_eq!(profile(Kind::Flat).cost(), DeviceCost { price, ..DeviceCost::flat(50, 7, 2) });
+        assert_eq!(profile(Kind::Flat).cost(), DeviceCost::flat(50, 7, 2));
         let disk = profile(Kind::Disk).cost();
         assert_eq!((disk.switch_cost(100), disk.transfer_rate(600), disk.capacity), (93, 5, 1000));
-        assert_eq!(disk.price, price);
     }
 
     #[test]
@@ -108,11 +101,6 @@ mod tests {
             let profile = profile(kind);
             assert_eq!(serde_json::from_str::<Profile>(&serde_json::to_string(&profile).unwrap()).unwrap(), profile);
             assert_eq!(toml::from_str::<Profile>(&toml::to_string(&profile).unwrap()).unwrap(), profile);
-            // Those that were measured before there were prices have none.
-            let free = Profile { price: Price::default(), ..profile };
-            let text = toml::to_string(&free).unwrap();
-            assert!(!text.contains("price"), "{text}");
-            assert_eq!(toml::from_str::<Profile>(&text).unwrap(), free);
         }
     }
 

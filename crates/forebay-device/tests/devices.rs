@@ -174,25 +174,3 @@ proptest! {
         }
     }
 }
-
-/// A price is what whoever pays writes down: older descriptions have none; behind a network, aged, in an array it is still there.
-#[test]
-fn prices_reach_whoever_asks_for_costs() {
-    let text = "name = 'a'\nabout = ''\nprice = { request = 400, mib = 90 }\n[model.ssd]\ncapacity_gb = 1.0\nlatency_ms = 0.1\n\
-                rate_mb_s = 100.0\nchannels = 1\n";
-    let priced = Description::parse(text, "a.toml").unwrap();
-    let price = forebay_core::Price { request: 400, mib: 90 };
-    assert_eq!(priced.build(1).unwrap().cost().price, price);
-    assert_eq!(priced.queue(1, &SchedulerKind::None).unwrap().cost().price, price);
-    let free = Description::parse(&text.replace("price = { request = 400, mib = 90 }\n", ""), "a.toml").unwrap();
-    assert!(free.build(1).unwrap().cost().price.is_nothing());
-    let plain = |description: &Description| {
-        let cost = description.build(1).unwrap().cost();
-        forebay_core::DeviceCost { price: Default::default(), ..cost }
-    };
-    assert_eq!(plain(&priced), plain(&free), "nothing else changes");
-    let error = Description::parse(&text.replace("mib", "gib"), "a.toml").unwrap_err().to_string();
-    assert!(error.contains("gib"), "{error}");
-    let disk = Description { price, ..device("ibm-9lzx").unwrap() };
-    assert_eq!(disk.aged(3.0).unwrap().build(1).unwrap().cost().price, price);
-}

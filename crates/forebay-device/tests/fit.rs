@@ -82,7 +82,6 @@ fn cost(fit: &forebay_device::fit::DiskFit, capacity: u64) -> forebay_core::Devi
         zones: fit.zones.clone(),
         capacity,
         channels: 1,
-        price: Default::default(),
     }
 }
 

@@ -119,8 +119,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 wait: share.wait,
                 relative: share.relative,
                 state: share.state,
-                streaming: share.streaming,
-                prospect: division.prospect(number, self.devices[number].frames),
+                prospect: division.prospect(number),
                 change: share.change,
             }),
         }

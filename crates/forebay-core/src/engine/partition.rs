@@ -1,12 +1,12 @@
 //! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a partition, contexts: `contexts`.
 
-use super::Engine;
+use super::{Device, Engine};
 use crate::context::{Caller, hash as sample_hash};
 use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{Counted, OUTSIDE, Scheme, Settings, Use};
+use crate::partition::{OUTSIDE, Scheme, Use};
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId, FrameId};
 
@@ -24,7 +24,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.files.get(key.file()).map_or(0, |file| file.device_of(key.block()).index())
     }
 
-    /// Somebody refers to a block, resident or not: partitions by reuse hear of it.
+    /// Somebody refers to a block, resident or not: partitions by worth hear of it.
     pub(super) fn hears_of(&mut self, device: usize, key: BlockKey) {
         if let Some(division) = &mut self.division {
             division.referenced(device, key);
@@ -113,16 +113,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not. Where what is not used
-    /// is lent, not as long as another has borrowed more: what nobody uses all others have alike.
+    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not.
     pub(super) fn has_its_size(&self, partition: usize) -> bool {
         let Some(division) = &self.division else { return false };
-        let Settings { scheme, lends, .. } = *division.settings();
-        let over = |number: usize| i64::from(self.devices[number].frames) - i64::from(division.shares()[number].size);
-        let its = over(partition);
-        !matches!(scheme, Scheme::Lazy | Scheme::Worth)
-            && its >= 0
-            && !(lends && (0..self.devices.len()).any(|other| over(other) > its))
+        matches!(division.settings().scheme, Scheme::Static | Scheme::Eager)
+            && self.devices[partition].frames >= division.shares()[partition].size
     }
 
     /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
@@ -146,9 +141,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let division = self.division.as_mut()?;
         loop {
             let drawn = division.lottery.draw()?;
-            let keeps = division.keeps(drawn, self.devices[drawn].frames);
-            let victim = || self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class));
-            match (!keeps).then(victim).flatten() {
+            match self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class)) {
                 Some(slot) => return Some(slot),
                 None => division.lottery.sits_out(drawn),
             }
@@ -188,24 +181,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             learn(&mut self.devices[fetch.device.index()].block_wait, block, 8);
         }
         let Some(division) = &mut self.division else { return };
-        let bytes = u64::from(fetch.extent.len) * u64::from(self.setup.block_bytes);
-        if let Some(device) = self.devices.get(fetch.device.index()) {
-            division.billed(fetch.device.index(), &device.cost.price, bytes);
-        }
-        if division.ends_next() {
-            for (number, device) in self.devices.iter().enumerate() {
-                let hits = device.counters.hits;
-                let misses = device.counters.references() - hits;
-                division.count(number, Counted { hits, misses, frames: device.frames });
-            }
-            division.lasted(self.now);
+        if division.counts_next() {
+            let missed = |device: &Device| device.counters.references() - device.counters.hits;
+            division.count(self.now, self.devices.iter().map(missed));
         }
         if !division.waited(fetch.device.index(), waited) {
             return;
         }
         self.segments.resize(division.shares().iter().map(|share| share.size));
-        let Settings { scheme, lends, .. } = *division.settings();
-        if scheme == Scheme::Eager && !lends {
+        if division.settings().scheme == Scheme::Eager {
             self.shed(out);
         }
     }
@@ -227,8 +211,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
     pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
         let (own, free) = (self.has_its_size(partition), self.directory.frames.len(FREE) > 0);
-        let lends = || self.division.as_ref().is_some_and(|division| division.settings().lends);
-        if free && (!own || lends()) {
+        if free && !own {
             return Some(());
         }
         self.shrink_prefetch_cache();

@@ -45,7 +45,7 @@ struct Cost {
 #[derive(Clone, Copy, Default, Debug)]
 struct Sample {
     blocks: u64,
-    /// What requests for them cost: nanoseconds of waiting, or a price.
+    /// What requests for them cost: nanoseconds of waiting.
     cost: u64,
     squares: u128,
     /// The frames that the device held at each of the blocks, added up.

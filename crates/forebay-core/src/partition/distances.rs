@@ -1,9 +1,10 @@
 //! How far back reuse lies, by device: what hits a partition of any size would have.
 //!
-//! A sample of blocks, one in 2^n chosen by a hash of its key, is kept in an LRU stack for each device, whatever the partition holds
-//! and by whatever policy (SHARDS: Waldspurger et al., FAST 2015; the stack is Mattson et al.'s, 1970). A block that is referenced
-//! again was so many blocks down: under LRU a partition of more frames than that would have had it. As many blocks as the whole cache
-//! holds are remembered, so that reuse shows however small the partition has become.
+//! A sample of blocks, one in 2^n chosen by a hash of its key, is kept in an LRU stack for each
+//! device, whatever the partition holds and by whatever policy (SHARDS: Waldspurger et al., FAST
+//! 2015; the stack is Mattson et al.'s, 1970). A block that is referenced again was so many blocks
+//! down: under LRU a partition of more frames than that would have had it. As many blocks as the
+//! whole cache holds are remembered, so that reuse shows however small the partition has become.
 //!
 //! ```text
 //!   most recent  ┌───┬───┬───┬───┬───┬─┄┄─┬───┐ as many as the cache holds
@@ -11,17 +12,18 @@
 //!                └───┴───┴───┴───┴───┴─┄┄─┴───┘
 //! ```
 //!
-//! A block that is not found while the stack is still short may be reuse from further back than that: such a reference is censored, and its
-//! chances are those of the ones that are known to lie further back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
+//! A block that is not found while the stack is still short may be reuse from further back than
+//! that: such a reference is censored, and its chances are those of the ones that are known to lie
+//! further back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
 
 use alloc::vec::Vec;
 
-use super::share::aged;
 use crate::context::hash;
 use crate::types::BlockKey;
 
-/// The most blocks that are remembered of a device, where there are up to so many: a stack is searched from its top, one reference in 2^n.
-/// With more devices each has a smaller part of the cache, of which as much must be told: what is found is found as near the top.
+/// The most blocks that are remembered of a device, where there are up to so many: a stack is
+/// searched from its top, one reference in 2^n. With more devices each has a smaller part of the
+/// cache, of which as much must be told: what is found is found as near the top.
 const SAMPLES: u32 = 512;
 const FEW_DEVICES: usize = 4;
 /// Ever so many devices, no more than that.
@@ -34,21 +36,18 @@ pub(super) const PARTS: u32 = 128;
 pub(super) const ONE: u32 = 256;
 /// After so many references all counts are halved, so that what was long ago counts little.
 const MEMORY: u32 = 1024 * ONE;
-/// With fewer references nothing is known.
-const ENOUGH: u32 = 64 * ONE;
-
 /// What fewer of them say of a distance is not believed.
 const FEW: u32 = 16 * ONE;
 
 /// The distances of all devices.
 #[derive(Clone, Debug)]
-pub struct Distances {
+pub(super) struct Distances {
     curves: Vec<Curve>,
     frames: u32,
     /// One block in 2^this is in the sample.
     rate: u32,
-    /// Reuse from nearer than so many blocks tells nothing: the parts of a block that are read one after the other, and whatever the
-    /// few frames serve that are left to every partition.
+    /// Reuse from nearer than so many blocks tells nothing: the parts of a block that are read one
+    /// after the other, and whatever the few frames serve that are left to every partition.
     near: u32,
 }
 
@@ -58,7 +57,8 @@ struct Curve {
     recent: Vec<u32>,
     /// Reuse by distance, the last one to the end of the cache.
     parts: [u32; PARTS as usize],
-    /// Blocks that were not found while the stack was so long and not longer: their reuse, if any, lies further back.
+    /// Blocks that were not found while the stack was so long and not longer: their reuse, if any,
+    /// lies further back.
     further: [u32; PARTS as usize],
     /// All references, reuse or not.
     references: u32,
@@ -70,7 +70,7 @@ struct Curve {
 
 impl Distances {
     /// Of `devices` with a cache of `frames`; every partition keeps at least `near` of them.
-    pub fn new(devices: usize, frames: u32, near: u32) -> Distances {
+    pub(super) fn new(devices: usize, frames: u32, near: u32) -> Distances {
         let times = u32::try_from(devices.div_ceil(FEW_DEVICES)).unwrap_or(u32::MAX).max(1);
         let samples = SAMPLES.saturating_mul(times).min(MOST_SAMPLES);
         let rate = (0..u32::BITS).find(|rate| frames >> rate <= samples).unwrap_or(0);
@@ -86,21 +86,22 @@ impl Distances {
         Distances { curves: (0..devices).map(|_| curve()).collect(), frames: frames.max(1), rate, near }
     }
 
-    /// A block of a device is referenced.
-    pub fn referenced(&mut self, device: usize, key: BlockKey) {
-        if hash(key.raw()) < self.bound() {
-            self.sampled(device, key);
-        }
-    }
-
     /// Which blocks are in the sample: those whose hash is below this.
     pub(super) fn bound(&self) -> u64 {
         (1 << 32) >> self.rate
     }
 
-    /// The same of a block that is in the sample.
+    /// A block of a device is referenced. Says whether it is in the sample.
+    pub(super) fn referenced(&mut self, device: usize, key: BlockKey) -> bool {
+        let is_sampled = hash(key.raw()) < self.bound();
+        if is_sampled {
+            self.sampled(device, key);
+        }
+        is_sampled
+    }
+
     #[inline(never)]
-    pub(super) fn sampled(&mut self, device: usize, key: BlockKey) {
+    fn sampled(&mut self, device: usize, key: BlockKey) {
         let Some(curve) = self.curves.get_mut(device) else { return };
         let most = (self.frames >> self.rate).max(1) as usize;
         let block = (key.raw() ^ key.raw().rotate_left(29)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32;
@@ -133,33 +134,15 @@ impl Distances {
     }
 
     /// An epoch is over, of a memory of so many: what was before counts `1 - 1/memory` as much.
-    pub fn epoch(&mut self, memory: u64) {
+    pub(super) fn end_epoch(&mut self, memory: u64) {
         for curve in &mut self.curves {
             curve.lately = aged(curve.lately, memory) + core::mem::take(&mut curve.now);
         }
     }
 
-    /// Which part of a device's references are reuse that the whole cache would serve, in thousandths; `None` as long as too little
-    /// is known: few references, or fewer blocks than a partition of `size` holds twice.
-    pub fn reuse(&self, device: usize, size: u32) -> Option<u32> {
-        let curve = self.curves.get(device)?;
-        let seen = (curve.recent.len() as u64) << self.rate;
-        let all = (u64::from(self.frames) >> self.rate) << self.rate;
-        if curve.references < ENOUGH || seen < u64::from(size).saturating_mul(2).min(all) {
-            return None;
-        }
-        let reuse: u64 = curve.parts.iter().map(|&part| u64::from(part)).sum();
-        Some((reuse * 1000 / u64::from(curve.references)) as u32)
-    }
-
-    /// How many of the references of a device that are remembered a partition of `size` frames would have served, in the sample; but
-    /// for those that any would.
-    pub fn served(&self, device: usize, size: u32) -> u64 {
-        self.served_by(device)(size)
-    }
-
-    /// The same of any size.
-    pub(super) fn served_by(&self, device: usize) -> impl Fn(u32) -> u64 {
+    /// How many of the references of a device that are remembered a partition of any size would
+    /// have served, in the sample; but for those that any would.
+    pub(super) fn served(&self, device: usize) -> impl Fn(u32) -> u64 {
         let frames = u64::from(self.frames);
         let parts = self.curves.get(device).map_or([0; PARTS as usize], Curve::estimated);
         move |size| {
@@ -182,29 +165,31 @@ impl Distances {
         hits
     }
 
-    /// How many references of a device are remembered, in the sample; but for those that any partition would serve.
-    pub fn references(&self, device: usize) -> u64 {
+    /// How many references of a device are remembered, in the sample; but for those that any
+    /// partition would serve.
+    pub(super) fn references(&self, device: usize) -> u64 {
         self.curves.get(device).map_or(0, |curve| u64::from(curve.references / ONE))
     }
 
-    /// How many references there are in the last epochs (the latest of which weigh most, see [`epoch`](Self::epoch)) for
-    /// `sampled` of the sample's.
-    pub fn lately(&self, device: usize, sampled: u64) -> u64 {
+    /// How many references there are in the last epochs (the latest of which weigh most, see
+    /// [`end_epoch`](Self::end_epoch)) for `sampled` of the sample's.
+    pub(super) fn lately(&self, device: usize, sampled: u64) -> u64 {
         let Some(curve) = self.curves.get(device) else { return 0 };
         let references = u128::from(curve.references / ONE).max(1);
         (u128::from(sampled) * u128::from(curve.lately << self.rate) / references) as u64
     }
 
     /// The bytes that it takes.
-    pub fn footprint(&self) -> usize {
+    pub(super) fn footprint(&self) -> usize {
         let recent: usize = self.curves.iter().map(|curve| curve.recent.capacity() * 4).sum();
         self.curves.capacity() * size_of::<Curve>() + recent
     }
 }
 
 impl Curve {
-    /// References by distance, in parts of [`ONE`]. Of those that were found in no part before, what became of the ones that were looked for
-    /// in this one says how many are of this one. What is said by a few only is not believed.
+    /// References by distance, in parts of [`ONE`]. Of those that were found in no part before,
+    /// what became of the ones that were looked for in this one says how many are of this one. What
+    /// is said by a few only is not believed.
     fn estimated(&self) -> [u64; PARTS as usize] {
         let mut parts = [0; PARTS as usize];
         let (mut known, mut left) = (u64::from(self.references), u64::from(self.references));
@@ -219,6 +204,12 @@ impl Curve {
         }
         parts
     }
+}
+
+/// What is left of a sum after an epoch, of which each has the part 1 - 1/`memory` of the weight of
+/// the next one.
+pub(super) fn aged(sum: u64, memory: u64) -> u64 {
+    sum - sum.div_ceil(memory)
 }
 
 /// Where a block stands. Whether any of some is it is said without a branch for each.
@@ -238,37 +229,37 @@ mod tests {
         BlockKey::new(FileId(3), number)
     }
 
-    /// A loop over 40 blocks in a cache of 128: the 40th block down. Two rounds, of which the first one is not reuse. The last of these was
-    /// looked for 39 blocks down in vain, as 40 were with success: 80 · 40 / 41.
+    /// A loop over 40 blocks in a cache of 128: the 40th block down. Two rounds, of which the first
+    /// one is not reuse. The last of these was looked for 39 blocks down in vain, as 40 were with
+    /// success: 80 · 40 / 41.
     #[test]
     fn a_loop_is_reuse_as_far_back_as_it_is_long() {
         let mut distances = Distances::new(2, 128, 1);
         for number in (0..40).chain(0..40) {
             distances.referenced(1, block(number));
         }
-        distances.epoch(8);
-        assert_eq!([0, 39, 40, 128].map(|size| distances.served(1, size)), [0, 0, 78, 78]);
+        distances.end_epoch(8);
+        assert_eq!([0, 39, 40, 128].map(distances.served(1)), [0, 0, 78, 78]);
         assert_eq!(
             (distances.lately(1, 40), distances.lately(1, 8)),
             (40, 8),
             "80 references, all of them in the sample"
         );
-        assert_eq!(distances.reuse(1, 20), Some(500));
-        assert_eq!((distances.reuse(0, 1), distances.served(0, 128)), (None, 0), "nobody asked for the other device");
-        assert_eq!(distances.reuse(1, 21), None, "40 blocks are not twice 21");
+        assert_eq!(distances.served(0)(128), 0, "nobody asked for the other device");
     }
 
     #[test]
     fn the_parts_of_a_block_are_no_reuse() {
         let mut distances = Distances::new(1, 128, 1);
         for number in 0..400 {
-            (0..8).for_each(|_| distances.referenced(0, block(number)));
+            (0..8).for_each(|_| _ = distances.referenced(0, block(number)));
         }
-        assert_eq!(distances.reuse(0, 64), Some(0));
+        assert_eq!((distances.references(0), distances.served(0)(128)), (400, 0));
     }
 
-    /// 512 blocks of each of forty devices at random, 200 references: 147 of them are made before 128 blocks were seen, and only a sixth of all is found
-    /// so near. A cache of 128 would have a quarter.
+    /// 512 blocks of each of forty devices at random, 200 references: 147 of them are made before
+    /// 128 blocks were seen, and only a sixth of all is found so near. A cache of 128 would have a
+    /// quarter.
     #[test]
     fn a_stack_that_is_short_is_no_curve_that_is_flat() {
         let mut distances = Distances::new(40, 512, 1);
@@ -277,13 +268,13 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             distances.referenced(nth % 40, block((state >> 33) as u32 % 512));
         }
-        let served = |size| (0..40).map(|device| distances.served(device, size)).sum::<u64>() as f64 / (40.0 * 200.0);
+        let served = |size| (0..40).map(|device| distances.served(device)(size)).sum::<u64>() as f64 / (40.0 * 200.0);
         assert!((0.22..0.28).contains(&served(128)), "{}", served(128));
         assert_eq!(served(256), served(512), "beyond what was seen nothing is said");
     }
 
-    /// Blocks of 10,000 at random: half of them would be in a cache of 5,000, however few are looked at. What is remembered is
-    /// bounded, and there from the beginning.
+    /// Blocks of 10,000 at random: half of them would be in a cache of 5,000, however few are
+    /// looked at. What is remembered is bounded, and there from the beginning.
     #[test]
     fn a_sample_tells_of_all() {
         let mut distances = Distances::new(1, 8000, 1);
@@ -295,12 +286,12 @@ mod tests {
                 distances.referenced(0, block((state >> 33) as u32 % 10_000));
             }
             if round % 10 == 9 {
-                distances.epoch(8);
+                distances.end_epoch(8);
             }
         }
-        let reuse = distances.reuse(0, 1000).unwrap();
-        assert!((650..900).contains(&reuse), "8000 of 10,000 are remembered: {reuse}");
-        let served = distances.served(0, 4000) as f64 / distances.served(0, 8000) as f64;
+        let reuse = distances.served(0)(8000) as f64 / distances.references(0) as f64;
+        assert!((0.65..0.9).contains(&reuse), "8000 of 10,000 are remembered: {reuse}");
+        let served = distances.served(0)(4000) as f64 / distances.served(0)(8000) as f64;
         assert!((0.4..0.6).contains(&served), "{served}");
         assert_eq!(distances.footprint(), before);
         assert!(before < 10_000, "{before}");

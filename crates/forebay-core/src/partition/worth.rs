@@ -1,9 +1,11 @@
-//! No sizes: whenever a frame is wanted, the partition whose frames are worth least gives one (past the paper, whose epochs take thousands of
-//! requests to know a device; who makes fewer has memory divided by chance).
+//! No sizes: whenever a frame is wanted, the partition whose frames are worth least gives one (past
+//! the paper, whose epochs take thousands of requests to know a device; who makes fewer has memory
+//! divided by chance).
 //!
-//! What frames are worth is the wait that they save: of how many of a device's references, times how often it is asked, times how long
-//! readers wait for a block that is not kept. SAC would have "the cumulative delay for each device" equal (§2.2); here their sum is least, since
-//! where frames are worth as much in every partition none is better elsewhere.
+//! What frames are worth is the wait that they save: of how many of a device's references, times
+//! how often it is asked, times how long readers wait for a block that is not kept. SAC would have
+//! "the cumulative delay for each device" equal (§2.2); here their sum is least, since where frames
+//! are worth as much in every partition none is better elsewhere.
 //!
 //! ```text
 //!   hits │            ____         worth = slope × how often asked × wait for a block
@@ -14,34 +16,51 @@
 //!            half   held
 //! ```
 //!
-//! Hits are those of the device's curve ([`Distances`]), its concave hull where loops have partitions of their own ([`straighten`]). A wait is
-//! known of the frames that there were while it was measured. Those that came since have made the queue shorter, and by more than the misses that
-//! no longer stand in it: without that a queue that stands now here, now there draws frames after it, too late each time.
+//! Hits are those of the device's curve ([`Distances`]), its concave hull where loops have
+//! partitions of their own ([`straighten`]). A wait is known of the frames that there were while it
+//! was measured. Those that came since have made the queue shorter, and by more than the misses
+//! that no longer stand in it: without that a queue that stands now here, now there draws frames
+//! after it, too late each time.
 
 use alloc::vec::Vec;
 
 use super::costs::Costs;
 use super::distances::{Distances, ONE, PARTS};
-use super::division::left;
-use super::marginal::straighten;
+use super::hull::straighten;
+use super::prospect::{MEMORY, Prospect, Prospects};
+use crate::types::{BlockKey, Instant};
 
 /// Curves are looked at again after one part in so many of the cache was given up.
 const LOOKS: u32 = PARTS;
 
-/// So many references of the sample are taken for hits that nobody has seen: of whom little is known frames are not worth nothing.
+/// So many references of the sample are taken for hits that nobody has seen: of whom little is
+/// known frames are not worth nothing.
 const UNSEEN: u64 = 16;
 
-/// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are halved.
+/// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are
+/// halved.
 const ASKED: u64 = 256;
 
-/// A wait grows with this power of the misses: by the queue, and by how much of the time there is one.
+/// A wait grows with this power of the misses: by the queue, and by how much of the time there is
+/// one.
 const QUEUE: u32 = 2;
+
+/// What is left to a partition to whose device readers come, whatever its frames are worth: one
+/// part in so many of an equal share. That is next to nothing, and enough for what is read from it
+/// at the moment.
+const LEFT: u32 = 16;
 
 /// What the frames of all partitions are worth.
 #[derive(Clone, Debug)]
 pub(super) struct Worths {
     frames: u32,
+    /// What is left to each, at least a frame.
+    left: u32,
+    /// Whether loops have partitions of their own.
+    loops: bool,
     of: Vec<Worth>,
+    /// How far back reuse lies.
+    distances: Distances,
     /// What a block costs that was not kept.
     costs: Costs,
     /// What all were asked.
@@ -50,12 +69,15 @@ pub(super) struct Worths {
     due: u32,
     /// Who gave the last one.
     last: usize,
+    /// What is shown of it.
+    prospects: Prospects,
 }
 
 /// What is known of a device.
 #[derive(Clone, Copy, Debug)]
 struct Worth {
-    /// Hits by frames, in steps of a part of the cache, among `references`; both in parts of [`ONE`].
+    /// Hits by frames, in steps of a part of the cache, among `references`; both in parts of
+    /// [`ONE`].
     hits: [u64; PARTS as usize + 1],
     references: u64,
     /// References lately, in blocks of the sample.
@@ -69,12 +91,39 @@ impl Worths {
     pub(super) fn new(devices: usize, frames: u32) -> Worths {
         let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
         let worth = Worth { hits, references, asked: 0, worth: 0 };
-        let of = alloc::vec![worth; devices];
-        Worths { frames: frames.max(1), of, costs: Costs::new(devices), asked: 0, due: 0, last: 0 }
+        let left = (frames / LEFT / u32::try_from(devices).unwrap_or(u32::MAX).max(1)).max(1);
+        Worths {
+            frames: frames.max(1),
+            left,
+            loops: false,
+            of: alloc::vec![worth; devices],
+            distances: Distances::new(devices, frames, left),
+            costs: Costs::new(devices),
+            asked: 0,
+            due: 0,
+            last: 0,
+            prospects: Prospects::new(devices, frames),
+        }
     }
 
-    /// A block of the sample is referenced.
-    pub(super) fn asked(&mut self, device: usize) {
+    /// Whether loops have partitions of their own.
+    pub(super) fn set_loops(&mut self, loops: bool) {
+        self.loops = loops;
+    }
+
+    /// Blocks whose hash is below this are in the sample.
+    pub(super) fn bound(&self) -> u64 {
+        self.distances.bound()
+    }
+
+    /// A block of a device is referenced.
+    pub(super) fn referenced(&mut self, device: usize, key: BlockKey) {
+        if self.distances.referenced(device, key) {
+            self.asked(device);
+        }
+    }
+
+    fn asked(&mut self, device: usize) {
         let Some(worth) = self.of.get_mut(device) else { return };
         worth.asked += 1;
         self.asked += 1;
@@ -84,9 +133,26 @@ impl Worths {
         }
     }
 
-    /// A request to a device has cost so much.
-    pub(super) fn costs(&mut self, device: usize, cost: u64) {
-        self.costs.request(device, cost);
+    /// A request to a device is over, for which readers waited so many nanoseconds.
+    pub(super) fn waited(&mut self, device: usize, nanoseconds: u64) {
+        self.costs.request(device, nanoseconds);
+    }
+
+    /// The epoch that is under way will have taken until now. Of each device, what readers had to
+    /// wait for since the beginning.
+    pub(super) fn count(&mut self, now: Instant, missed: impl Iterator<Item = u64>) {
+        self.prospects.count(now, missed);
+    }
+
+    /// An epoch is over, in which readers waited so long for each device.
+    pub(super) fn end_epoch(&mut self, waits: impl Iterator<Item = u64>) {
+        self.distances.end_epoch(MEMORY);
+        self.prospects.end_epoch(waits);
+    }
+
+    /// What a block is worth to a partition of `size`; `None` as long as nothing is known.
+    pub(super) fn prospect(&self, device: usize, size: u32) -> Option<Prospect> {
+        self.prospects.of(device, size, &self.distances, self.loops)
     }
 
     /// A frame is to be given up. Says whether it is time to [`look`](Self::look) first.
@@ -96,19 +162,15 @@ impl Worths {
         is_due
     }
 
-    /// Curves and what blocks cost are looked at again. Of each device: the frames that it holds, and how many blocks had not been kept for its
-    /// readers since the beginning, whether they were fetched ahead or missed.
-    pub(super) fn look(
-        &mut self,
-        distances: &Distances,
-        loops: bool,
-        devices: impl Iterator<Item = (u32, u64)> + Clone,
-    ) {
+    /// Curves and what blocks cost are looked at again. Of each device: the frames that it holds,
+    /// and how many blocks had not been kept for its readers since the beginning, whether they were
+    /// fetched ahead or missed.
+    pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)> + Clone) {
         self.costs.look(devices.clone());
         for (device, worth) in self.of.iter_mut().enumerate() {
-            worth.hits = distances.hits(device);
-            worth.references = (distances.references(device) + 1) * u64::from(ONE);
-            if loops {
+            worth.hits = self.distances.hits(device);
+            worth.references = (self.distances.references(device) + 1) * u64::from(ONE);
+            if self.loops {
                 straighten(&mut worth.hits);
             }
         }
@@ -117,13 +179,14 @@ impl Worths {
         }
     }
 
-    /// The partition whose frames are worth least, of those that have any to give, for a block of `taker`.
+    /// The partition whose frames are worth least, of those that have any to give, for a block of
+    /// `taker`.
     pub(super) fn least(&mut self, taker: usize, held: impl Fn(usize) -> u32) -> Option<usize> {
         // The others hold what they held.
         for device in [taker, self.last] {
             self.weigh(device, held(device));
         }
-        let left = |device: usize| if self.of[device].asked > 0 { left(self.frames, self.of.len()) } else { 0 };
+        let left = |device: usize| if self.of[device].asked > 0 { self.left } else { 0 };
         let gives = |&device: &usize| held(device) > left(device);
         self.last = (0..self.of.len()).filter(gives).min_by_key(|&device| self.of[device].worth)?;
         Some(self.last)
@@ -137,7 +200,10 @@ impl Worths {
 
     /// The bytes that it takes.
     pub(super) fn footprint(&self) -> usize {
-        self.of.capacity() * size_of::<Worth>() + self.costs.footprint()
+        self.of.capacity() * size_of::<Worth>()
+            + self.distances.footprint()
+            + self.costs.footprint()
+            + self.prospects.footprint()
     }
 }
 
@@ -166,22 +232,21 @@ impl Worth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{BlockKey, FileId};
+    use crate::types::FileId;
 
-    /// Two devices, a cache of 128. Of each, rounds over `sets` blocks at random; who holds `held` of them, and what a block costs there.
+    /// Two devices, a cache of 128. Of each, rounds over `sets` blocks at random; who holds `held`
+    /// of them, and what a block costs there.
     fn worths(sets: [u32; 2], held: [u32; 2], costs: [u64; 2]) -> Worths {
         let mut worths = Worths::new(2, 128);
-        let mut distances = Distances::new(2, 128, 1);
         let mut state = 1u64;
         for nth in 0..4000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let device = nth % 2;
-            distances.referenced(device, BlockKey::new(FileId(device as u32), (state >> 33) as u32 % sets[device]));
-            worths.asked(device);
+            worths.referenced(device, BlockKey::new(FileId(device as u32), (state >> 33) as u32 % sets[device]));
         }
         for unkept in (10..=1000).step_by(10) {
-            (0..2).for_each(|device| worths.costs(device, costs[device] * 10));
-            worths.look(&distances, false, held.into_iter().map(|held| (held, unkept)));
+            (0..2).for_each(|device| worths.waited(device, costs[device] * 10));
+            worths.look(held.into_iter().map(|held| (held, unkept)));
         }
         worths
     }
@@ -196,7 +261,8 @@ mod tests {
         assert_eq!(gives(&mut worths([100, 100], [64, 64], [4000, 1000]), [64, 64]), Some(1));
     }
 
-    /// A slow device, whose blocks do not come again, has nothing to lose; but for what is left to it, as long as anybody asks.
+    /// A slow device, whose blocks do not come again, has nothing to lose; but for what is left to
+    /// it, as long as anybody asks.
     #[test]
     fn who_has_no_reuse_gives_whatever_it_costs() {
         let mut worths = worths([1_000_000, 200], [64, 64], [2000, 1000]);
@@ -207,8 +273,8 @@ mod tests {
         assert_eq!(gives(&mut worths, [4, 124]), Some(0));
     }
 
-    /// A block cost four times as much when the device held 32 frames. With 96 it is missed half as often, and costs a quarter as much soon, if it
-    /// does not yet.
+    /// A block cost four times as much when the device held 32 frames. With 96 it is missed half as
+    /// often, and costs a quarter as much soon, if it does not yet.
     #[test]
     fn what_was_given_counts_before_it_is_felt() {
         let worths = worths([110, 110], [32, 96], [4000, 1000]);

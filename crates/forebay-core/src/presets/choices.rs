@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::Policy;
 use crate::context::recency::{Mean, ONE, Sampling};
 use crate::context::{self, Detection, MOST_PARTITIONS};
-use crate::partition::{Increment, Partition, Threshold, Weights};
+use crate::partition::{Partition, Weights};
 use crate::prefetch::{Degree, Joined, Prefetch, Total};
 use crate::reclaim::Reclaim;
 
@@ -356,68 +356,21 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         name: "threshold",
         axis: "partition",
-        values: "PERCENT|variance",
-        line: "T: how much longer than the mean readers wait for a device that gets more (SAC §3.1); variance: by that of waits",
-        get: |policy| {
-            Some(match sized(policy)?.threshold {
-                Threshold::Percent(percent) => percent.to_string(),
-                Threshold::Variance => VARIANCE.to_string(),
-            })
-        },
-        set: |policy, value| {
-            let threshold =
-                if value == VARIANCE { Some(Threshold::Variance) } else { value.parse().ok().map(Threshold::Percent) };
-            put(&mut sized_mut(policy)?.threshold, threshold)
-        },
+        values: "PERCENT",
+        line: "T: how much longer than the mean readers wait for a device that gets more (SAC §3.1)",
+        get: |policy| Some(sized(policy)?.threshold.to_string()),
+        set: |policy, value| put(&mut sized_mut(policy)?.threshold, value.parse().ok()),
     },
     Choice {
         name: "increment",
         axis: "partition",
-        values: "PERMILLE|adaptive",
-        line: "I: what of the cache a device gets at first that waits too long (SAC §3.1); adaptive: as much as it waits too long",
-        get: |policy| {
-            Some(match sized(policy)?.increment {
-                Increment::PerMille(parts) => parts.to_string(),
-                Increment::Adaptive => ADAPTIVE.to_string(),
-            })
-        },
+        values: "PERMILLE",
+        line: "I: what of the cache a device gets at first that waits too long (SAC §3.1)",
+        get: |policy| Some(sized(policy)?.increment.to_string()),
         set: |policy, value| {
-            let parts = || value.parse().ok().filter(|parts| (1..=1000).contains(parts)).map(Increment::PerMille);
-            let increment = if value == ADAPTIVE { Some(Increment::Adaptive) } else { parts() };
-            put(&mut sized_mut(policy)?.increment, increment)
+            let parts = value.parse().ok().filter(|parts| (1..=1000).contains(parts));
+            put(&mut sized_mut(policy)?.increment, parts)
         },
-    },
-    Choice {
-        name: "reuse",
-        axis: "partition",
-        values: "on|off",
-        line: "no cache for a device whose accesses stream through without reuse (past the paper)",
-        get: |policy| Some(on_off(sized(policy)?.reuse)),
-        set: |policy, value| put(&mut sized_mut(policy)?.reuse, switch(value)),
-    },
-    Choice {
-        name: "lends",
-        axis: "partition",
-        values: "on|off",
-        line: "what a partition does not use the others may have until it wants it (past the paper)",
-        get: |policy| Some(on_off(sized(policy)?.lends)),
-        set: |policy, value| put(&mut sized_mut(policy)?.lends, switch(value)),
-    },
-    Choice {
-        name: "benefit",
-        axis: "partition",
-        values: "linear|ghosts",
-        line: "what a page more is worth: the same everywhere (SAC), or what misses on blocks just gone show, to few and equal waits (past the paper)",
-        get: |policy| Some(name_of(&BENEFITS, sized(policy)?.benefit)),
-        set: |policy, value| put(&mut sized_mut(policy)?.benefit, named(&BENEFITS, value)),
-    },
-    Choice {
-        name: "cost",
-        axis: "partition",
-        values: "wait|price",
-        line: "what a request costs: the time that readers wait (SAC), or the price in its device's description (past the paper)",
-        get: |policy| Some(name_of(&COSTS, division(policy)?.cost)),
-        set: |policy, value| put(&mut division_mut(policy)?.cost, named(&COSTS, value)),
     },
     Choice {
         name: "weights",

@@ -30,8 +30,7 @@ impl crate::Description {
             return Err(Error::Invalid { name, reason: "only disks age" });
         };
         let about = format!("{}, {years} years older", self.about);
-        let aged =
-            crate::Description { name, about, price: self.price, model: ModelDescription::Disk(disk.aged(years)) };
+        let aged = crate::Description { name, about, model: ModelDescription::Disk(disk.aged(years)) };
         aged.build(0)?;
         Ok(aged)
     }

@@ -35,7 +35,7 @@ pub(super) fn describe(files: &mut Files<'_>, sections: Vec<Section>) -> Result<
     let given = section.block.name.trim_end_matches("_model").trim_end_matches("_validate");
     let name = if given.is_empty() { "imported".into() } else { given.replace(['_', ' '], "-").to_lowercase() };
     let about = format!("{given} (imported from {file})");
-    let description = Description { name, about, price: Default::default(), model: ModelDescription::Disk(disk) };
+    let description = Description { name, about, model: ModelDescription::Disk(disk) };
     match description.build(0) {
         Ok(_) => Ok(description),
         Err(error) => section.wrong(section.block.line, error.to_string()),

@@ -102,7 +102,6 @@ mod tests {
             half_revolution: cost.half_revolution,
             seek: cost.seek,
             zones: cost.zones,
-            price: Default::default(),
         }
     }
 

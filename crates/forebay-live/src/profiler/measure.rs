@@ -123,7 +123,6 @@ pub fn disk(
         half_revolution: fit.half_revolution,
         seek: fit.seek,
         zones: fit.zones,
-        price: Default::default(),
     };
     let channels = run.channels(&profile, BLOCK)?;
     Ok(Profile { channels, ..profile })
@@ -227,7 +226,6 @@ pub fn flat(
         half_revolution: 0,
         seek: Vec::new(),
         zones: Vec::new(),
-        price: Default::default(),
     };
     // As much as a policy would ask for at once, within bounds of memory.
     let depth = profile.cost().competitive_depth(0, 0).clamp(BLOCK, longest.min(LONGEST_SIDE_BY_SIDE));

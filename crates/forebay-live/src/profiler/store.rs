@@ -101,7 +101,6 @@ mod tests {
             half_revolution: 0,
             seek: vec![],
             zones: vec![],
-            price: Default::default(),
         }
     }
 

@@ -275,7 +275,6 @@ mod tests {
             zones: vec![(0, 51_300_000)],
             capacity: 36_000_000_000,
             channels: 1,
-            price: Default::default(),
         };
         let mut follower = Follower::new(cost, 4096);
         let mut at = |kind, actions: &[Action]| follower.record(0, Event { at: Instant(0), kind }, actions);

@@ -37,7 +37,7 @@ mod em_thrash;
 mod ground;
 mod mixture;
 mod page;
-mod past_division;
+mod past_currency;
 mod past_hits;
 mod past_supply;
 mod raid;
@@ -126,12 +126,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-channels.toml"), cases::check),
     (include_str!("../../../../experiments/past-habits.toml"), cases::check),
     (include_str!("../../../../experiments/auto-optimum.toml"), cases::check),
-    (include_str!("../../../../experiments/past-threshold.toml"), past_division::check),
-    (include_str!("../../../../experiments/past-increment.toml"), past_division::check),
-    (include_str!("../../../../experiments/past-reuse.toml"), past_division::check),
-    (include_str!("../../../../experiments/past-ghosts.toml"), past_division::check),
-    (include_str!("../../../../experiments/past-price.toml"), past_division::check),
-    (include_str!("../../../../experiments/past-currency.toml"), past_division::check),
+    (include_str!("../../../../experiments/past-currency.toml"), past_currency::check),
     (include_str!("../../../../experiments/past-supply-demand.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
     (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),

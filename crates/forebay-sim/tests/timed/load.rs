@@ -21,12 +21,7 @@ pub(crate) fn flat(latency_ms: f64, channels: u32) -> Description {
         page_kib: None,
         write: None,
     };
-    Description {
-        name: "flat".into(),
-        about: String::new(),
-        price: Default::default(),
-        model: ModelDescription::Ssd(ssd),
-    }
+    Description { name: "flat".into(), about: String::new(), model: ModelDescription::Ssd(ssd) }
 }
 
 pub(crate) fn workload(requests: Vec<Request>) -> Workload {

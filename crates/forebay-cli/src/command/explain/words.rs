@@ -131,7 +131,7 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
 
 /// Why a partition has its size.
 pub(super) fn of_share(share: &Share, epochs: u64) -> String {
-    let state = if share.streaming { "nothing of it comes back" } else { of_state(share.state) };
+    let state = of_state(share.state);
     let Some(change) = share.change else {
         let since = if epochs == 0 { "no epoch is over" } else { "as large as at first" };
         return format!("{since}; {state}");
@@ -143,7 +143,6 @@ pub(super) fn of_share(share: &Share, epochs: u64) -> String {
         (Cause::Wait, false) => "its readers wait less long than others",
         (Cause::Worth, true) => "a block saves more here than elsewhere",
         (Cause::Worth, false) => "a block saves more elsewhere",
-        (Cause::Streams, _) => "it streams through without reuse",
     };
     let blocks = count(change.blocks.unsigned_abs());
     format!("{what} {blocks} in epoch {} of {}: {cause}; {state}", count(change.epoch), count(epochs))

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use crate::context::recency::{ONE, Sampling};
 use crate::context::{self, By, Detection};
 use crate::demand::Estimator;
-use crate::partition::{self, Benefit, Cost, Scheme};
+use crate::partition::{self, Scheme};
 use crate::presets::Policy;
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 
@@ -50,30 +50,19 @@ pub(super) const MISSES: [(&str, Misses); 2] = [("count", Misses::Count), ("wait
 pub(super) const COUNTS: [(&str, StreamCount); 2] =
     [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
 
-pub(super) const BENEFITS: [(&str, Benefit); 2] = [("linear", Benefit::Linear), ("ghosts", Benefit::Ghosts)];
-pub(super) const COSTS: [(&str, Cost); 2] = [("wait", Cost::Wait), ("price", Cost::Price)];
 pub(super) const ESTIMATORS: [(&str, Estimator); 2] =
     [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
 pub(super) const MEMORY: &str = "memory";
-pub(super) const VARIANCE: &str = "variance";
 pub(super) const ADAPTIVE: &str = "adaptive";
 pub(super) const EQUAL: &str = "equal";
 
-pub(super) fn division(policy: &Policy) -> Option<&partition::Settings> {
-    policy.partition.settings()
-}
-
-pub(super) fn division_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
-    policy.partition.settings_mut()
-}
-
-/// The same where there are sizes.
+/// How a divided cache comes by its sizes, if it has any.
 pub(super) fn sized(policy: &Policy) -> Option<&partition::Settings> {
-    division(policy).filter(|settings| settings.scheme != Scheme::Worth)
+    policy.partition.settings().filter(|settings| settings.scheme != Scheme::Worth)
 }
 
 pub(super) fn sized_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
-    division_mut(policy).filter(|settings| settings.scheme != Scheme::Worth)
+    policy.partition.settings_mut().filter(|settings| settings.scheme != Scheme::Worth)
 }
 
 pub(super) fn settings(policy: &Policy) -> Option<&Settings> {

@@ -1,16 +1,14 @@
-//! The options of a divided cache that go past SAC, each beside the plain one, where it should help and where it should do nothing:
-//! past-threshold, past-increment, past-reuse, past-ghosts, past-price; and the currency of `auto` beside SAC's own, past-currency.
+//! past-currency: the currency of `auto` beside SAC's own and others, where the papers pull in different directions and where they
+//! don't.
 
 use std::collections::BTreeMap;
 
-use forebay_core::Price;
 use forebay_device::device;
 use forebay_device::random::Random;
-use forebay_device::slowdown::Slowdown;
 use forebay_trace::{Memory, Request, Shape};
 use serde::Deserialize;
 
-use super::disks::{self, Disks, Figures, Point, Trace, highest, lowest};
+use super::disks::{self, Disks, Figures, Trace, highest, lowest};
 use super::{Context, Error, Experiment, Finding};
 use crate::chart::{Axis, Chart, Series};
 use crate::timed::{DeviceSetup, Mapping, Placement, Setup, Span, Striping, Workload};
@@ -36,7 +34,7 @@ struct Case {
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Load {
-    /// A trace on files striped over all disks, some of them old or failing.
+    /// A trace on files striped over all disks, some of them old.
     Striped { trace: Trace, systems: Vec<System> },
     /// A file on each of several devices.
     Apart { requests: u64, devices: Vec<Apart>, system: System },
@@ -51,11 +49,6 @@ struct System {
     /// How many are so many years old.
     #[serde(default)]
     old: (u32, u32),
-    /// How many are slow, from when on, and how slow.
-    #[serde(default)]
-    slow: u32,
-    #[serde(default)]
-    slowdown: Option<Slowdown>,
     /// Over which part of the cache that the experiment has.
     #[serde(default)]
     cache_mib: Option<u64>,
@@ -77,11 +70,9 @@ struct Apart {
     /// One after the other, round and round.
     #[serde(default)]
     loops: bool,
-    #[serde(default)]
-    price: Price,
 }
 
-/// A comparison: `policy` over `over`.
+/// A comparison of throughput: `policy` over `over`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Judged {
@@ -89,8 +80,6 @@ struct Judged {
     policy: String,
     over: String,
     at: At,
-    #[serde(default)]
-    of: Of,
 }
 
 /// In which of the systems.
@@ -99,17 +88,6 @@ struct Judged {
 enum At {
     Best,
     Worst,
-}
-
-/// What is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Of {
-    /// Bytes a second.
-    #[default]
-    Throughput,
-    /// Bytes for the same bill.
-    Price,
 }
 
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
@@ -130,17 +108,16 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         }
         traces.insert(case.name.clone(), workload);
     }
-    let prices: BTreeMap<&str, Vec<Price>> = cases.iter().map(|case| (case.name.as_str(), case.prices())).collect();
     let figures = disks::run(runs, &traces, experiment, context)?;
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for case in &cases {
         for judged in &case.judged {
-            let ratios = judged.ratios(&figures, &case.name, &prices[case.name.as_str()]);
+            let ratios = judged.ratios(&figures, &case.name);
             let (place, value) = match judged.at {
                 At::Best => highest(&ratios),
                 At::Worst => lowest(&ratios),
             };
-            let what = format!("{}: {} over {}{}", case.name, judged.policy, judged.over, judged.of.name());
+            let what = format!("{}: {} over {}", case.name, judged.policy, judged.over);
             let listed: Vec<String> = ratios.iter().map(|(at, ratio)| format!("{at}: {ratio:.3} ×")).collect();
             measures.push(experiment.judged(&judged.rule, value, (&what, ""), listed.join(", "))?);
             ours.push(format!("{} {:+.0} % ({place})", case.name, (value - 1.0) * 100.0));
@@ -165,8 +142,7 @@ impl Case {
         let mut setup = disks.setup(policy, system.old, workload, of)?;
         if let Load::Apart { devices, .. } = &self.load {
             let device = |apart: &Apart| -> Result<DeviceSetup, Error> {
-                let description = forebay_device::Description { price: apart.price, ..device(&apart.device)? };
-                Ok(DeviceSetup { scheduler: disks.scheduler, ..DeviceSetup::new(description) })
+                Ok(DeviceSetup { scheduler: disks.scheduler, ..DeviceSetup::new(device(&apart.device)?) })
             };
             setup.devices = devices.iter().map(device).collect::<Result<_, _>>()?;
             setup.striping = Striping::Off;
@@ -174,17 +150,7 @@ impl Case {
             // Half, by when a stream has been known for a while.
             setup.warm_up = Some(Span::Requests((workload.requests() / 2).max(1)));
         }
-        for number in disks.slow_ones(system.slow) {
-            setup.devices[number].slowdowns = system.slowdown.into_iter().collect();
-        }
         Ok(setup)
-    }
-
-    fn prices(&self) -> Vec<Price> {
-        match &self.load {
-            Load::Striped { .. } => Vec::new(),
-            Load::Apart { devices, .. } => devices.iter().map(|device| device.price).collect(),
-        }
     }
 }
 
@@ -224,34 +190,9 @@ fn apart(requests: u64, devices: &[Apart], experiment: &Experiment, context: &Co
 
 impl Judged {
     /// By system; above 1 is better.
-    fn ratios(&self, figures: &Figures, case: &str, prices: &[Price]) -> Vec<(f64, f64)> {
-        let of = |point: &Point| match self.of {
-            Of::Throughput => point.outcome.throughput_mb_s,
-            Of::Price => point.outcome.bytes as f64 / bill(point, prices),
-        };
-        let points = |policy: &str| {
-            let policy = policy.to_owned();
-            figures.points.iter().filter(move |point| point.trace == case && point.policy == policy)
-        };
-        let theirs = |at: f64| points(&self.over).find(|point| point.at == at).map_or(f64::NAN, of);
-        points(&self.policy).map(|point| (point.at, of(point) / theirs(point.at))).collect()
-    }
-}
-
-/// What all requests of a run cost.
-fn bill(point: &Point, prices: &[Price]) -> f64 {
-    let of = |(price, device): (&Price, &crate::timed::DeviceFigures)| {
-        f64::from(price.request) * device.requests as f64 + f64::from(price.mib) * device.bytes as f64 / 1048576.0
-    };
-    prices.iter().zip(&point.outcome.devices).map(of).sum()
-}
-
-impl Of {
-    fn name(self) -> &'static str {
-        match self {
-            Of::Throughput => "",
-            Of::Price => ", bytes for the same bill",
-        }
+    fn ratios(&self, figures: &Figures, case: &str) -> Vec<(f64, f64)> {
+        let over = |at| figures.at(case, &self.over, at);
+        figures.line(case, &self.policy).into_iter().map(|(at, rate)| (at, rate / over(at))).collect()
     }
 }
 
