@@ -24,7 +24,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let counted = |policy: &str, streams: u32| each(&format!("{PREFIX}{policy}/{streams}"), lengths);
     let plain = [counted("even", 10)?, counted("even", many)?];
     let mut rows = Vec::new();
-    for policy in ["ets", "esf", "ets:demand=weighted"] {
+    for policy in ["ets", "esf"] {
         let (few, many_streams) = (counted(policy, 10)?, counted(policy, many)?);
         rows.push(Row {
             bench: "distances",

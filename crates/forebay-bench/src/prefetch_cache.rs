@@ -58,7 +58,7 @@ fn space(block_bytes: u32) -> anyhow::Result<Row> {
     let memory = 1u64 << 30;
     let frames = (memory / u64::from(block_bytes)) as u32;
     let core = |policy: &str| core(policy, frames, block_bytes);
-    let (whole, em) = (core("competitive-em:whole=on+lru")?, core(WITH)?);
+    let em = core(WITH)?;
     let total = em.footprint();
     let marks = em.prefetch_cache().map_or(0, PrefetchCache::footprint);
     let history = EvictionHistory::new(frames).footprint();
@@ -68,14 +68,13 @@ fn space(block_bytes: u32) -> anyhow::Result<Row> {
     let percent = |bytes: usize| 100.0 * bytes as f64 / memory as f64;
     let parts = [("marks", marks), ("history", history), ("frames", slots), ("index", index), ("streams", streams)];
     let parts: Vec<String> = parts.iter().map(|(name, bytes)| format!("{name} {:.3}", percent(*bytes))).collect();
-    let knowledge = percent(whole.footprint() - total);
     Ok(Row {
         bench: "prefetch-cache",
         what: format!("bookkeeping, % of memory, blocks of {} KiB", block_bytes >> 10),
         against: "0.4 % (em-space)".into(),
         ratio: percent(total),
         wanted: (block_bytes == 65536).then_some(0.4),
-        detail: format!("{}; with whole=on {knowledge:.3} more", parts.join(", ")),
+        detail: parts.join(", "),
         point: None,
     })
 }

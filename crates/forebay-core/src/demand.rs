@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!    blocks │      ▉        ▉
-//!    a slot │ ▉  ▉ ▉ ▉   ▉  ▉ ▉        sliding window (the paper): the last 16 slots, each as much as any other
-//!           │ ▉▉ ▉ ▉ ▉ ▉ ▉▉ ▉ ▉        weighted: each slot an eighth, what was before the rest
+//!    a slot │ ▉  ▉ ▉ ▉   ▉  ▉ ▉        sliding window: the last 16 slots, each as much as any other
+//!           │ ▉▉ ▉ ▉ ▉ ▉ ▉▉ ▉ ▉
 //!           └───────────────────▶ t
 //! ```
 //!
@@ -24,17 +24,6 @@ pub const SCALE: u64 = 1024;
 /// Slots of the sliding window.
 const WINDOW: usize = 16;
 const SECOND: u64 = 1_000_000_000;
-
-/// How a rate is estimated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Estimator {
-    /// "A simple sliding window average method" (SCM §5.2.1).
-    #[default]
-    Window,
-    /// An exponentially weighted mean (past the paper, which blames its window for the fluctuation of deviations).
-    Weighted,
-}
 
 /// A rate and its deviation, blocks per [`SCALE`] seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,9 +46,6 @@ struct Meter {
     over: u8,
     /// The sliding window, a ring; its place is the slot's number.
     ring: [u32; WINDOW],
-    /// The weighted mean of counts and their variance, in 256ths.
-    mean: u64,
-    variance: u64,
     /// What the sums count of it; nothing while it is not active.
     booked: Level,
     device: DeviceId,
@@ -68,7 +54,6 @@ struct Meter {
 /// The demand rates of all streams, and their sums.
 #[derive(Clone, Debug)]
 pub struct Demands {
-    estimator: Estimator,
     /// Nanoseconds.
     slot: u64,
     meters: Vec<Meter>,
@@ -80,9 +65,9 @@ pub struct Demands {
 
 impl Demands {
     /// Of `streams` on `devices`, counted in slots of so many nanoseconds.
-    pub fn new(estimator: Estimator, slot: u64, streams: u32, devices: usize) -> Demands {
+    pub fn new(slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];
-        Demands { estimator, slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }
+        Demands { slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }
     }
 
     /// The level of an active stream.
@@ -119,7 +104,7 @@ impl Demands {
         }
         meter.count = meter.count.saturating_add(blocks);
         if changes || meter.booked == Level::default() {
-            let level = meter.level(self.estimator, self.slot, at);
+            let level = meter.level(self.slot, at);
             self.book(stream, level);
         }
     }
@@ -162,20 +147,10 @@ impl Meter {
 
     fn take(&mut self, count: u32) {
         self.ring[(self.slot % WINDOW as u64) as usize] = count;
-        let count = u64::from(count) << 8;
-        if self.over == 0 {
-            self.mean = count;
-        } else {
-            let apart = count.abs_diff(self.mean);
-            // West's weighted variance: v ← 7/8 (v + Δ²/8).
-            let square = ((u128::from(apart) * u128::from(apart)) >> 8).min(u128::from(u64::MAX >> 3)) as u64;
-            self.variance = (self.variance + square / 8) / 8 * 7;
-            self.mean = self.mean - self.mean / 8 + count / 8;
-        }
         self.over = (self.over + 1).min(WINDOW as u8);
     }
 
-    fn level(&self, estimator: Estimator, slot: u64, at: Instant) -> Level {
+    fn level(&self, slot: u64, at: Instant) -> Level {
         if self.over == 0 {
             // Not one slot yet: what there is.
             let nanos = at.since(self.began);
@@ -184,10 +159,7 @@ impl Meter {
                 deviation: 0,
             };
         }
-        let (mean, deviation) = match estimator {
-            Estimator::Window => self.window(),
-            Estimator::Weighted => (self.mean, (self.variance << 8).isqrt()),
-        };
+        let (mean, deviation) = self.window();
         let per_second = |in_256ths: u64| {
             let level = u128::from(in_256ths) * u128::from(SCALE * SECOND) / (u128::from(slot) << 8);
             u64::try_from(level).unwrap_or(u64::MAX >> 16)

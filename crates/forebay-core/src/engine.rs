@@ -299,8 +299,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         });
         let lag = if setup.prefetch.knows_late_parts() { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
         let mut streams = Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, lag);
-        if let Some((estimator, slot)) = setup.prefetch.measures() {
-            streams.measure(Demands::new(estimator, slot, setup.streams.max(1), setup.devices.len()));
+        if let Some(slot) = setup.prefetch.measures() {
+            streams.measure(Demands::new(slot, setup.streams.max(1), setup.devices.len()));
         }
         let segments = Segments::<R>::new(&sizes, setup.context.as_ref());
         let sampled = match short_cut {

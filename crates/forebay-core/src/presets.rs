@@ -3,7 +3,7 @@
 //! A policy is written `PREFETCH+PARTITION+CONTEXT+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
 //! `lazy+arc`, `amp`. What is left out is LRU (or what a preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no
 //! partitions of contexts, one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow their name, as in
-//! `competitive-em:unit=adaptive,streams=active+arc`, `lazy-clock:window=500` and `amp:by=file+s3-fifo`.
+//! `competitive-em:start=5,epoch=0+arc`, `lazy-clock:window=500` and `amp:by=file+s3-fifo`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -13,11 +13,12 @@ use core::mem::discriminant;
 use core::str::FromStr;
 
 mod choices;
+mod parts;
 
 pub use choices::{CHOICES, Choice};
+pub use parts::{PARTS, Part};
 
 use crate::context;
-use crate::demand::Estimator;
 use crate::engine::{Core, Engine, Setup};
 use crate::index::Index;
 use crate::partition::{Partition, Program, Scheme, Segments};
@@ -139,27 +140,16 @@ macro_rules! prefetchers {
 
 /// SCM §4.1.4: T_default 24, P 48.
 const fn supply(trigger: Trigger) -> Prefetch {
-    Prefetch::Supply {
-        trigger,
-        degree: Degree::Fixed(48),
-        total: Total::PerStream(24),
-        estimator: Estimator::Window,
-        slot_ms: 100,
-    }
+    Prefetch::Supply { trigger, degree: Degree::Fixed(48), total: Total::PerStream(24), slot_ms: 100 }
 }
 
 /// Both papers: pieces of the competitive depth, distances by demand out of what memory allows.
-const ETS_COMPETITIVE: Prefetch = Prefetch::Supply {
-    trigger: Trigger::EqualTime,
-    degree: Degree::Competitive,
-    total: Total::Memory,
-    estimator: Estimator::Window,
-    slot_ms: 100,
-};
+const ETS_COMPETITIVE: Prefetch =
+    Prefetch::Supply { trigger: Trigger::EqualTime, degree: Degree::Competitive, total: Total::Memory, slot_ms: 100 };
 
 const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distance: 16 };
 
-const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, whole: false, lengths: false, shares: true };
+const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, shares: true };
 
 const JOINED: Prefetch = Prefetch::Joined(Joined {
     whole: true,
@@ -203,23 +193,22 @@ prefetchers! {
 }
 
 macro_rules! partitions {
-    ($($name:literal $scheme:expr, $replacement:expr, $line:literal;)+) => {
+    ($($name:literal $scheme:expr, $replacement:expr, $paper:literal $line:literal;)+) => {
         /// The presets of partitions, alone and together with a replacement algorithm.
-        pub const PARTITIONS: &[Entry] =
-            &[$(Entry { name: $name, axis: "partition", paper: "SAC §2.3", line: $line }),+];
+        pub const PARTITIONS: &[Entry] = &[$(Entry { name: $name, axis: "partition", paper: $paper, line: $line }),+];
 
         const DIVISIONS: &[(&str, Scheme, Option<Replacement>)] = &[$(($name, $scheme, $replacement)),+];
     };
 }
 
 partitions! {
-    "static"     Scheme::Static, None, "a partition a device, its size fixed by how long a request takes there";
-    "eager"      Scheme::Eager, None, "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
-    "lazy"       Scheme::Lazy, None, "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
-    "worth"      Scheme::Worth, None, "no sizes: whenever a frame is wanted, the partition gives one whose frames save least waiting (past the paper)";
-    "eager-lru"  Scheme::Eager, Some(Replacement::Lru), "eager+lru";
-    "lazy-lru"   Scheme::Lazy, Some(Replacement::Lru), "lazy+lru";
-    "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "lazy+clock: a hand a partition (SAC §3.2)";
+    "static"     Scheme::Static, None, "SAC §2.3" "a partition a device, its size fixed by how long a request takes there";
+    "eager"      Scheme::Eager, None, "SAC §2.3" "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
+    "lazy"       Scheme::Lazy, None, "SAC §2.3" "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
+    "worth"      Scheme::Worth, None, "past SAC" "no sizes: whenever a frame is wanted, the partition gives one whose frames save least waiting (past the paper)";
+    "eager-lru"  Scheme::Eager, Some(Replacement::Lru), "SAC §2.3" "eager+lru";
+    "lazy-lru"   Scheme::Lazy, Some(Replacement::Lru), "SAC §2.3" "lazy+lru";
+    "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "SAC §3.2" "lazy+clock: a hand a partition (SAC §3.2)";
 }
 
 macro_rules! contexts {
@@ -239,6 +228,7 @@ contexts! {
     "pcc"     context::Settings::PCC, Arc false, "Gniady et al., OSDI 2004 (PCC* in AMP)" "the same, patterns told by counting blocks that come again (PCC)";
     "ubm"     context::Settings::UBM, Arc false, "Kim et al., OSDI 2000" "the same, patterns told file by file, by blocks that follow each other (UBM)";
     "amp-lru" context::Settings::AMP, Lru true, "AMP §4.2.2" "amp+lru";
+    "amp-duel" context::Settings::JOINED, Arc false, "past AMP" "amp where a duel of small caches says that partitions pay; else the whole, or the whole as one loop";
 }
 
 /// What can be built around any replacement algorithm.
@@ -330,8 +320,10 @@ impl Policy {
 
     /// The preset of contexts that this has, whatever its options.
     fn program(&self) -> Option<(&'static str, Policy)> {
-        let detection = discriminant(&self.context?.detection);
-        let same = |settings: &context::Settings| discriminant(&settings.detection) == detection;
+        let own = self.context?;
+        let same = |settings: &context::Settings| {
+            discriminant(&settings.detection) == discriminant(&own.detection) && settings.duel == own.duel
+        };
         let &(name, settings, ..) = PROGRAMS.iter().find(|(_, settings, _, whole)| same(settings) && !whole)?;
         Some((name, Policy { context: Some(settings), ..*self }))
     }
@@ -373,8 +365,9 @@ impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, preset) = self.preset().unwrap_or(("?", *self));
         self.write(f, "prefetch", name, &preset)?;
-        // What a preset stands for by itself is not said again.
-        let whole = matches!(self.prefetch, Prefetch::Joined(_)).then_some(preset);
+        // What a preset stands for by itself is not said again, nor what is said to be left out.
+        let joined = matches!(self.prefetch, Prefetch::Joined(_));
+        let whole = joined.then(|| parts::without_what_lacks(preset, self));
         if let Some((name, preset)) = self.divided().filter(|_| whole.is_none_or(|own| own.partition != self.partition))
         {
             f.write_str("+")?;

@@ -1,4 +1,4 @@
-//! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine misses what an untimed `amp:duel=on` over ARC misses,
+//! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine misses what an untimed `amp-duel` misses,
 //! reference by reference.
 
 use forebay_core::context::{Detector, Settings};

@@ -102,7 +102,7 @@ proptest! {
         depth in 1..1500u32,
         streams in proptest::collection::vec(1..4000u32, 1..4),
         request in 1..64u32,
-        policy in proptest::sample::select(vec!["competitive", "competitive-em", "competitive-em:streams=active"]),
+        policy in proptest::sample::select(vec!["competitive", "competitive-em"]),
     ) {
         let device = Device::with_depth(switch, depth);
         // A request is one fetch at least: a depth below it is no depth.

@@ -409,9 +409,11 @@ fn nth(map: &BTreeMap<u32, Extent>, which: u8) -> Option<u32> {
 
 fn policies() -> impl Strategy<Value = String> {
     let options = [
-        "competitive:whole=on",
-        "competitive:lengths=on,shares=off",
-        "competitive-em:whole=on,streams=active,epoch=1,unit=adaptive",
+        "competitive:shares=off",
+        "auto:without=duel",
+        "auto:without=habits/near",
+        "auto:without=lengths/rent/contexts,epoch=1",
+        "competitive-em:epoch=1",
         "competitive-em:start=90,epoch=0,opportunity=1",
         "sarc:threshold=1,degree=3,distance=9",
         "sarc:degree=4294967295,distance=4294967295",
@@ -437,6 +439,7 @@ fn policies() -> impl Strategy<Value = String> {
         "amp:review=20,sampling=off,mean=1/4,partitions=1+",
         "dear:interval=20,group=2,by=file+",
         "pcc:threshold=2,review=9,seed=7+",
+        "amp-duel:review=50+",
     ]);
     (prefetch, partition, contexts, replacement)
         .prop_map(|(prefetch, partition, context, replacement)| format!("{prefetch}+{partition}{context}{replacement}"))

@@ -127,7 +127,7 @@ impl Script {
 /// 16, twice as much each time, then S_p = 131 (CP §2); the next piece is due with the first page of the latest.
 #[test]
 fn pieces_grow_to_what_a_switch_is_worth() {
-    for policy in ["competitive", "auto:demand=off"] {
+    for policy in ["competitive", "auto:without=demand"] {
         let mut script = Script::new(policy, 20_000, vec![ibm()], MS);
         script.open(0, 0, 10_000);
         let mut seen = Vec::new();
@@ -194,7 +194,7 @@ fn several_channels_are_used_side_by_side() {
 /// know as many.)
 #[test]
 fn reads_that_go_nowhere_have_nothing_ahead() {
-    for policy in ["auto:habits=off", "auto"] {
+    for policy in ["auto:without=habits", "auto"] {
         let mut script = Script::new(policy, 20_000, vec![ibm()], MS);
         script.open(0, 0, 1 << 20);
         let mut seen = Vec::new();
@@ -226,7 +226,7 @@ fn what_is_known_of_files_says_where_streams_end() {
 /// Streams of 24 pages each, that are not at the end of their files: pieces of √(131 · 24 · 2/3) = 45.
 #[test]
 fn the_mean_length_of_streams_makes_pieces() {
-    let mut script = Script::new("auto:whole=off,demand=off", 20_000, vec![ibm()], MS);
+    let mut script = Script::new("auto:without=whole/demand", 20_000, vec![ibm()], MS);
     for file in 0..10 {
         script.open(file, 0, 1000);
         let pages = if file < 9 { 24 } else { 200 };
@@ -258,7 +258,7 @@ fn the_odds_of_lengths_say_how_far_to_fetch() {
 /// A stream that has had more than six pieces is taken for as long as it has been: after 2000 pages, √(131 · n · 2/3) of the n then read.
 #[test]
 fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
-    let mut script = Script::new("auto:demand=off,company=off", 20_000, vec![ibm()], MS);
+    let mut script = Script::new("auto:without=demand/company", 20_000, vec![ibm()], MS);
     script.open(0, 0, 100_000);
     (0..2000).for_each(|page| script.read_and_wait(0, page, 1));
     let (piece, reason) = script.piece(0);
@@ -271,7 +271,7 @@ fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
 #[test]
 fn who_has_a_device_to_himself_has_pieces_of_s_p() {
     let read = |readers: u32| {
-        let mut script = Script::new("auto:demand=off", 20_000, vec![ibm()], MS);
+        let mut script = Script::new("auto:without=demand", 20_000, vec![ibm()], MS);
         (0..readers).for_each(|file| script.open(file, 0, 100_000));
         (0..2000).for_each(|page| (0..readers).for_each(|file| script.read_and_wait(file, page, 1)));
         script.piece(0)
@@ -294,13 +294,13 @@ fn fast_readers_have_more_ahead_by_their_demand() {
         }
         script
     };
-    let script = read("auto:company=off", 20_000, 1000);
+    let script = read("auto:without=company", 20_000, 1000);
     let (piece, why) = script.piece(0);
     assert_eq!(why, Reason::ReadSoFar);
     // √(131 · L · 2/3) of the L pages that were read when it was fetched.
     let length = script.stream(0).next - 2 * piece..script.stream(0).next;
     assert!(length.contains(&(piece * piece * 3 / 2 / 131)), "{piece} of {length:?}");
-    let script = read("auto:contexts=off,company=off", 20_000, 190);
+    let script = read("auto:without=contexts/company", 20_000, 190);
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (300, Reason::Demand));
     let stream = script.stream(0);
@@ -308,10 +308,10 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     assert_eq!(script.explain().devices[0].lead_time, 500 * MS);
     let ahead = script.explain().ahead;
     assert_eq!((ahead.room - ahead.spare, ahead.by_ceiling), (5000, true));
-    let script = read("auto:contexts=off,company=off,start=25,epoch=0", 652, 190);
+    let script = read("auto:without=contexts/company,start=25,epoch=0", 652, 190);
     let ahead = script.explain().ahead;
     assert_eq!((ahead.room, ahead.ordered, ahead.spare), (2 * 131, 2 * 131 - 163, 0), "nobody would miss two pieces");
-    let script = read("auto:contexts=off,company=off,order=off,start=25,epoch=0", 652, 190);
+    let script = read("auto:without=contexts/company/order,start=25,epoch=0", 652, 190);
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");
@@ -450,7 +450,7 @@ fn gaps_are_read_through_that_take_less_than_a_switch() {
 /// than the switches of 19 + k steps are worth, 8 pages each.
 #[test]
 fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
-    let mut script = slow_after("auto:company=off,habits=off,demand=off", 0, 0..0);
+    let mut script = slow_after("auto:without=company/habits/demand", 0, 0..0);
     script.open(100, 0, 100_000);
     (0..20).for_each(|step| script.read_and_wait(100, step * 16, 16));
     assert!(script.stream(100).piece > 30);
@@ -470,7 +470,7 @@ fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
 /// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where they end, by the odds.
 #[test]
 fn odds_matter_near_where_streams_end() {
-    let mut script = Script::new("auto:demand=off,company=off,whole=off", 4000, vec![ibm()], MS);
+    let mut script = Script::new("auto:without=demand/company/whole", 4000, vec![ibm()], MS);
     for file in 0..8 {
         script.open(file, 0, 10_000);
         (0..4000).for_each(|page| script.read_and_wait(file, page, 1));

@@ -53,7 +53,7 @@ fn nothing_is_fetched_behind_the_last_block_that_is_reached() {
     assert!(exact == all && all > 4, "{exact} of {all} begin and end with what is reached");
     // A gap of twelve takes less than the switch, worth 131 pages: it is read through.
     assert!(all < 300, "{all} fetches of 600 steps");
-    let (exact, all, _) = ends("auto:gaits=off");
+    let (exact, all, _) = ends("auto:without=gaits");
     assert!(exact * 2 < all, "{exact} of {all}: pieces end anywhere");
 }
 
@@ -67,7 +67,7 @@ fn what_is_reached_is_there_when_it_is() {
         stride(&mut bench, 600..2000);
         bench.core.counters().misses - before
     };
-    let (with, without) = (misses("auto"), misses("auto:gaits=off"));
+    let (with, without) = (misses("auto"), misses("auto:without=gaits"));
     assert!(with <= without, "{with} and {without} misses");
 }
 
@@ -85,7 +85,7 @@ fn what_others_read_is_not_left_out() {
         let counters = bench.core.counters();
         (counters.misses, counters.fetched)
     };
-    let ((misses, fetched), (without, all)) = (run("auto"), run("auto:gaits=off"));
+    let ((misses, fetched), (without, all)) = (run("auto"), run("auto:without=gaits"));
     assert!(misses <= without, "{misses} misses, {without} where nothing is known of steps");
     // Had a gap been left out it would have been fetched for the other one, page by page.
     assert!(fetched.abs_diff(all) < 100 && all >= 2000 * u64::from(STEP), "{fetched} and {all} pages");

@@ -281,13 +281,13 @@ fn it_outlives_a_run() {
     assert_eq!(second.read(1, 1000, 300, 301), [(300, 1)]);
     second.context = 7;
     assert_eq!(second.read(2, 1000, 300, 400)[0], (300, 16), "of others it says nothing");
-    assert!(Bench::new("auto:contexts=off").core.hints().is_empty());
+    assert!(Bench::new("auto:without=contexts").core.hints().is_empty());
 }
 
 /// Without it none of that is done.
 #[test]
 fn it_can_be_left_out() {
-    let mut bench = Bench::new("auto:habits=off");
+    let mut bench = Bench::new("auto:without=habits");
     (0..30).for_each(|file| drop(bench.read(file, 1000, 100 + file, 200 + file)));
     assert_eq!(bench.read(30, 1000, 300, 400)[0], (300, 16));
 }

@@ -112,7 +112,7 @@ fn memory_holds_what_is_ahead() {
 /// Many streams in little memory: together they have all of it but a tenth to look ahead in, and nothing is thrown out unread.
 #[test]
 fn memory_short_of_every_depth_is_shared_without_waste() {
-    for policy in ["competitive", "competitive-em", "competitive-em:streams=active+arc"] {
+    for policy in ["competitive", "competitive-em", "competitive-em+arc"] {
         let mut driver = Driver::new(policy, 600, 2000, Referenced::HandedOn);
         for block in (0..2000).step_by(8) {
             (0..16).for_each(|file| driver.read(file, block, 8));

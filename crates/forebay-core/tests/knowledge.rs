@@ -1,4 +1,4 @@
-//! What is known of files (`whole=on`): a model of the shares that decide what is believed, and what the engine fetches by it.
+//! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is believed, and what the engine fetches by it.
 
 use std::collections::BTreeMap;
 
@@ -108,10 +108,13 @@ proptest! {
     }
 }
 
+/// `auto` that goes by ends of files alone.
+const ONLY_WHOLE: &str = "auto:without=lengths/demand/habits/company/near/gaits/cache/devices/contexts";
+
 /// After eight whole files the ninth is fetched to its end at the first read, in equal pieces of about the competitive depth.
 #[test]
 fn whole_files_are_fetched_whole_once_that_is_known() {
-    for policy in ["competitive:whole=on", "competitive-em:whole=on"] {
+    for policy in [ONLY_WHOLE] {
         let mut bench = Bench::new(policy);
         for file in 0..8 {
             assert_eq!(bench.read(file, 100, 0, 100)[..2], [(0, 16), (16, 32)], "slow start: nothing is known yet");
@@ -131,8 +134,8 @@ fn whole_files_are_fetched_whole_once_that_is_known() {
 /// Files of which random portions are read: nothing is ever fetched by what is known.
 #[test]
 fn random_portions_are_not_believed() {
-    let mut bench = Bench::new("competitive:whole=on");
-    let mut plain = Bench::new("competitive");
+    let mut bench = Bench::new(ONLY_WHOLE);
+    let mut plain = Bench::new("auto:without=whole/lengths/demand/habits/company/near/gaits/cache/devices/contexts");
     for round in 0..200u32 {
         let to = 20 + round * 48_271 % 61;
         let (known, unknown) = (bench.read(round % 60, 100, 0, to), plain.read(round % 60, 100, 0, to));
@@ -151,7 +154,7 @@ fn the_paper_knows_nothing_of_files() {
 #[test]
 fn pieces_are_as_large_as_the_mean_length_makes_them_best() {
     for (length, best) in [(400, 186), (100, 93)] {
-        let mut bench = Bench::new("competitive:lengths=on");
+        let mut bench = Bench::new("auto:without=whole/demand/habits/company/near/gaits/cache/devices/contexts");
         for file in 0..8 {
             bench.read(file, length, 0, length);
         }

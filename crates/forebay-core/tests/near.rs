@@ -87,7 +87,7 @@ fn a_file_without_room_is_left_alone() {
     // Memory has 2000 pages.
     let fetches: Vec<_> = (0..40).flat_map(|read| one(&mut bench, 50, 9000, read * 617 % 1000)).collect();
     assert!(fetches.iter().all(|&(_, len)| len == 1), "{fetches:?}");
-    let mut off = random("auto:near=off");
+    let mut off = random("auto:without=near");
     let fetches: Vec<_> = (0..40).flat_map(|read| one(&mut off, 50, 1000, read * 617 % 1000)).collect();
     assert!(fetches.iter().all(|&(_, len)| len == 1), "{fetches:?}");
 }

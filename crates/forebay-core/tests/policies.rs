@@ -1,7 +1,7 @@
 //! How policies are written: every name, every option, round and back; and what the user is told otherwise.
 
 use forebay_core::Policy;
-use forebay_core::presets::{CHOICES, CONTEXTS, Choice, PARTITIONS, PREFETCHERS, REPLACEMENTS, Replacement};
+use forebay_core::presets::{CHOICES, CONTEXTS, Choice, PARTITIONS, PARTS, PREFETCHERS, REPLACEMENTS, Replacement};
 use proptest::prelude::*;
 
 /// Some values that an option takes.
@@ -16,12 +16,9 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "threshold" if choice.axis == "context" => &["1", "20", "100", "4294967295"],
         "threshold" if choice.axis == "prefetch" => &["1", "4", "7", "4294967295"],
         "distance" if choice.values == "BLOCKS" => &["0", "16", "4294967295"],
-        "channels" | "whole" | "lengths" | "shares" | "rent" | "order" | "turnover" | "duel" | "bimodal" => {
-            &["on", "off"]
-        }
+        "channels" | "shares" => &["on", "off"],
         "degree" => &["1", "32", "48", "256", "4294967295"],
         "distance" => &["0", "24", "memory"],
-        "demand" => &["window", "weighted"],
         "slot" => &["1", "100", "4294967295"],
         "window" => &["1", "1000", "4294967295"],
         "threshold" => &["0", "5", "65535"],
@@ -29,9 +26,6 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
         "epoch" => &["0", "1", "4000", "4294967295"],
-        "unit" => &["fixed", "adaptive"],
-        "streams" => &["files", "active"],
-        "misses" => &["count", "wait"],
         "opportunity" => &["0", "100", "2147483647"],
         "seed" => &["0", "1", "4294967295"],
         other => panic!("the test knows no values of {other}"),
@@ -49,15 +43,13 @@ fn of(preset: &str) -> Vec<&'static str> {
 
 #[test]
 fn which_presets_have_which_options() {
-    assert_eq!(of("competitive"), ["channels", "whole", "lengths", "shares"]);
+    assert_eq!(of("competitive"), ["channels", "shares"]);
     let all_of =
         |axis| CHOICES.iter().filter(|choice| choice.axis == axis).map(|choice| choice.name).collect::<Vec<_>>();
-    let supply = ["degree", "distance", "demand", "slot"];
+    let supply = ["degree", "distance", "slot"];
     let sarc = ["threshold", "degree", "distance"];
-    let cache = ["start", "epoch", "unit", "streams", "misses", "rent", "order", "turnover", "opportunity", "seed"];
-    assert_eq!(of("competitive-em"), [&["channels", "whole", "lengths", "shares"][..], &cache].concat());
-    let joined = ["whole", "lengths", "demand", "habits", "company", "near", "gaits", "cache", "devices", "contexts"];
-    assert_eq!(of("auto"), [&joined[..], &cache].concat());
+    assert_eq!(of("competitive-em"), ["channels", "shares", "start", "epoch", "opportunity", "seed"]);
+    assert_eq!(of("auto"), ["without", "start", "epoch"]);
     assert_eq!(of("sarc"), sarc);
     assert_eq!(of("gill"), ["degree"]);
     for preset in ["even", "ets", "esf"] {
@@ -68,10 +60,11 @@ fn which_presets_have_which_options() {
         let options = if entry.name == "worth" { vec![] } else { all_of("partition") };
         assert_eq!(of(entry.name), options, "{}", entry.name);
     }
-    let common = ["by", "partitions", "review", "duel", "bimodal", "seed"];
+    let common = ["by", "partitions", "review", "seed"];
     for (preset, own) in [
         ("amp", &["threshold", "sampling", "mean"][..]),
         ("amp-lru", &["threshold", "sampling", "mean"]),
+        ("amp-duel", &["threshold", "sampling", "mean"]),
         ("dear", &["interval", "group"]),
         ("pcc", &["threshold"]),
         ("ubm", &["threshold"]),
@@ -89,7 +82,7 @@ fn goes_with(preset: &str) -> &'static str {
         "auto" => "arc",
         "sarc" => "sarc-lists",
         "gill" => "gill-lru",
-        "amp" | "dear" | "pcc" | "ubm" => "arc",
+        "amp" | "dear" | "pcc" | "ubm" | "amp-duel" => "arc",
         _ => "lru",
     }
 }
@@ -107,7 +100,8 @@ fn every_name_is_printed_as_it_is_written() {
         let text = format!("{}+{}", prefetcher.name, goes_with(prefetcher.name));
         assert_eq!(parse(prefetcher.name).unwrap().to_string(), short(&text));
     }
-    for text in ["auto:whole=off,devices=off", "auto:cache=off,contexts=off+lru", "auto+eager:window=7", "auto+dear"] {
+    let parts = ["auto:without=whole/devices", "auto:without=cache/contexts+lru", "auto:without=rent,start=7"];
+    for text in parts.into_iter().chain(["auto+eager:window=7", "auto+dear", "auto:without=duel+amp:by=file"]) {
         assert_eq!(parse(text).unwrap().to_string(), text);
     }
     assert_eq!(parse("auto+lazy").unwrap().partition.settings().map(|settings| settings.window), Some(1000));
@@ -157,7 +151,7 @@ fn every_name_is_printed_as_it_is_written() {
 fn every_option_goes_round() {
     let presets =
         ["competitive", "competitive-em", "even", "ets", "ets-competitive", "sarc", "gill", "static", "eager", "lazy"];
-    let contexts = ["amp", "dear", "pcc", "ubm"];
+    let contexts = ["amp", "dear", "pcc", "ubm", "amp-duel"];
     for preset in presets.into_iter().chain(contexts) {
         let alone = ["static", "eager", "lazy"].contains(&preset) || contexts.contains(&preset);
         let before = if alone { "none+" } else { "" };
@@ -175,22 +169,44 @@ fn every_option_goes_round() {
     }
 }
 
+/// Each part of `auto` can be left out, with any other, and all parts at once.
+#[test]
+fn parts_of_auto_go_round() {
+    let auto = parse("auto").unwrap();
+    let without = |names: &str| parse(&format!("auto:without={names}")).unwrap();
+    for a in PARTS {
+        assert_ne!(without(a.name), auto, "{} is a part", a.name);
+        for b in PARTS {
+            let policy = without(&format!("{}/{}", a.name, b.name));
+            assert_eq!(parse(&policy.to_string()), Ok(policy));
+        }
+    }
+    let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+    let nothing = without(&names.join("/"));
+    assert_eq!(parse(&nothing.to_string()), Ok(nothing));
+    assert!(nothing.context.is_none() && nothing.partition.settings().is_none());
+    // AMP without the duel is AMP.
+    assert_eq!(parse("auto+amp").unwrap().to_string(), "auto:without=duel");
+}
+
 #[test]
 fn what_makes_no_sense_is_told_with_what_does() {
     let wrong = [
         ("competitive:wholly=on", "wholly=on"),
-        ("competitive:whole=yes", "whole=yes"),
-        ("competitive:whole", "whole"),
+        ("competitive:shares=yes", "shares=yes"),
+        ("competitive:shares", "shares"),
+        ("auto:without=", "without="),
+        ("auto:without=near/far", "without=near/far"),
+        ("competitive:without=near", "without=near"),
         ("competitive:", ""),
-        ("competitive:whole=on,", ""),
+        ("competitive:shares=on,", ""),
         ("competitive:start=25", "start=25"),
         ("competitive-em:start=0", "start=0"),
         ("competitive-em:start=101", "start=101"),
         ("competitive-em:epoch=-1", "epoch=-1"),
         ("competitive-em:epoch=4s", "epoch=4s"),
-        ("competitive-em:unit=large", "unit=large"),
         ("competitive-em:opportunity=2147483648", "opportunity=2147483648"),
-        ("competitive-em:unit=adaptive,streams=some+arc", "streams=some"),
+        ("competitive-em:epoch=1,streams=active+arc", "streams=active"),
         ("lazy:window=0", "window=0"),
         ("lazy:increment=0", "increment=0"),
         ("lazy:threshold=-5", "threshold=-5"),
@@ -234,7 +250,7 @@ fn what_makes_no_sense_is_told_with_what_does() {
         "competitiv",
         "lru+arc",
         "linux+competitive",
-        "arc:whole=on",
+        "arc:shares=on",
         "competitive+arc+lru",
         "+",
         "lazy+eager",
@@ -251,8 +267,8 @@ fn what_makes_no_sense_is_told_with_what_does() {
 /// A preset that has no options says so.
 #[test]
 fn a_preset_without_options_says_so() {
-    let told = parse("linux:whole=on").unwrap_err();
-    assert_eq!(told, "policy 'linux:whole=on': 'linux' has no options");
+    let told = parse("linux:shares=on").unwrap_err();
+    assert_eq!(told, "policy 'linux:shares=on': 'linux' has no options");
     let told = parse("arc+competitive:hole=on").unwrap_err();
     assert_eq!(told.split(';').next(), Some("policy 'arc+competitive:hole=on': no option is 'hole=on'"));
 }

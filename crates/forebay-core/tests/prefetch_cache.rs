@@ -145,8 +145,6 @@ fn open_files_share_the_ceiling() {
     assert_eq!(sizes(&[1; 512], em)[..5], [16, 32, 64, 64, 64]);
     assert_eq!(sizes(&[1, 511], em)[..5], [16, 32, 64, 64, 64], "a file that 511 have open is 511 open files");
     assert_eq!(sizes(&[1; 4096], em)[..3], [8, 8, 8], "nor is the first window larger");
-    let active = sizes(&[1; 512], "competitive-em:streams=active");
-    assert_eq!(active[..6], [16, 32, 64, 128, 131, 131], "of 512 files one is read");
 }
 
 /// A page that is referenced while it is under way is late, and never in the prefetch cache again.
@@ -187,7 +185,7 @@ fn what_is_called_off_leaves_the_prefetch_cache() {
 /// alone. The paper limits "the eviction history size to 20% of the total number of physical pages".
 #[test]
 fn the_eviction_history_tells_thrashing_from_lru_misses() {
-    let mut bench = bench("competitive-em:start=5,epoch=0,streams=active", 100);
+    let mut bench = bench("competitive-em:start=5,epoch=0", 100);
     bench.open(0, 16);
     bench.read(1, 0, 0);
     assert_eq!(bench.core.unread(), 4, "a first window within the ceiling");
@@ -227,11 +225,12 @@ fn what_nobody_read_does_not_drive_out_what_was_read() {
     assert!(one < 10 && apart > 70, "{one}, {apart}");
 }
 
-/// A thousand handlers read the first page of a file each, and no more: 15,000 pages that nobody will read.
+/// A thousand handlers read the first page of a file each, and close it: 15,000 pages that nobody will read.
 fn a_thousand(bench: &mut Bench) {
     for who in 0..1000 {
         bench.open(1 + who, 1000);
         bench.read(10 + who, 1 + who, 0);
+        bench.tell(EventKind::Close { file: FileId(1 + who) });
     }
     assert_eq!(bench.core.unread(), 15_000);
 }
@@ -246,7 +245,7 @@ fn ahead(bench: &Bench) -> u32 {
 #[test]
 fn pages_of_the_dead_go_first() {
     for start in [5, 25, 90] {
-        let mut bench = bench(&format!("competitive-em:streams=active,epoch=0,start={start}"), 32_768);
+        let mut bench = bench(&format!("competitive-em:epoch=0,start={start}"), 32_768);
         a_thousand(&mut bench);
         (0..1000).for_each(|who| bench.tell(EventKind::Exited { handler: HandlerId(10 + who) }));
         bench.open(0, 100_000);
@@ -262,7 +261,7 @@ fn pages_of_the_dead_go_first() {
 /// of pressure, and the reader that is awake loses none of its own meanwhile.
 #[test]
 fn sleepers_keep_their_pages_for_a_while() {
-    let mut bench = bench("competitive-em:streams=active,epoch=0,start=60", 32_768);
+    let mut bench = bench("competitive-em:epoch=0,start=60", 32_768);
     a_thousand(&mut bench);
     let slept = bench.at;
     bench.open(0, 100_000);
@@ -287,7 +286,7 @@ fn sleepers_keep_their_pages_for_a_while() {
 /// still gets all of its pages.
 #[test]
 fn sleepers_leave_under_pressure() {
-    let mut bench = bench("competitive-em:streams=active,epoch=0,start=25", 32_768);
+    let mut bench = bench("competitive-em:epoch=0,start=25", 32_768);
     a_thousand(&mut bench);
     bench.open(0, 100_000);
     let ceiling = bench.core.prefetch_cache().unwrap().ceiling.blocks();

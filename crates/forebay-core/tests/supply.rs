@@ -1,6 +1,6 @@
 //! Supply-chain prefetching (SCM §4.1): the equations by the paper's own numbers, and laws about demand and distances.
 
-use forebay_core::demand::{Demands, Estimator, SCALE};
+use forebay_core::demand::{Demands, SCALE};
 use forebay_core::level::Label;
 use forebay_core::stream::{ACTIVE_FOR, Streams};
 use forebay_core::trigger::{FLOOR, Supply, Trigger, cycle};
@@ -83,8 +83,8 @@ fn without_rates_all_are_alike() {
 }
 
 /// One stream that is asked for `blocks` at each of `times`.
-fn measured(estimator: Estimator, times: impl Iterator<Item = (u64, u32)>) -> Demands {
-    let mut demands = Demands::new(estimator, SLOT, 1, 1);
+fn measured(times: impl Iterator<Item = (u64, u32)>) -> Demands {
+    let mut demands = Demands::new(SLOT, 1, 1);
     let mut begun = false;
     for (at, blocks) in times {
         if std::mem::replace(&mut begun, true) {
@@ -98,30 +98,23 @@ fn measured(estimator: Estimator, times: impl Iterator<Item = (u64, u32)>) -> De
 
 #[test]
 fn a_regular_stream_has_its_rate_and_no_deviation() {
-    for estimator in [Estimator::Window, Estimator::Weighted] {
-        let demands = measured(estimator, (0..5000).map(|i| (i * SECOND / 1000, 1)));
-        let level = demands.of(StreamId(0));
-        assert_eq!((level.rate, level.deviation), (1000 * SCALE, 0), "{estimator:?}");
-        assert_eq!(demands.sums(), [level]);
-    }
+    let demands = measured((0..5000).map(|i| (i * SECOND / 1000, 1)));
+    let level = demands.of(StreamId(0));
+    assert_eq!((level.rate, level.deviation), (1000 * SCALE, 0));
+    assert_eq!(demands.sums(), [level]);
 }
 
 /// 200 blocks in every other slot: 1000 a second, and a deviation of 100 a slot, as much.
 #[test]
 fn bursts_are_deviation() {
-    let bursts = || (0..100).map(|i| (i * 2 * SLOT + 1, 200));
-    let window = measured(Estimator::Window, bursts()).of(StreamId(0));
-    assert_eq!((window.rate, window.deviation), (1000 * SCALE, 1000 * SCALE));
-    // Weighted it is but near: the last slot counts most.
-    let weighted = measured(Estimator::Weighted, bursts()).of(StreamId(0));
-    assert!(weighted.rate.abs_diff(1000 * SCALE) < 100 * SCALE, "{weighted:?}");
-    assert!(weighted.deviation.abs_diff(1000 * SCALE) < 100 * SCALE, "{weighted:?}");
+    let level = measured((0..100).map(|i| (i * 2 * SLOT + 1, 200))).of(StreamId(0));
+    assert_eq!((level.rate, level.deviation), (1000 * SCALE, 1000 * SCALE));
 }
 
 /// The first tenth of a second has no slot that is over.
 #[test]
 fn a_new_stream_has_a_rate_at_once() {
-    let demands = measured(Estimator::Window, (0..50).map(|i| (i * SECOND / 1000, 1)));
+    let demands = measured((0..50).map(|i| (i * SECOND / 1000, 1)));
     let rate = demands.of(StreamId(0)).rate / SCALE;
     assert!((900..=1100).contains(&rate), "{rate}");
 }
@@ -166,11 +159,9 @@ proptest! {
     #[test]
     fn who_stops_leaves_the_sums(
         steps in proptest::collection::vec((0..6u32, 1..4u32, 0..400u64, 0..20u32), 1..200),
-        weighted: bool,
     ) {
-        let estimator = if weighted { Estimator::Weighted } else { Estimator::Window };
         let mut streams = Streams::new(4, 64, 16);
-        streams.measure(Demands::new(estimator, SLOT, 4, 2));
+        streams.measure(Demands::new(SLOT, 4, 2));
         let (mut at, mut next) = (0, [0u32; 6]);
         let read = |streams: &mut Streams, at: u64, file: u32, start: u32, len: u32| {
             let (file, who) = (FileId(file), (HandlerId(0), ContextId(0)));

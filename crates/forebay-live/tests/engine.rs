@@ -296,9 +296,9 @@ fn many_threads_read_right_bytes_under_every_policy() {
         "linux",
         "aggressive",
         "competitive",
-        "competitive:whole=on",
+        "auto:without=habits",
         "competitive-em",
-        "competitive-em:whole=on,unit=adaptive,streams=active,epoch=10,start=5",
+        "competitive-em:epoch=10,start=5",
     ];
     for (seed, policy) in policies.iter().enumerate() {
         let engine = engine(policy, 20 << 20, None);

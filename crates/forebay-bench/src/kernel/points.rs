@@ -3,7 +3,7 @@
 use super::reader::Description;
 
 /// What Forebay is mounted with.
-pub(super) const POLICIES: [&str; 4] = ["competitive", "competitive-em", "competitive:whole=on,lengths=on", "auto"];
+pub(super) const POLICIES: [&str; 3] = ["competitive", "competitive-em", "auto"];
 
 /// The points in which memory is short.
 pub(super) const SWEEP: &str = "memory-short";

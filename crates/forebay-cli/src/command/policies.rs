@@ -1,7 +1,7 @@
 //! `forebay policies`: every policy by name, a line each, with its paper, and the options of presets.
 
 use forebay_core::Policy;
-use forebay_core::presets::{CHOICES, Choice, Entry, entries};
+use forebay_core::presets::{CHOICES, Choice, Entry, PARTS, entries};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -46,9 +46,11 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
             choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
         }
     }
+    let mut parts = Table::new([("part of auto", left), ("what it does", left)]);
+    PARTS.iter().for_each(|part| parts.row([part.name, part.line].map(str::to_owned)));
     output::print(&format!(
         "{table}\nOne of each axis makes a policy: competitive+lru, competitive+lazy-clock, eager+arc.\n\n{choices}\nOptions follow the \
-         policy's name: competitive-em:unit=adaptive,streams=active+arc.\n"
+         policy's name: competitive-em:start=5,epoch=0+arc.\n\n{parts}\nauto:without=near/gaits leaves two parts out.\n"
     ))
 }
 

@@ -57,7 +57,7 @@ fn auto_is_the_default_with_the_kernel_cache_too() {
     let (_folder, mount) = mount(&["--kernel-cache", "on"], "film");
     assert_eq!(std::fs::read(mount.path().join("sub/film")).expect("readable"), vec![7; 4 << 20]);
     let explained: Value = serde_json::from_str(&explain(&mount, true)).expect("JSON");
-    assert_eq!(explained["policy"], "auto:devices=off,contexts=off");
+    assert_eq!(explained["policy"], "auto:without=devices/contexts");
     assert_eq!(explained["referenced"], "HandedOn");
     assert!(explained["contexts"].as_array().is_some_and(Vec::is_empty), "{explained}");
 }

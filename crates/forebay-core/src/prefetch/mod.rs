@@ -20,7 +20,6 @@ pub(crate) mod supply;
 
 use core::mem::discriminant;
 
-use crate::demand::Estimator;
 use crate::files::INITIAL_WINDOW;
 use crate::knowledge::Habits;
 use crate::stream::Stream;
@@ -219,10 +218,6 @@ pub enum Prefetch {
     Competitive {
         /// Whether a device with several channels is fetched from over all of them (CP §4).
         channels: bool,
-        /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
-        whole: bool,
-        /// Whether pieces are as large as the mean length of streams so far makes them best.
-        lengths: bool,
         /// Whether a stream keeps to its part of what memory allows.
         shares: bool,
     },
@@ -234,9 +229,7 @@ pub enum Prefetch {
         degree: Degree,
         /// T_total.
         total: Total,
-        /// How demand is estimated.
-        estimator: Estimator,
-        /// The slots in which it is counted, milliseconds.
+        /// The slots in which demand is counted, milliseconds.
         slot_ms: u32,
     },
     /// SARC: pieces of one degree at one trigger distance, for streams of some length.
@@ -269,11 +262,11 @@ impl Prefetch {
         }
     }
 
-    /// How demand is to be estimated, if the policy goes by it: the estimator, and slots in nanoseconds.
-    pub(crate) fn measures(self) -> Option<(Estimator, u64)> {
+    /// The slots in which demand is to be counted, nanoseconds, if the policy goes by it.
+    pub(crate) fn measures(self) -> Option<u64> {
         match self {
-            Prefetch::Supply { estimator, slot_ms, .. } => Some((estimator, u64::from(slot_ms) * 1_000_000)),
-            Prefetch::Joined(Joined { demand: true, .. }) => Some((Estimator::Window, joined::SLOT)),
+            Prefetch::Supply { slot_ms, .. } => Some(u64::from(slot_ms) * 1_000_000),
+            Prefetch::Joined(Joined { demand: true, .. }) => Some(joined::SLOT),
             _ => None,
         }
     }
@@ -286,7 +279,7 @@ impl Prefetch {
             Prefetch::Fixed { degree } => fixed::plan(sight, degree),
             Prefetch::Linux => linux::plan(sight),
             Prefetch::Aggressive => aggressive::plan(sight),
-            Prefetch::Competitive { channels, shares, .. } => competitive::plan(sight, channels, shares),
+            Prefetch::Competitive { channels, shares } => competitive::plan(sight, channels, shares),
             Prefetch::Supply { trigger, degree, total, .. } => supply::plan(sight, trigger, degree, total),
             Prefetch::Sarc { threshold, degree, distance } => sarc::plan(sight, threshold, degree, distance),
             Prefetch::Joined(parts) => joined::plan(sight, parts),
@@ -356,11 +349,11 @@ impl Prefetch {
 
     /// Whether it goes by where streams end.
     pub(crate) fn goes_by_ends(self) -> bool {
-        matches!(self, Prefetch::Competitive { whole: true, .. } | Prefetch::Joined(Joined { whole: true, .. }))
+        matches!(self, Prefetch::Joined(Joined { whole: true, .. }))
     }
 
     /// Whether it goes by how long they are.
     pub(crate) fn goes_by_lengths(self) -> bool {
-        matches!(self, Prefetch::Competitive { lengths: true, .. } | Prefetch::Joined(Joined { lengths: true, .. }))
+        matches!(self, Prefetch::Joined(Joined { lengths: true, .. }))
     }
 }

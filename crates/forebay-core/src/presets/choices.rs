@@ -5,12 +5,11 @@ mod words;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::Policy;
+use super::{Policy, parts};
 use crate::context::recency::{Mean, ONE, Sampling};
-use crate::context::{self, Detection, MOST_PARTITIONS};
-use crate::partition::{Partition, Weights};
-use crate::prefetch::{Degree, Joined, Prefetch, Total};
-use crate::reclaim::Reclaim;
+use crate::context::{Detection, MOST_PARTITIONS};
+use crate::partition::Weights;
+use crate::prefetch::{Degree, Prefetch, Total};
 
 use words::*;
 
@@ -70,58 +69,6 @@ macro_rules! of_competitive {
     };
 }
 
-/// A part of `auto`'s prefetching.
-macro_rules! of_joined {
-    ($name:ident, $line:literal) => {
-        Choice {
-            name: stringify!($name),
-            axis: "prefetch",
-            values: "on|off",
-            line: $line,
-            get: |policy| match policy.prefetch {
-                Prefetch::Joined(Joined { $name, .. }) => Some(on_off($name)),
-                _ => None,
-            },
-            set: |policy, value| match &mut policy.prefetch {
-                Prefetch::Joined(Joined { $name, .. }) => put($name, switch(value)),
-                _ => None,
-            },
-        }
-    };
-}
-
-/// Another part of `auto`, on or off, where it is on and what it is then.
-macro_rules! part_of_auto {
-    ($name:literal, $field:ident, $off:expr, $on:expr, $line:literal) => {
-        Choice {
-            name: $name,
-            axis: "prefetch",
-            values: "on|off",
-            line: $line,
-            get: |policy| matches!(policy.prefetch, Prefetch::Joined(_)).then(|| on_off(policy.$field != $off)),
-            set: |policy, value| {
-                matches!(policy.prefetch, Prefetch::Joined(_)).then_some(())?;
-                policy.$field = if switch(value)? { $on } else { $off };
-                Some(())
-            },
-        }
-    };
-}
-
-/// A part of a prefetch cache that is on or off.
-macro_rules! of_prefetch_cache {
-    ($name:ident, $line:literal) => {
-        Choice {
-            name: stringify!($name),
-            axis: "prefetch",
-            values: "on|off",
-            line: $line,
-            get: |policy| Some(on_off(settings(policy)?.$name)),
-            set: |policy, value| put(&mut settings_mut(policy)?.$name, switch(value)),
-        }
-    };
-}
-
 /// A number of blocks of SARC's, at least so many.
 macro_rules! of_sarc {
     ($name:literal, $field:ident, $least:literal, $line:literal) => {
@@ -166,25 +113,15 @@ macro_rules! of_detection {
 
 /// All options.
 pub const CHOICES: &[Choice] = &[
-    of_joined!(whole, "fetch up to where files are usually read to, instead of slow start"),
-    of_joined!(lengths, "pieces as large as the mean length of streams so far makes them best"),
-    of_joined!(demand, "more ahead for those who read faster than a piece comes (SCM §4.1)"),
-    of_joined!(habits, "what is known of a program context counts: how long its streams are, whether it is random"),
-    of_joined!(company, "smaller pieces for who has the device to himself and pays for no switch"),
-    of_joined!(near, "of a file that has room in free memory what lies near misses is loaded"),
-    of_joined!(gaits, "of who goes on in equal steps only what he reaches is kept, and fetched, if gaps take long"),
-    part_of_auto!("cache", reclaim, Reclaim::WithTheRest, super::CACHE, "a prefetch cache (CPEM §4)"),
-    part_of_auto!("devices", partition, Partition::Whole, super::DEVICES, "a partition a device (SAC)"),
-    part_of_auto!(
-        "contexts",
-        context,
-        None,
-        Some(context::Settings::JOINED),
-        "partitions for program contexts that loop (AMP)"
-    ),
+    Choice {
+        name: "without",
+        axis: "prefetch",
+        values: parts::NAMES,
+        line: "leaves out parts, to see what they are worth",
+        get: parts::lacking,
+        set: parts::leave_out,
+    },
     of_competitive!(channels, "fetch over all connections of a store or disks of an array (CP §4: larger depths)"),
-    of_competitive!(whole, "fetch up to where files are usually read to, instead of slow start (past the papers)"),
-    of_competitive!(lengths, "pieces as large as the mean length of streams so far makes them best (past the papers)"),
     of_competitive!(
         shares,
         "a stream keeps to its part of memory (CPEM §4.2); off: CP as in its paper, which minds no memory"
@@ -208,51 +145,15 @@ pub const CHOICES: &[Choice] = &[
         set: |policy, value| put(&mut settings_mut(policy)?.epoch_ms, value.parse().ok()),
     },
     Choice {
-        name: "unit",
-        axis: "prefetch",
-        values: "fixed|adaptive",
-        line: "by how much the ceiling moves: the paper's unit, or one that grows and shrinks (past the paper)",
-        get: |policy| Some(name_of(&UNITS, settings(policy)?.unit)),
-        set: |policy, value| put(&mut settings_mut(policy)?.unit, named(&UNITS, value)),
-    },
-    Choice {
-        name: "streams",
-        axis: "prefetch",
-        values: "files|active",
-        line: "what shares the ceiling: open files as in CPEM §4.2, or streams that go on (past the paper)",
-        get: |policy| Some(name_of(&COUNTS, settings(policy)?.streams)),
-        set: |policy, value| put(&mut settings_mut(policy)?.streams, named(&COUNTS, value)),
-    },
-    Choice {
-        name: "misses",
-        axis: "prefetch",
-        values: "count|wait",
-        line: "what a miss counts for the ceiling: one (CPEM §4.1), or as much as readers wait for a block of its device (past the paper)",
-        get: |policy| Some(name_of(&MISSES, settings(policy)?.misses)),
-        set: |policy, value| put(&mut settings_mut(policy)?.misses, named(&MISSES, value)),
-    },
-    of_prefetch_cache!(
-        rent,
-        "the odds of what is fetched ahead count the memory that it takes, too, by what is missed for want of it (past the paper)"
-    ),
-    of_prefetch_cache!(
-        order,
-        "there may be as much ahead as makes switches and misses fewest, where that is more than the ceiling (past the paper)"
-    ),
-    of_prefetch_cache!(
-        turnover,
-        "what was passed over stays below the ceiling only until all of memory was filled anew (past the paper)"
-    ),
-    Choice {
         name: "opportunity",
         axis: "prefetch",
         values: "MILLISECONDS",
         line: "how long after a prefetch its handler must have run to have passed it over (CPEM §4.1)",
-        get: |policy| Some(settings(policy)?.opportunity_ms.to_string()),
+        get: |policy| Some(of_paper(policy)?.opportunity_ms.to_string()),
         set: |policy, value| {
             // The paper's timestamps go round; half of their range tells before from after.
             let opportunity = value.parse().ok().filter(|&ms| ms <= i32::MAX as u32);
-            put(&mut settings_mut(policy)?.opportunity_ms, opportunity)
+            put(&mut of_paper_mut(policy)?.opportunity_ms, opportunity)
         },
     },
     Choice {
@@ -260,8 +161,8 @@ pub const CHOICES: &[Choice] = &[
         axis: "prefetch",
         values: "NUMBER",
         line: "fixes the direction in which the ceiling first moves (CPEM §4.1: randomly)",
-        get: |policy| Some(settings(policy)?.seed.to_string()),
-        set: |policy, value| put(&mut settings_mut(policy)?.seed, value.parse().ok()),
+        get: |policy| Some(of_paper(policy)?.seed.to_string()),
+        set: |policy, value| put(&mut of_paper_mut(policy)?.seed, value.parse().ok()),
     },
     Choice {
         name: "degree",
@@ -296,24 +197,10 @@ pub const CHOICES: &[Choice] = &[
         },
     },
     Choice {
-        name: "demand",
-        axis: "prefetch",
-        values: "window|weighted",
-        line: "how demand is estimated: a sliding window (SCM §5.2.1), or weighted by age (past the paper)",
-        get: |policy| match policy.prefetch {
-            Prefetch::Supply { estimator, .. } => Some(name_of(&ESTIMATORS, estimator)),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Supply { estimator, .. } => put(estimator, named(&ESTIMATORS, value)),
-            _ => None,
-        },
-    },
-    Choice {
         name: "slot",
         axis: "prefetch",
         values: "MILLISECONDS",
-        line: "the slots of time in which demand is counted",
+        line: "the slots of time in which demand is counted (SCM §5.2.1)",
         get: |policy| match policy.prefetch {
             Prefetch::Supply { slot_ms, .. } => Some(slot_ms.to_string()),
             _ => None,
@@ -523,22 +410,6 @@ pub const CHOICES: &[Choice] = &[
         line: "how often patterns and popularity are looked at (AMP §3)",
         get: |policy| Some(policy.context?.review.to_string()),
         set: |policy, value| put(&mut policy.context.as_mut()?.review, value.parse().ok().filter(|&review| review > 0)),
-    },
-    Choice {
-        name: "duel",
-        axis: "context",
-        values: "on|off",
-        line: "loops have partitions only where less is missed with them, as a sample of references tells (past AMP)",
-        get: |policy| Some(on_off(policy.context?.duel)),
-        set: |policy, value| put(&mut policy.context.as_mut()?.duel, switch(value)),
-    },
-    Choice {
-        name: "bimodal",
-        axis: "context",
-        values: "on|off",
-        line: "with duel=on, few of the blocks that are new stay where that misses less than loops with partitions (past AMP)",
-        get: |policy| Some(on_off(policy.context?.bimodal)),
-        set: |policy, value| put(&mut policy.context.as_mut()?.bimodal, switch(value)),
     },
     Choice {
         name: "seed",

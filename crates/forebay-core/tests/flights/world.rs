@@ -62,14 +62,8 @@ pub(crate) const MACHINES: &[Machine] = &[
     },
 ];
 
-const KEPT: Machine = Machine {
-    name: "",
-    frames: 0,
-    block_bytes: 0,
-    devices: Vec::new,
-    referenced: Referenced::Kept,
-    striped: false,
-};
+const KEPT: Machine =
+    Machine { name: "", frames: 0, block_bytes: 0, devices: Vec::new, referenced: Referenced::Kept, striped: false };
 
 /// Random numbers: splitmix64.
 struct Dice(u64);
@@ -118,15 +112,8 @@ enum Manner {
     Two,
 }
 
-const MANNERS: [Manner; 7] = [
-    Manner::Forward,
-    Manner::Around,
-    Manner::Anywhere,
-    Manner::Steps,
-    Manner::Backward,
-    Manner::Small,
-    Manner::Two,
-];
+const MANNERS: [Manner; 7] =
+    [Manner::Forward, Manner::Around, Manner::Anywhere, Manner::Steps, Manner::Backward, Manner::Small, Manner::Two];
 
 /// Somebody who reads.
 struct Reader {
@@ -315,7 +302,9 @@ impl World {
             Manner::Anywhere => (file, self.dice.below(900)),
             Manner::Steps => (file, steps * 5 % LARGE_BLOCKS),
             Manner::Backward => (file, LARGE_BLOCKS - 1 - steps * request % (LARGE_BLOCKS - 20)),
-            Manner::Two => (file, if steps.is_multiple_of(2) { steps / 2 * request } else { 2500 + steps / 2 * request }),
+            Manner::Two => {
+                (file, if steps.is_multiple_of(2) { steps / 2 * request } else { 2500 + steps / 2 * request })
+            }
             Manner::Small => {
                 let place = steps % 4 * 8;
                 if place == 0 {

@@ -4,10 +4,10 @@ use alloc::string::{String, ToString};
 
 use crate::context::recency::{ONE, Sampling};
 use crate::context::{self, By, Detection};
-use crate::demand::Estimator;
 use crate::partition::{self, Scheme};
+use crate::prefetch::Prefetch;
 use crate::presets::Policy;
-use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
+use crate::reclaim::{Reclaim, Settings};
 
 pub(super) const OFF: &str = "off";
 pub(super) const PERIODIC: &str = "periodic";
@@ -45,13 +45,7 @@ pub(super) fn fraction(parts: u32) -> String {
 }
 
 pub(super) const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
-pub(super) const UNITS: [(&str, Unit); 2] = [("fixed", Unit::Fixed), ("adaptive", Unit::Adaptive)];
-pub(super) const MISSES: [(&str, Misses); 2] = [("count", Misses::Count), ("wait", Misses::Wait)];
-pub(super) const COUNTS: [(&str, StreamCount); 2] =
-    [("files", StreamCount::OpenFiles), ("active", StreamCount::Active)];
 
-pub(super) const ESTIMATORS: [(&str, Estimator); 2] =
-    [("window", Estimator::Window), ("weighted", Estimator::Weighted)];
 pub(super) const MEMORY: &str = "memory";
 pub(super) const ADAPTIVE: &str = "adaptive";
 pub(super) const EQUAL: &str = "equal";
@@ -77,6 +71,16 @@ pub(super) fn settings_mut(policy: &mut Policy) -> Option<&mut Settings> {
         Reclaim::WithTheRest => None,
         Reclaim::PrefetchCache(settings) => Some(settings),
     }
+}
+
+/// The prefetch cache of the paper's own preset.
+pub(super) fn of_paper(policy: &Policy) -> Option<&Settings> {
+    settings(policy).filter(|_| !matches!(policy.prefetch, Prefetch::Joined(_)))
+}
+
+pub(super) fn of_paper_mut(policy: &mut Policy) -> Option<&mut Settings> {
+    let auto = matches!(policy.prefetch, Prefetch::Joined(_));
+    settings_mut(policy).filter(|_| !auto)
 }
 
 pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {

@@ -1,0 +1,164 @@
+//! The parts of `auto`, each of which can be left out to see what it is worth: `auto:without=near/gaits`.
+
+use alloc::string::String;
+
+use super::{Policy, Prefetch};
+use crate::context::{self, Detection};
+use crate::partition::Partition;
+use crate::prefetch::Joined;
+use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
+
+/// A part of `auto`.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its name behind `without=`.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub line: &'static str,
+    /// Whether a policy lacks it.
+    lacks: fn(&Policy) -> bool,
+    /// Leaves it out.
+    leave_out: fn(&mut Policy),
+}
+
+/// A part of what is fetched ahead, called as its field is.
+macro_rules! of_prefetching {
+    ($name:ident, $line:literal) => {
+        Part {
+            name: stringify!($name),
+            line: $line,
+            lacks: |policy| matches!(policy.prefetch, Prefetch::Joined(Joined { $name: false, .. })),
+            leave_out: |policy| {
+                if let Prefetch::Joined(parts) = &mut policy.prefetch {
+                    parts.$name = false;
+                }
+            },
+        }
+    };
+}
+
+/// A part of the prefetch cache: its field, and what that is without it.
+macro_rules! of_prefetch_cache {
+    ($name:literal, $field:ident, $without:expr, $line:literal) => {
+        Part {
+            name: $name,
+            line: $line,
+            lacks: |policy| settings(policy).is_some_and(|settings| settings.$field == $without),
+            leave_out: |policy| {
+                if let Reclaim::PrefetchCache(settings) = &mut policy.reclaim {
+                    settings.$field = $without;
+                }
+            },
+        }
+    };
+}
+
+/// All of them. A part of a part that is left out is not left out itself.
+pub const PARTS: &[Part] = &[
+    of_prefetching!(whole, "fetches up to where files are usually read to, instead of slow start"),
+    of_prefetching!(lengths, "pieces as large as the mean length of streams so far makes them best"),
+    of_prefetching!(demand, "more ahead for those who read faster than a piece comes (SCM §4.1)"),
+    of_prefetching!(habits, "goes by how long streams of a program context are, and whether they are random"),
+    of_prefetching!(company, "smaller pieces for a stream that has its device to itself and pays for no switch"),
+    of_prefetching!(near, "loads what lies near misses of a file that has room in free memory"),
+    of_prefetching!(gaits, "leaves out what lies between equal steps of a stream"),
+    Part {
+        name: "cache",
+        line: "a prefetch cache (CPEM §4)",
+        lacks: |policy| policy.reclaim == Reclaim::WithTheRest,
+        leave_out: |policy| policy.reclaim = Reclaim::WithTheRest,
+    },
+    of_prefetch_cache!("rent", rent, false, "counts the memory that takes what is fetched ahead in vain"),
+    of_prefetch_cache!("order", order, false, "has as much ahead as makes switches and misses fewest"),
+    of_prefetch_cache!(
+        "turnover",
+        turnover,
+        false,
+        "keeps what was passed over until memory was filled anew, no longer"
+    ),
+    of_prefetch_cache!("growth", unit, Unit::Fixed, "moves the ceiling in steps that grow and shrink"),
+    of_prefetch_cache!(
+        "active",
+        streams,
+        StreamCount::OpenFiles,
+        "shares among streams that go on, not among open files"
+    ),
+    of_prefetch_cache!("waits", misses, Misses::Count, "counts a miss as what readers wait for its device"),
+    Part {
+        name: "devices",
+        line: "partitions of devices (SAC)",
+        lacks: |policy| policy.partition == Partition::Whole,
+        leave_out: |policy| policy.partition = Partition::Whole,
+    },
+    Part {
+        name: "contexts",
+        line: "partitions for program contexts that loop (AMP)",
+        lacks: |policy| policy.context.is_none(),
+        leave_out: |policy| policy.context = None,
+    },
+    Part {
+        name: "duel",
+        line: "has those only where a sample of references says that they pay",
+        lacks: |policy| policy.context.is_some_and(|settings| is_amp(&settings) && !settings.duel),
+        leave_out: |policy| policy.context = policy.context.map(|_| context::Settings::AMP),
+    },
+    Part {
+        name: "bimodal",
+        line: "keeps few of the new blocks where that misses less than partitions do",
+        lacks: |policy| policy.context.is_some_and(|settings| settings.duel && !settings.bimodal),
+        leave_out: |policy| {
+            policy.context = policy.context.map(|_| context::Settings { duel: true, ..context::Settings::AMP });
+        },
+    },
+];
+
+/// The names of all parts, as the values of an option.
+pub(super) const NAMES: &str = "PART/PART/…";
+
+fn settings(policy: &Policy) -> Option<&Settings> {
+    match &policy.reclaim {
+        Reclaim::WithTheRest => None,
+        Reclaim::PrefetchCache(settings) => Some(settings),
+    }
+}
+
+/// Whether patterns are told as AMP tells them.
+fn is_amp(settings: &context::Settings) -> bool {
+    matches!(settings.detection, Detection::Recency { .. })
+}
+
+fn is_auto(policy: &Policy) -> bool {
+    matches!(policy.prefetch, Prefetch::Joined(_))
+}
+
+/// The parts that a policy lacks, as they are written; `None` if it is not `auto`.
+pub(super) fn lacking(policy: &Policy) -> Option<String> {
+    is_auto(policy).then_some(())?;
+    let mut names = String::new();
+    for part in PARTS.iter().filter(|part| (part.lacks)(policy)) {
+        if !names.is_empty() {
+            names.push('/');
+        }
+        names.push_str(part.name);
+    }
+    Some(names)
+}
+
+/// Leaves out the parts that are named. `None`, and nothing changes, if one is unknown or the policy is not `auto`.
+pub(super) fn leave_out(policy: &mut Policy, names: &str) -> Option<()> {
+    is_auto(policy).then_some(())?;
+    let mut changed = *policy;
+    for name in names.split('/') {
+        let part = PARTS.iter().find(|part| part.name == name)?;
+        (part.leave_out)(&mut changed);
+    }
+    *policy = changed;
+    Some(())
+}
+
+/// The same policy without the parts that `other` lacks.
+pub(super) fn without_what_lacks(policy: Policy, other: &Policy) -> Policy {
+    let mut changed = policy;
+    PARTS.iter().filter(|part| (part.lacks)(other)).for_each(|part| (part.leave_out)(&mut changed));
+    changed
+}
