@@ -417,7 +417,6 @@ fn policies() -> impl Strategy<Value = String> {
         "competitive-em:start=90,epoch=0,opportunity=1",
         "sarc:threshold=1,degree=3,distance=9",
         "sarc:degree=4294967295,distance=4294967295",
-        "gill:degree=5",
     ];
     let names = PREFETCHERS.iter().map(|entry| entry.name).chain(options);
     let prefetch = proptest::sample::select(names.collect::<Vec<_>>());
@@ -437,8 +436,8 @@ fn policies() -> impl Strategy<Value = String> {
         "",
         "amp:review=4294967295+",
         "amp:review=20,sampling=off,mean=1/4,partitions=1+",
-        "dear:interval=20,group=2,by=file+",
-        "pcc:threshold=2,review=9,seed=7+",
+        "dear:review=20,by=file+",
+        "pcc:review=9,seed=7+",
         "amp-duel:review=50+",
     ]);
     (prefetch, partition, contexts, replacement)

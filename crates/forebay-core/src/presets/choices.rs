@@ -91,26 +91,6 @@ macro_rules! of_sarc {
     };
 }
 
-/// A number of a detector's, at least 1.
-macro_rules! of_detection {
-    ($name:literal, $detection:ident, $field:ident, $values:literal, $line:literal) => {
-        Choice {
-            name: $name,
-            axis: "context",
-            values: $values,
-            line: $line,
-            get: |policy| match policy.context?.detection {
-                Detection::$detection { $field, .. } => Some($field.to_string()),
-                _ => None,
-            },
-            set: |policy, value| match &mut policy.context.as_mut()?.detection {
-                Detection::$detection { $field, .. } => put($field, value.parse().ok().filter(|&number| number > 0)),
-                _ => None,
-            },
-        }
-    };
-}
-
 /// All options.
 pub const CHOICES: &[Choice] = &[
     Choice {
@@ -218,20 +198,6 @@ pub const CHOICES: &[Choice] = &[
     ),
     of_sarc!("degree", degree, 1, "m: what is prefetched at a time"),
     of_sarc!("distance", distance, 0, "g: how many blocks are unread of a group when the next one is prefetched"),
-    Choice {
-        name: "degree",
-        axis: "prefetch",
-        values: "BLOCKS",
-        line: "the most that is prefetched at a time, however much a stream has learnt",
-        get: |policy| match policy.prefetch {
-            Prefetch::Gill { most } => Some(most.to_string()),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Gill { most } => put(most, value.parse().ok().filter(|&most| most > 0)),
-            _ => None,
-        },
-    },
     Choice {
         name: "window",
         axis: "partition",
@@ -362,28 +328,6 @@ pub const CHOICES: &[Choice] = &[
             _ => None,
         },
     },
-    of_detection!(
-        "interval",
-        Dear,
-        interval,
-        "ACCESSES",
-        "after how many accesses of a stream its pattern is looked at (DEAR)"
-    ),
-    of_detection!("group", Dear, group, "BLOCKS", "how many blocks are looked at together (DEAR)"),
-    of_detection!(
-        "threshold",
-        Counters,
-        threshold,
-        "BLOCKS",
-        "from how many blocks on a stream that repeats none is read once (PCC)"
-    ),
-    of_detection!(
-        "threshold",
-        Consecutive,
-        threshold,
-        "BLOCKS",
-        "from how many blocks on, one after the other, a run is sequential (UBM)"
-    ),
     Choice {
         name: "by",
         axis: "context",
