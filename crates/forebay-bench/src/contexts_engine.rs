@@ -112,10 +112,6 @@ pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> 
         block_bytes: BLOCK as u32,
         streams: 1024,
         devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1); devices as usize],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
         referenced: Default::default(),
     });
     let (mut actions, mut at) = (Actions::new(), Instant(0));

@@ -65,10 +65,6 @@ impl Server {
             block_bytes: 4096,
             streams: streams + 16,
             devices: vec![DeviceCost::flat(5_000_000, 100_000_000, 1)],
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         });
         let mut actions = Actions::new();

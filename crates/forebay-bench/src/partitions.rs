@@ -219,10 +219,6 @@ impl Server {
             block_bytes: BLOCK as u32,
             streams: 1024,
             devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1); devices as usize],
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         });
         let mut server = Server { core, at: Instant(0), actions: Vec::new(), devices: u64::from(devices) };

@@ -87,10 +87,6 @@ fn core(policy: &str, frames: u32, block_bytes: u32) -> anyhow::Result<Box<dyn C
         block_bytes,
         streams: (frames / 4).clamp(256, 16_384),
         devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1)],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
         referenced: Default::default(),
     }))
 }

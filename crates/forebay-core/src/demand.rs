@@ -34,6 +34,36 @@ pub struct Level {
     pub deviation: u64,
 }
 
+/// A stream among the others, as a trigger distance needs it (SCM §4.1). Rates and deviations are in
+/// blocks per [`SCALE`] seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Supply {
+    /// R_i.
+    pub rate: u64,
+    /// σ_i.
+    pub deviation: u64,
+    /// Σ R.
+    pub rates: u64,
+    /// Σ σ.
+    pub deviations: u64,
+    /// How long fetching a piece takes on its device, nanoseconds: t_prefetch.
+    pub lead_time: u64,
+    /// Σ √R.
+    pub roots: u64,
+    /// Σ T_C: the cycle inventories of all streams, each by the lead time of its device.
+    pub cycles: u64,
+    /// T_total.
+    pub total: u32,
+    /// n, at least 1.
+    pub streams: u32,
+}
+
+/// R_i · t_prefetch, in blocks, rounded.
+pub fn cycle(rate: u64, lead_time: u64) -> u64 {
+    let scale = u128::from(SCALE) * 1_000_000_000;
+    ((u128::from(rate) * u128::from(lead_time) + scale / 2) / scale).min(u128::from(u32::MAX)) as u64
+}
+
 /// What is counted of one stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {

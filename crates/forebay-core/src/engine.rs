@@ -21,10 +21,9 @@ mod check;
 mod company;
 mod contexts;
 mod explain;
+mod feedback;
 mod fetch;
 mod gaps;
-mod near;
-mod pace;
 mod partition;
 mod prefetch;
 mod referenced;
@@ -32,6 +31,7 @@ mod release;
 mod room;
 mod sequence;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -47,12 +47,11 @@ use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
-use crate::knowledge::{Knowledge, Usual};
 use crate::level::Label;
 use crate::partition::{Division, Partition, Scheme, Segments};
-use crate::prefetch::Prefetch;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim};
 use crate::replacement::Replacement;
+use crate::seams::{Needs, Prefetcher};
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
@@ -74,19 +73,21 @@ pub struct Setup {
     pub streams: u32,
     /// The devices, by number.
     pub devices: Vec<DeviceCost>,
-    /// How much to prefetch, and when.
-    pub prefetch: Prefetch,
-    /// What prefetched frames are given up first.
-    pub reclaim: Reclaim,
-    /// Whose frame goes.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub partition: Partition,
-    /// Whether contexts have partitions.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub context: Option<context::Settings>,
     /// What becomes of blocks that were referenced.
     #[cfg_attr(feature = "serde", serde(default))]
     pub referenced: Referenced,
+}
+
+/// Who decides.
+pub struct Seats {
+    /// How much is fetched for a stream, and when.
+    pub prefetcher: Box<dyn Prefetcher>,
+    /// What prefetched frames are given up first.
+    pub reclaim: Reclaim,
+    /// Whose frame goes.
+    pub partition: Partition,
+    /// Whether contexts have partitions.
+    pub context: Option<context::Settings>,
 }
 
 /// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
@@ -229,7 +230,9 @@ pub struct Engine<R, I> {
     devices: Vec<Device>,
     history: EvictionHistory,
     prefetch_cache: Option<PrefetchCache>,
-    knowledge: Option<Knowledge>,
+    prefetcher: Box<dyn Prefetcher>,
+    /// What that needs.
+    needs: Needs,
     /// The moment of the event being handled.
     now: Instant,
     /// What the level above said of the read that comes next.
@@ -240,8 +243,6 @@ pub struct Engine<R, I> {
     block_wait: u64,
     /// Resident frames that some read holds.
     pinned: u32,
-    /// Whether the prefetch policy must see every reference.
-    every_reference: bool,
     /// Whether hits may bypass the events.
     short_cut: bool,
     /// Whether they may, but partitions or contexts must hear of them.
@@ -257,31 +258,32 @@ pub struct Engine<R, I> {
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
     /// can be partitions ([`Segments::most`]) it is not divided, nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
-    pub fn new(mut setup: Setup) -> Engine<R, I> {
+    pub fn new(mut setup: Setup, seats: Seats) -> Engine<R, I> {
+        let Seats { prefetcher, reclaim, partition, mut context } = seats;
+        let needs = prefetcher.needs();
         setup.frames = setup.frames.max(1);
         setup.block_bytes = setup.block_bytes.next_power_of_two();
         if setup.devices.is_empty() {
             setup.devices.push(DeviceCost::flat(0, 0, 1));
         }
         let frames = setup.frames;
-        let prefetch_cache = match setup.reclaim {
+        let prefetch_cache = match reclaim {
             Reclaim::WithTheRest => None,
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
-        let divided = setup.partition.settings();
-        let most = Segments::<R>::most(setup.context.as_ref());
+        let divided = partition.settings();
+        let most = Segments::<R>::most(context.as_ref());
         // Where frames go under pressure only there is nothing to divide among one.
         let least = |settings: &crate::partition::Settings| if settings.scheme == Scheme::Worth { 2 } else { 1 };
         let divided = divided.filter(|settings| (least(settings)..=most).contains(&setup.devices.len()));
-        let loops = setup.context.is_some();
+        let loops = context.is_some();
         let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));
         let sizes: Vec<u32> = division
             .as_ref()
             .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
-        setup.context = setup.context.map(|settings| Segments::<R>::fitting(settings, sizes.len()));
-        let knows = setup.prefetch.wants_to_know();
-        let short_cut = !setup.prefetch.every_reference() && setup.referenced == Referenced::Kept;
-        let heard = setup.context.is_some() || division.as_ref().is_some_and(Division::wants_references);
+        context = context.map(|settings| Segments::<R>::fitting(settings, sizes.len()));
+        let short_cut = !needs.every_reference && setup.referenced == Referenced::Kept;
+        let heard = context.is_some() || division.as_ref().is_some_and(Division::wants_references);
         let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().map(|cost| Device {
             cost: cost.clone(),
@@ -297,25 +299,25 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             head: None,
             company: Company::default(),
         });
-        let lag = if setup.prefetch.knows_late_parts() { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
+        let lag = if needs.late_parts { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
         let mut streams = Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, lag);
-        if let Some(slot) = setup.prefetch.measures() {
+        if let Some(slot) = needs.demand {
             streams.measure(Demands::new(slot, setup.streams.max(1), setup.devices.len()));
         }
-        let segments = Segments::<R>::new(&sizes, setup.context.as_ref());
+        let segments = Segments::<R>::new(&sizes, context.as_ref());
         let sampled = match short_cut {
             true => division.as_ref().map_or(0, Division::bound).max(segments.bound()),
             false => u64::MAX,
         };
         Engine {
             directory: Directory::new(
-                Segments::<R>::lists(sizes.len(), setup.context.as_ref()),
+                Segments::<R>::lists(sizes.len(), context.as_ref()),
                 frames,
-                Segments::<R>::ghosts(frames, sizes.len(), setup.context.as_ref()),
+                Segments::<R>::ghosts(frames, sizes.len(), context.as_ref()),
             ),
             segments,
             division,
-            detector: setup.context.map(|settings| Detector::new(settings).over(setup.frames)),
+            detector: context.map(|settings| Detector::new(settings).over(setup.frames)),
             files: Files::default(),
             streams,
             inflight: InFlight::default(),
@@ -325,16 +327,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 _ => EvictionHistory::new(frames),
             },
             prefetch_cache,
-            knowledge: knows.then(|| match (Knowledge::new(setup.streams, setup.devices.len()), setup.context) {
-                (knowledge, Some(_)) if setup.prefetch.goes_by_habits() => knowledge.by_context(),
-                (knowledge, _) => knowledge,
-            }),
+            prefetcher,
+            needs,
             now: Instant(0),
             label: None,
             queue: VecDeque::new(),
             block_wait: 0,
             pinned: 0,
-            every_reference: setup.prefetch.every_reference(),
             short_cut: short_cut && !heard,
             heard_short_cut: short_cut && heard,
             sampled,
@@ -375,9 +374,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 if let Some(detector) = &mut self.detector {
                     detector.hint(context, hint);
                 }
-                if let Some(knowledge) = &mut self.knowledge {
-                    knowledge.hint(context, hint.usual);
-                }
+                self.prefetcher.hinted(context, hint.usual);
             }
             EventKind::Labelled { read, demand, hits } => self.label = Some((read, Label { demand, hits })),
             EventKind::Done { read } => {
@@ -542,11 +539,10 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             return Vec::new();
         };
         let mut hints: BTreeMap<ContextId, Hint> = detector.hints().collect();
-        for (context, habits) in self.knowledge.iter().flat_map(Knowledge::contexts) {
-            let usual = habits.usual();
-            if usual != Usual::UNKNOWN {
-                hints.entry(context).or_insert(Hint::NOTHING).usual = usual;
-            }
+        let mut learnt = Vec::new();
+        self.prefetcher.learnt(&mut learnt);
+        for (context, usual) in learnt {
+            hints.entry(context).or_insert(Hint::NOTHING).usual = usual;
         }
         hints.into_iter().collect()
     }
@@ -582,7 +578,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.inflight.footprint()
             + self.history.footprint()
             + self.prefetch_cache.as_ref().map_or(0, PrefetchCache::footprint)
-            + self.knowledge.as_ref().map_or(0, Knowledge::footprint)
+            + self.prefetcher.footprint()
             + self.segments.footprint()
             + self.detector.as_ref().map_or(0, Detector::footprint)
             + self.division.as_ref().map_or(0, Division::footprint)

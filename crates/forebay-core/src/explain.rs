@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::context::{Learnt, Pattern};
 use crate::counters::Counters;
 use crate::partition::{Change, Prospect, State};
-use crate::prefetch::{Reason, Why};
+use crate::reason::{Reason, Why};
 use crate::reclaim::Walk;
 use crate::stream::Feedback;
 

@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod auto;
 pub mod context;
 pub mod counters;
 pub mod demand;
@@ -19,19 +20,20 @@ mod event;
 pub mod explain;
 pub mod files;
 pub mod frames;
+mod hint;
 pub mod index;
 pub mod inflight;
-pub mod knowledge;
 pub mod level;
 pub mod numbered;
+pub mod papers;
 pub mod partition;
-pub mod prefetch;
 pub mod presets;
+pub mod reason;
 pub mod reclaim;
 pub mod replacement;
+pub mod seams;
 pub mod sketch;
 pub mod stream;
-pub mod trigger;
 mod types;
 
 pub use context::Caller;
@@ -39,5 +41,6 @@ pub use counters::Counters;
 pub use device::DeviceCost;
 pub use engine::{Core, Engine, Referenced, Setup};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
+pub use hint::Usual;
 pub use presets::{Policy, UnknownPolicy};
 pub use types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId};

@@ -14,18 +14,21 @@ use core::str::FromStr;
 
 mod choices;
 mod parts;
+mod prefetch;
 
 pub use choices::{CHOICES, Choice};
 pub use parts::{PARTS, Part};
+pub use prefetch::Prefetch;
 
+use crate::auto::Parts;
 use crate::context;
-use crate::engine::{Core, Engine, Setup};
+use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
+use crate::papers::sarc::THRESHOLD;
+use crate::papers::scm::{Degree, Total, Trigger};
 use crate::partition::{Partition, Program, Scheme, Segments};
-use crate::prefetch::{Degree, Joined, Prefetch, THRESHOLD, Total};
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
-use crate::trigger::Trigger;
 
 /// A name that policies are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,15 +154,7 @@ const SARC: Prefetch = Prefetch::Sarc { threshold: THRESHOLD, degree: 32, distan
 
 const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, shares: true };
 
-const JOINED: Prefetch = Prefetch::Joined(Joined {
-    whole: true,
-    lengths: true,
-    demand: true,
-    habits: true,
-    company: true,
-    near: true,
-    gaits: true,
-});
+const AUTO: Prefetch = Prefetch::Auto(Parts::ALL);
 
 /// The prefetch cache of `auto`.
 const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
@@ -176,7 +171,7 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
 const DEVICES: Partition = Partition::paper(Scheme::Worth);
 
 prefetchers! {
-    "auto"        JOINED, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
+    "auto"        AUTO, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
     "none"        Prefetch::None, Reclaim::WithTheRest, "-" "fetches only what is asked for";
     "one-block"   Prefetch::OneBlock, Reclaim::WithTheRest, "Smith 1978" "one block lookahead";
     "fixed"       Prefetch::Fixed { degree: 4 }, Reclaim::WithTheRest, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
@@ -239,13 +234,20 @@ pub trait Build {
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Self::Output;
 }
 
-struct EngineOver<I>(Setup, PhantomData<I>);
+struct EngineOver<I>(Setup, Policy, PhantomData<I>);
 
 impl<I: Index + Send + 'static> Build for EngineOver<I> {
     type Output = Box<dyn Core>;
 
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Core> {
-        Box::new(Engine::<R, I>::new(self.0))
+        let EngineOver(setup, policy, _) = self;
+        let seats = Seats {
+            prefetcher: policy.prefetch.build(&setup, policy.context.is_some()),
+            reclaim: policy.reclaim,
+            partition: policy.partition,
+            context: policy.context,
+        };
+        Box::new(Engine::<R, I>::new(setup, seats))
     }
 }
 
@@ -281,16 +283,9 @@ impl Policy {
         }
     }
 
-    /// An engine of this policy; `setup.prefetch`, `setup.reclaim` and `setup.partition` are set from it.
+    /// An engine of this policy.
     pub fn build<I: Index + Send + 'static>(self, setup: Setup) -> Box<dyn Core> {
-        let setup = Setup {
-            prefetch: self.prefetch,
-            reclaim: self.reclaim,
-            partition: self.partition,
-            context: self.context,
-            ..setup
-        };
-        self.replacement.build(EngineOver::<I>(setup, PhantomData))
+        self.replacement.build(EngineOver::<I>(setup, self, PhantomData))
     }
 
     /// How many devices it can have: one that divides the cache has lists for so many partitions.
@@ -313,7 +308,7 @@ impl Policy {
     fn whole(prefetch: Prefetch, reclaim: Reclaim, replacement: Replacement) -> Policy {
         let policy = Policy { prefetch, reclaim, ..Policy::replacing(replacement) };
         match prefetch {
-            Prefetch::Joined(_) => Policy { partition: DEVICES, context: Some(context::Settings::JOINED), ..policy },
+            Prefetch::Auto(_) => Policy { partition: DEVICES, context: Some(context::Settings::JOINED), ..policy },
             _ => policy,
         }
     }
@@ -350,7 +345,7 @@ impl Policy {
 
     /// The preset of prefetching that this has, whatever its options.
     fn preset(&self) -> Option<(&'static str, Policy)> {
-        let joined = matches!(self.prefetch, Prefetch::Joined(_));
+        let joined = matches!(self.prefetch, Prefetch::Auto(_));
         let same = |prefetch: &Prefetch, reclaim: &Reclaim| {
             prefetch.is_like(&self.prefetch) && (joined || discriminant(reclaim) == discriminant(&self.reclaim))
         };
@@ -366,7 +361,7 @@ impl fmt::Display for Policy {
         let (name, preset) = self.preset().unwrap_or(("?", *self));
         self.write(f, "prefetch", name, &preset)?;
         // What a preset stands for by itself is not said again, nor what is said to be left out.
-        let joined = matches!(self.prefetch, Prefetch::Joined(_));
+        let joined = matches!(self.prefetch, Prefetch::Auto(_));
         let whole = joined.then(|| parts::without_what_lacks(preset, self));
         if let Some((name, preset)) = self.divided().filter(|_| whole.is_none_or(|own| own.partition != self.partition))
         {

@@ -33,7 +33,7 @@ use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
 use crate::numbered::Numbered;
-use crate::prefetch::{Pace, Why};
+use crate::reason::Why;
 use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 pub use gait::{Gait, Gaps};
@@ -131,12 +131,8 @@ pub struct Stream {
     pub last: Instant,
     /// When something fetched for it came last.
     pub came: Instant,
-    /// The degree and trigger distance that it has learnt, if the policy learns them.
-    pub pace: Pace,
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
-    /// The block up to which its readers are known to want it, if anybody knows.
-    pub wanted_end: Option<u32>,
     /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight 1/8), nanoseconds.
     pub own_time: u64,
     /// The same between two reads.
@@ -185,9 +181,7 @@ impl Stream {
             began: at,
             last: at,
             came: at,
-            pace: Pace::default(),
             feedback: Feedback::default(),
-            wanted_end: None,
             own_time: 0,
             pause: 0,
             in_use: true,

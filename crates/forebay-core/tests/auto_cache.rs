@@ -3,7 +3,7 @@
 
 use forebay_core::context::{Detector, Settings};
 use forebay_core::index::Hashed;
-use forebay_core::prefetch::Prefetch;
+use forebay_core::presets::Prefetch;
 use forebay_core::replacement::Arc;
 use forebay_core::{
     Action, Actions, Caller, ContextId, DeviceCost, DeviceId, Event, EventKind, HandlerId, Instant, Policy, ReadId,
@@ -41,10 +41,6 @@ fn without_prefetching_it_misses_what_amp_misses() {
         block_bytes: BLOCK,
         streams: 16,
         devices: vec![DeviceCost::flat(10_000_000, 50_000_000, 1)],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
         referenced: Default::default(),
     });
     let (mut cache, mut detector) =

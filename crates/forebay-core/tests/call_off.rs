@@ -25,10 +25,6 @@ fn bench() -> Bench {
         block_bytes: BLOCK,
         streams: 8,
         devices: vec![DeviceCost::flat(10_000_000, 50_000_000, 1)],
-        prefetch: Default::default(),
-        reclaim: Default::default(),
-        partition: Default::default(),
-        context: None,
         referenced: Default::default(),
     };
     let mut bench = Bench { core: policy.build::<Hashed>(setup), at: 0, reads: 0, fetches: vec![] };

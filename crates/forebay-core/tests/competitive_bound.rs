@@ -51,10 +51,6 @@ fn total(policy: &str, device: Device, streams: &[u32], request: u32) -> f64 {
         block_bytes: BLOCK as u32,
         streams: 64,
         devices: vec![DeviceCost::flat(device.switch, device.rate, 1)],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
         referenced: Default::default(),
     };
     let mut core = policy.build::<Hashed>(setup);

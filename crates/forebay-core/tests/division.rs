@@ -177,17 +177,7 @@ impl World {
     fn new(policy: &str, frames: u32, services: &[u64]) -> World {
         let policy: Policy = policy.parse().unwrap();
         let devices = devices(services.len());
-        let setup = Setup {
-            frames,
-            block_bytes: 4096,
-            streams: 16,
-            devices,
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
-            referenced: Default::default(),
-        };
+        let setup = Setup { frames, block_bytes: 4096, streams: 16, devices, referenced: Default::default() };
         let core = policy.build::<Hashed>(setup);
         let mut world = World { core, services: services.to_vec(), at: 0, state: 1, missed: 0 };
         for device in 0..services.len() as u32 {

@@ -147,10 +147,6 @@ impl Driver {
             block_bytes: BLOCK,
             streams: 4,
             devices: vec![cost, DeviceCost::flat(1_000_000, 40_000_000, 4)],
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
             referenced,
         };
         let mut driver = Driver {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_core::explain::{Explanation, Stream};
 use forebay_core::index::Hashed;
 use forebay_core::partition::{Cause, Change, Prospect, Weights};
-use forebay_core::prefetch::Reason;
+use forebay_core::reason::Reason;
 use forebay_core::reclaim::Course;
 use forebay_core::{
     Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
@@ -42,17 +42,7 @@ impl Script {
     }
 
     fn of(policy: Policy, frames: u32, devices: Vec<DeviceCost>, takes: u64) -> Script {
-        let setup = Setup {
-            frames,
-            block_bytes: PAGE as u32,
-            streams: 100,
-            devices,
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
-            referenced: Default::default(),
-        };
+        let setup = Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Default::default() };
         let core = policy.build::<Hashed>(setup);
         Script { core, now: 0, takes, coming: BTreeMap::new(), asked: 0 }
     }

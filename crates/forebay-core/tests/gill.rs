@@ -2,7 +2,7 @@
 //! of them.
 
 use bench::Bench;
-use forebay_core::prefetch::Pace;
+use forebay_core::papers::gill::Pace;
 use forebay_core::{DeviceCost, EventKind};
 use proptest::prelude::*;
 

@@ -3,11 +3,13 @@
 
 mod known;
 
-use forebay_core::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Usual, Whose};
+use forebay_core::Usual;
+use forebay_core::auto::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Whose};
+use forebay_core::auto::{Auto, Parts};
 use forebay_core::level::Label;
-use forebay_core::prefetch::Sight;
+use forebay_core::seams::{Prefetcher, Sight};
 use forebay_core::stream::Streams;
-use forebay_core::{ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant, Policy};
+use forebay_core::{ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
 use known::Bench;
 use proptest::prelude::*;
 
@@ -225,8 +227,9 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
     let stream = streams.get_mut(id).unwrap();
     (stream.ahead, stream.piece) = (10, 9);
     let octiles = [10, 10, 10, 10, 100, 100, 100, 100];
-    let habits = Habits::from(Usual { streams: 16, go_on: 16, whole: false, octiles });
+    let usual = Usual { streams: 16, go_on: 16, whole: false, octiles };
     let sight = |respite| Sight {
+        id,
         stream: streams.get(id).unwrap(),
         request: 1,
         adapts: true,
@@ -235,15 +238,13 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         lost: false,
         initial_window: 0,
         competitive_depth: 131,
+        worth_a_switch: 131,
         interrupted: 256,
         room: 1000,
         share: 1000,
         longest_piece: 1000,
-        wanted_end: None,
-        mean_length: None,
-        habits: Some(&habits),
-        of_context: true,
         is_random: false,
+        gaps_are_left_out: false,
         blocks: 10_000,
         idle: 1,
         own_time: 1000 * 256,
@@ -253,9 +254,10 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         active: 1,
         supply: Default::default(),
     };
-    let prefetch = "auto".parse::<Policy>().unwrap().prefetch;
     let fetched = |respite: Option<u64>| {
-        let plan = prefetch.plan(&sight(respite));
+        let mut auto = Auto::new(Parts { lengths: false, ..Parts::ALL }, 16, 1, true);
+        auto.hinted(ContextId(1), usual);
+        let plan = auto.plan(&sight(respite));
         plan.piece * plan.pieces
     };
     // A switch, 131, and 90 blocks: more than half of that must be over by then.

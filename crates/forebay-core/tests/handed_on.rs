@@ -28,10 +28,6 @@ impl Driver {
             block_bytes: BLOCK as u32,
             streams: 64,
             devices: vec![DeviceCost::flat(8_000_000, 50_000_000, 1)],
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
             referenced,
         };
         let core = policy.build::<Hashed>(setup);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 mod known;
 
-use forebay_core::knowledge::{Knowledge, Whose};
+use forebay_core::auto::knowledge::{Knowledge, Whose};
 use forebay_core::{BlockKey, ContextId, DeviceId, FileId};
 use proptest::prelude::*;
 

@@ -33,10 +33,6 @@ impl Driver {
             block_bytes: BLOCK as u32,
             streams: 16,
             devices: vec![DeviceCost::flat(1_000_000, 40_000_000, 2)],
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

@@ -38,10 +38,6 @@ fn bench(policy: &str, cost: DeviceCost) -> Bench {
         block_bytes: PAGE as u32,
         streams: 100,
         devices: vec![cost],
-        prefetch: Default::default(),
-        reclaim: Default::default(),
-        partition: Default::default(),
-        context: None,
         referenced: Default::default(),
     };
     let core = policy.build::<Hashed>(setup);

@@ -35,17 +35,8 @@ fn ibm() -> DeviceCost {
 
 fn bench(policy: &str, frames: u32) -> Bench {
     let policy: Policy = policy.parse().unwrap();
-    let setup = Setup {
-        frames,
-        block_bytes: PAGE as u32,
-        streams: 4096,
-        devices: vec![ibm()],
-        prefetch: policy.prefetch,
-        reclaim: policy.reclaim,
-        partition: policy.partition,
-        context: policy.context,
-        referenced: Default::default(),
-    };
+    let setup =
+        Setup { frames, block_bytes: PAGE as u32, streams: 4096, devices: vec![ibm()], referenced: Default::default() };
     let core = policy.build::<Hashed>(setup);
     Bench { core, at: 0, fetches: vec![], under_way: vec![], called_off: vec![], held: false, reads: 0 }
 }

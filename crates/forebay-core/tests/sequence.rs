@@ -5,12 +5,16 @@ use std::cell::RefCell;
 
 use bench::{Bench, PAGE, setup};
 use forebay_core::directory::Directory;
+use forebay_core::engine::Seats;
 use forebay_core::frames::{ListId, Slot, flag};
 use forebay_core::index::{Hashed, Index};
+use forebay_core::papers::fixed::Fixed;
+use forebay_core::papers::sarc::Sarc;
 use forebay_core::partition::{Partition, Scheme};
-use forebay_core::prefetch::Prefetch;
+use forebay_core::reclaim::Reclaim;
 use forebay_core::replacement::{Class, Replacement};
-use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId, Setup};
+use forebay_core::seams::Prefetcher;
+use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId};
 
 #[path = "learning/mod.rs"]
 mod bench;
@@ -86,15 +90,16 @@ impl Replacement for Recorder {
 /// The first list of the policy of a device's partition.
 const FIRST: u8 = 4;
 
-fn bench(prefetch: Prefetch, partition: Partition, frames: u32) -> Bench {
+fn bench(prefetcher: impl Prefetcher + 'static, partition: Partition, frames: u32) -> Bench {
     let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
     let devices = if partition == Partition::Whole { vec![device] } else { vec![device.clone(), device] };
-    let setup = Setup { prefetch, partition, ..setup(frames, PAGE as u32, false, &devices) };
+    let setup = setup(frames, PAGE as u32, false, &devices);
+    let seats = Seats { prefetcher: Box::new(prefetcher), reclaim: Reclaim::WithTheRest, partition, context: None };
     told();
-    Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup)), PAGE as u32, devices.len())
+    Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, devices.len())
 }
 
-const SARC: Prefetch = Prefetch::Sarc { threshold: 4, degree: 4, distance: 2 };
+const SARC: Sarc = Sarc { threshold: 4, degree: 4, distance: 2 };
 
 /// "When the counter equals seqThreshold, the track is termed as a sequential track. If a track gets designated as a sequential track on a
 /// miss, then we say that a sequential miss has occurred."
@@ -172,7 +177,7 @@ fn partitions_miss_apart() {
 /// Under another way of looking ahead everything that is fetched ahead is sequential.
 #[test]
 fn what_any_policy_fetches_ahead_is_sequential() {
-    let mut bench = bench(Prefetch::Fixed { degree: 2 }, Partition::Whole, 100);
+    let mut bench = bench(Fixed { degree: 2 }, Partition::Whole, 100);
     bench.read(0, 1);
     assert_eq!(told(), [Random(0), Sequential(1), Sequential(2)]);
 }

@@ -1,9 +1,10 @@
 //! Supply-chain prefetching (SCM §4.1): the equations by the paper's own numbers, and laws about demand and distances.
 
 use forebay_core::demand::{Demands, SCALE};
+use forebay_core::demand::{Supply, cycle};
 use forebay_core::level::Label;
+use forebay_core::papers::scm::{FLOOR, Trigger};
 use forebay_core::stream::{ACTIVE_FOR, Streams};
-use forebay_core::trigger::{FLOOR, Supply, Trigger, cycle};
 use forebay_core::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 

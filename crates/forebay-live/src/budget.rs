@@ -59,16 +59,12 @@ impl Budget {
     }
 
     /// The core's setup.
-    pub fn setup(&self, policy: Policy, devices: Vec<DeviceCost>) -> Setup {
+    pub fn setup(&self, devices: Vec<DeviceCost>) -> Setup {
         Setup {
             frames: self.frames,
             block_bytes: BLOCK as u32,
             streams: self.streams,
             devices,
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         }
     }
@@ -83,7 +79,7 @@ fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
-    let knowledge = if policy.prefetch.wants_to_know() { 16 } else { 0 };
+    let knowledge = if policy.prefetch.remembers_streams() { 16 } else { 0 };
     let bimodal = if policy.context.is_some_and(|context| context.bimodal) { slots * 4 + 2 * 16 } else { 0 };
     BLOCK as u64
         + slots * (24 + 16 + beside)

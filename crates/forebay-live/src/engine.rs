@@ -172,7 +172,7 @@ impl Engine {
         };
         let arena = Arena::new(budget.frames).map_err(system("memory for the frames"))?;
         let count = devices.len();
-        let setup = Setup { referenced: config.referenced, ..budget.setup(config.policy, devices) };
+        let setup = Setup { referenced: config.referenced, ..budget.setup(devices) };
         let flight = match &config.record {
             Some(path) => {
                 Some(FlightRecorder::create(path, config.policy, &setup).map_err(system(&path.display().to_string()))?)

@@ -265,8 +265,8 @@ fn clear(clear: &ContextsClear) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_core::Usual;
     use forebay_core::context::{Hint, Rhythm};
-    use forebay_core::knowledge::Usual;
     use forebay_live::contexts::hints::Origin;
 
     fn record(id: u64, executable: &str, file: Option<&str>, pattern: Pattern) -> Record {

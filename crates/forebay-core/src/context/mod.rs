@@ -22,7 +22,7 @@ pub use detector::{Detector, MOST_HINTS};
 pub use known::Learnt;
 pub(crate) use sample::hash;
 
-use crate::knowledge::Usual;
+use crate::hint::Usual;
 use crate::types::{ContextId, HandlerId};
 use recency::{Mean, ONE, Sampling};
 

@@ -14,7 +14,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let frames = &self.directory.frames;
         frames.check_links();
         let lists = self.division().map_or(1, |division| division.shares().len());
-        let lists = Segments::<R>::lists(lists, self.setup.context.as_ref());
+        let lists = Segments::<R>::lists(lists, self.detector.as_ref().map(crate::context::Detector::settings));
         let (mut pinned, mut prefetching) = (0, 0);
         let mut by_device = vec![0; self.devices.len()];
         for list in 0..lists {

@@ -3,7 +3,7 @@
 //! C_switch · R_tr is the size of a piece because the device goes elsewhere between two of them (CP §2). A stream that has the device to itself
 //! finds it where it left it: its pieces cost no switch, however small they are, and large ones only keep memory from others.
 
-use crate::prefetch::ALWAYS;
+use crate::seams::ALWAYS;
 use crate::types::StreamId;
 
 /// The streams that use a device.

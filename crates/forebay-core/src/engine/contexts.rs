@@ -5,7 +5,6 @@ use crate::context::{Access, Caller};
 use crate::frames::Slot;
 use crate::index::Index;
 use crate::partition::Use;
-use crate::prefetch::Prefetch;
 use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId};
 
@@ -25,7 +24,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// nothing is fetched ahead all misses are alike.
     #[inline(never)]
     fn part_of_a_switch(&self, key: BlockKey, caller: Caller, len: u32) -> u32 {
-        let Some(file) = self.files.get(key.file()).filter(|_| self.setup.prefetch != Prefetch::None) else { return 0 };
+        let Some(file) = self.files.get(key.file()).filter(|_| self.needs.looks_ahead) else { return 0 };
         let stream = self.streams.locate(caller.handler, key.file(), key.block(), self.now);
         let piece = stream.and_then(|id| self.streams.get(id)).map_or(0, |stream| stream.piece);
         self.competitive_depth(file, key.block()) / piece.max(len).max(1)

@@ -8,7 +8,6 @@ use super::{Core, Engine};
 use crate::context::{By, Pattern};
 use crate::explain::{Ahead, Cache, Device, Duel, Explanation, Partition, Share, Stream};
 use crate::index::Index;
-use crate::knowledge::Whose;
 use crate::partition::{Division, View};
 use crate::replacement::Replacement;
 use crate::types::{ContextId, DeviceId, Instant};
@@ -64,7 +63,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let mut streams: Vec<_> = self.streams.iter().collect();
         streams.sort_by_key(|&(id, stream)| (!self.streams.is_active(id), Reverse(stream.last), id));
         let explained = streams.into_iter().take(most).map(|(id, stream)| {
-            let sight = self.sight(id, None);
+            let sight = self.sight(id, stream, None);
             Stream {
                 pattern: by.and_then(|by| {
                     let told_apart = match by {
@@ -77,8 +76,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 idle: now.since(stream.last),
                 rate: self.streams.bytes_a_second(id, now, block_bytes),
                 competitive_depth: sight.map_or(0, |sight| sight.competitive_depth),
-                mean_length: sight.and_then(|sight| sight.mean_length),
-                wanted_end: stream.wanted_end,
+                mean_length: self.prefetcher.mean_length(stream.device, stream.context),
+                wanted_end: self.prefetcher.expected_end(id),
                 ..Stream::of(stream, self.streams.is_active(id))
             }
         });
@@ -86,11 +85,9 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     }
 
     fn explained_devices(&self) -> Vec<Device> {
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
         let devices = (0..).map(DeviceId).zip(&self.devices);
         let explained = devices.map(|(number, device)| {
-            let mean_length =
-                known.and_then(|knowledge| knowledge.mean_length(Whose { device: number, context: ContextId(0) }));
+            let mean_length = self.prefetcher.mean_length(number, ContextId(0));
             Device::of(device, self.setup.block_bytes, mean_length)
         });
         explained.collect()

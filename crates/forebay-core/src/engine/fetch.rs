@@ -87,7 +87,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.leave_device(&fetch);
             self.move_head(&fetch);
             self.settle(&fetch, fetch.extent);
-            self.pace_by_arrival(&fetch);
+            self.hears_arrival(&fetch);
             self.waited_for(&fetch, out);
             self.hand_on(fetch.extent, out);
             self.wake(&woken, out);
@@ -125,7 +125,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.fetch_anew(at, &fetch, rest, &waiters, out);
         if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|stream| stream.file == file) {
-            stream.pace.lost(bad);
+            self.prefetcher.lost(fetch.stream, bad);
             if called_off {
                 // Should it go on after all, it misses here, and has lost nothing.
                 stream.ahead = stream.ahead.min(bad).max(stream.next);
@@ -254,7 +254,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             device.has_served(now);
         }
         // A head serves one after the other. What waited behind what was fetched for the same stream would do so however early it was issued.
-        let one_by_one = device.seeks() && device.cost.channels <= 1 && self.setup.prefetch.minds_company();
+        let one_by_one = device.seeks() && device.cost.channels <= 1 && self.needs.company;
         let mut since = fetch.issued;
         if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|_| one_by_one) {
             since = since.max(stream.came);

@@ -18,25 +18,13 @@ use crate::event::Actions;
 use crate::frames::{FETCHING, Slot, flag};
 use crate::index::Index;
 use crate::replacement::Replacement;
-use crate::stream::Stream;
 use crate::types::{BlockKey, Extent, StreamId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// If a stream goes on in equal steps, `block` lies between two of them and nobody reads what does: where the next one begins. Not in a file
-    /// for which there is room.
+    /// If `block` of a stream lies in a gap that nobody reads: where the next step begins.
     pub(super) fn gap_at(&self, id: StreamId, block: u32) -> Option<u32> {
-        let stream = self.streams.get(id).filter(|_| self.setup.prefetch.leaves_out_gaps())?;
-        let gap = stream.gait.gap_at(stream.next, block)?;
-        let entry = self.files.get(stream.file).filter(|entry| entry.gaps.are_left_out())?;
-        (entry.blocks.saturating_sub(entry.frames) > self.free_frames()).then_some(gap)
-    }
-
-    /// Of memory for so many blocks a stream that leaves blocks out spans more.
-    pub(super) fn spans(&self, stream: &Stream, blocks: u32) -> u32 {
-        let left_out = self.setup.prefetch.leaves_out_gaps()
-            && stream.gait.is_known()
-            && self.files.get(stream.file).is_some_and(|entry| entry.gaps.are_left_out());
-        if left_out { stream.gait.spans(blocks) } else { blocks }
+        let stream = self.streams.get(id).filter(|_| self.needs.gaps)?;
+        self.prefetcher.gap_at(stream, self.files.get(stream.file)?, self.free_frames(), block)
     }
 
     /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is fetched, too.
@@ -48,8 +36,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// A stream that goes on in equal steps has left out `gap`: what was fetched of it ahead is nobody's from now on.
     pub(super) fn leaves_out(&mut self, id: StreamId, gap: Extent) {
-        if !self.setup.prefetch.leaves_out_gaps() || !self.streams.get(id).is_some_and(|stream| stream.gait.is_known())
-        {
+        if !self.needs.gaps || !self.streams.get(id).is_some_and(|stream| stream.gait.is_known()) {
             return;
         }
         for key in gap.keys() {
@@ -94,7 +81,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn passes_over(&mut self, slot: Slot) -> bool {
         let frames = &mut self.directory.frames;
         let in_gap = frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED);
-        if !in_gap || !self.setup.prefetch.leaves_out_gaps() {
+        if !in_gap || !self.needs.gaps {
             return false;
         }
         frames.set_owner(slot, StreamId::NONE);

@@ -4,17 +4,17 @@ use core::mem;
 
 use super::admit::Met;
 use super::{Access, Device, Engine};
+use crate::demand::{Supply, cycle};
 use crate::event::Actions;
-use crate::files::{File, INITIAL_WINDOW};
+use crate::files::File;
 use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
-use crate::knowledge::{Knowledge, Whose};
-use crate::prefetch::{ALWAYS, Plan, Reason, Sight};
+use crate::reason::Reason;
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
+use crate::seams::{ALWAYS, Begun, Miss, Near, Plan, Sight};
 use crate::stream::Stream;
-use crate::trigger::{Supply, cycle};
 use crate::types::{BlockKey, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// What a read is to its stream.
@@ -32,14 +32,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that to `runs`. Returns the
     /// stream, or `NONE` if the read tells nothing about any.
     pub(super) fn prefetch(&mut self, at: Instant, read: &Read, met: Met, out: &mut Actions) -> StreamId {
-        let tells = met.stream.is_some() || met.missed.is_some() || self.every_reference;
+        let tells = met.stream.is_some() || met.missed.is_some() || self.needs.every_reference;
         if !tells || read.extent.is_empty() {
             return StreamId::NONE;
         }
         let (id, turn) = self.follow(at, read, met);
         self.sort(id, read);
         let plan = self.plan(id, read, met.missed, turn);
-        self.pace_by_read(id, read, met.missed.filter(|_| turn != Turn::Lags));
+        self.hears_read(id, read, met.missed.is_some() && turn != Turn::Lags);
         if let Some(missed) = met.missed
             && self.load_near(id, read, (missed, turn, plan), (met.access, &mut *out))
         {
@@ -59,7 +59,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.devices[device.index()].company.goes_on(id);
         }
         let end = self.fetch_ahead(id, read.extent.file, from, plan, (met.access, out));
-        self.pace_by_set(id, from, end);
+        self.hears_asked(id, from, end);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
             if turn == Turn::Begins {
@@ -88,12 +88,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
             self.give_up_streams(at);
             self.leave_behind(who.0, file);
-            return (self.streams.begin(at, read.extent, &label, device, who), Turn::Begins);
+            let id = self.streams.begin(at, read.extent, &label, device, who);
+            self.prefetcher.takes_place(id);
+            return (id, Turn::Begins);
         };
         let (next, ahead) = self.streams.get(id).map_or((start, 0), |stream| (stream.next, stream.ahead));
         if !self.streams.advance(id, at, read.extent, &label, who) {
-            let again = self.streams.restart(id, at, read.extent, &label, who);
-            return (id, if again { Turn::Begins } else { Turn::Lags });
+            if !self.streams.restart(id, at, read.extent, &label, who) {
+                return (id, Turn::Lags);
+            }
+            self.prefetcher.takes_place(id);
+            return (id, Turn::Begins);
         }
         self.leaves_out(id, Extent::between(file, next.min(start), start));
         self.went_on(id, read.extent);
@@ -108,67 +113,45 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if at_end {
             self.streams.retire(id);
         }
-        if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get(id)) {
-            knowledge.goes_on(BlockKey::new(read.file, stream.first), stream.next);
-            if stream.steps == 1 && stream.left {
-                knowledge.went_on_after_all(whose(stream));
-            }
-            if at_end {
-                was_long(knowledge, stream);
-                if stream.first == 0 {
-                    knowledge.is_over(whose(stream), true);
-                }
-            }
+        if let Some(stream) = self.streams.get(id) {
+            self.prefetcher.goes_on(stream, at_end);
         }
     }
 
-    /// A stream begins: how far it is expected to go.
-    fn expect(&mut self, id: StreamId, blocks: u32) {
-        if let (Some(knowledge), Some(stream)) = (&mut self.knowledge, self.streams.get_mut(id)) {
-            let first = BlockKey::new(stream.file, stream.first);
-            let end = knowledge.begins(whose(stream), first, blocks);
-            stream.wanted_end = end.filter(|_| self.setup.prefetch.goes_by_ends());
-            knowledge.goes_on(first, stream.next);
-        }
-    }
-
-    /// A stream begins: how much its reader may skip.
-    fn set_stride(&mut self, id: StreamId, read: Extent) {
-        let depth = self.files.get(read.file).map_or(0, |file| self.competitive_depth(file, read.start));
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.stride = self.setup.prefetch.longest_stride(read.len, depth);
-        }
+    /// A stream begins: how far it goes is for the policy to expect, and how much its reader may skip.
+    fn expect(&mut self, id: StreamId, read: Extent) {
+        let Some(file) = self.files.get(read.file) else { return };
+        let (blocks, competitive_depth) = (file.blocks, self.competitive_depth(file, read.start));
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        stream.stride = self.prefetcher.begins(&Begun { id, stream, blocks, request: read.len, competitive_depth });
     }
 
     /// Nobody has a file open: its streams rest.
     pub(super) fn rest(&mut self, file: FileId) {
         let blocks = self.files.get(file).map_or(0, |file| file.blocks);
-        let knowledge = &mut self.knowledge;
-        self.streams.rest(file, |stream| {
-            let Some(knowledge) = knowledge.as_mut() else { return };
-            learn(knowledge, stream, blocks);
-            // What the first window holds tells nothing.
-            if stream.first == 0 && blocks > INITIAL_WINDOW {
-                knowledge.is_over(whose(stream), stream.next >= blocks);
-            }
-        });
+        let prefetcher = &mut self.prefetcher;
+        self.streams.rest(file, |stream| prefetcher.is_closed(stream, blocks));
     }
 
     /// Streams that were silent for long, or have to make room, are over.
     fn give_up_streams(&mut self, at: Instant) {
-        let Some(knowledge) = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        if !self.needs.endings {
+            return;
+        }
         while let Some(stream) = self.streams.gives_up(at) {
-            learn(knowledge, &stream, self.files.get(stream.file).map_or(0, |file| file.blocks));
+            self.prefetcher.is_over(&stream, self.files.get(stream.file).map_or(0, |file| file.blocks));
         }
     }
 
     /// A handler begins to read elsewhere in a file. That the stream that it was at is over is known only when that has been silent for long;
     /// that reads of its context are followed by others elsewhere is known now.
     fn leave_behind(&mut self, handler: HandlerId, file: FileId) {
-        let Some(knowledge) = self.knowledge.as_mut().filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
+        if !self.needs.endings {
+            return;
+        }
         let blocks = self.files.get(file).map_or(0, |file| file.blocks);
         if let Some(stream) = self.streams.leaves_behind(handler, file).filter(|stream| stream.next < blocks) {
-            knowledge.went_nowhere(whose(&stream));
+            self.prefetcher.is_left(&stream);
         }
     }
 
@@ -180,37 +163,26 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let fresh = turn == Turn::Begins;
         if fresh {
-            self.expect(id, self.files.get(read.extent.file)?.blocks);
-            self.set_stride(id, read.extent);
+            self.files.get(read.extent.file)?;
+            self.expect(id, read.extent);
         }
-        self.weigh(id, missed);
         let entry = self.files.get_mut(read.extent.file)?;
         let initial_window = if fresh { entry.initial_window() } else { 0 };
+        let stream = *self.streams.get(id)?;
         let sight = Sight {
             request: read.extent.len,
             adapts: read.label().adapts(),
             fresh,
             lost: turn == (Turn::GoesOn { lost: true }),
             initial_window,
-            ..self.sight(id, missed)?
+            ..self.sight(id, &stream, missed)?
         };
-        let plan = self.setup.prefetch.plan(&sight);
+        let plan = self.prefetcher.plan(&sight);
         let told = fresh || plan.why.piece == Reason::Sparse;
         if told && let Some(stream) = self.streams.get_mut(id) {
             stream.why = plan.why;
         }
         (plan.pieces > 0).then_some(plan)
-    }
-
-    /// The odds of how far a stream goes, weighed by what a switch costs where it is.
-    fn weigh(&mut self, id: StreamId, missed: Option<u32>) {
-        let Some(stream) = self.streams.get(id).filter(|_| self.setup.prefetch.goes_by_habits()) else { return };
-        let Some(entry) = self.files.get(stream.file) else { return };
-        let (whose, depth) = (whose(stream), self.competitive_depth(entry, missed.unwrap_or(stream.ahead)));
-        let depth = self.prefetch_cache.as_ref().map_or(depth, |cache| cache.less_rent(depth));
-        if let Some(knowledge) = &mut self.knowledge {
-            knowledge.weigh(whose, depth);
-        }
     }
 
     /// C_switch · R_tr where a block of a file lies, in blocks, at least one.
@@ -228,19 +200,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// A stream and what surrounds it, at a read of one block that brings it further.
-    pub(super) fn sight(&self, id: StreamId, missed: Option<u32>) -> Option<Sight<'_>> {
+    pub(super) fn sight<'s>(&self, id: StreamId, stream: &'s Stream, missed: Option<u32>) -> Option<Sight<'s>> {
         let block_bytes = self.setup.block_bytes;
-        let stream = self.streams.get(id)?;
         let (share, longest_piece) = self.memory_for_a_stream();
         let entry = self.files.get(stream.file)?;
         let next = missed.unwrap_or(stream.ahead);
         let device = &self.devices[entry.device_of(next).index()];
         let place = entry.place(next, block_bytes).unwrap_or(0);
         let competitive_depth = self.competitive_depth(entry, next);
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_lengths());
-        let mean_length = known.and_then(|knowledge| knowledge.mean_length(whose(stream)));
-        let known = self.knowledge.as_ref().filter(|_| self.setup.prefetch.goes_by_habits());
+        let cache = self.prefetch_cache.as_ref();
         Some(Sight {
+            id,
             stream,
             request: 1,
             adapts: true,
@@ -249,13 +219,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             lost: false,
             initial_window: 0,
             competitive_depth,
-            interrupted: self.interrupted(device),
-            share: self.spans(stream, share),
-            longest_piece: self.spans(stream, longest_piece),
-            wanted_end: stream.wanted_end,
-            mean_length,
-            habits: known.and_then(|knowledge| knowledge.habits(whose(stream))),
-            of_context: known.is_some_and(|knowledge| knowledge.of_context(whose(stream)).is_some()),
+            worth_a_switch: cache.map_or(competitive_depth, |cache| cache.less_rent(competitive_depth)),
+            interrupted: if device.seeks() { device.company.interrupted() } else { ALWAYS },
+            share,
+            longest_piece,
+            gaps_are_left_out: entry.gaps.are_left_out(),
             is_random: entry.is_random(),
             blocks: entry.blocks,
             idle: device.cost.channels.max(1).saturating_sub(device.under_way),
@@ -267,11 +235,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             room: self.room_ahead(),
             supply: self.supply(id, stream.device),
         })
-    }
-
-    /// How often a stream that goes on pays for a switch. A store that does not seek makes it pay for every request.
-    fn interrupted(&self, device: &Device) -> u32 {
-        if device.seeks() && self.setup.prefetch.minds_company() { device.company.interrupted() } else { ALWAYS }
     }
 
     /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss.
@@ -385,24 +348,46 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         streams.max(1)
     }
-}
 
-/// Whose habits a stream's end tells.
-fn whose(stream: &Stream) -> Whose {
-    Whose { device: stream.device, context: stream.context }
-}
-
-/// A stream is over that had not come to the end of its file.
-fn learn(knowledge: &mut Knowledge, stream: &Stream, blocks: u32) {
-    if stream.steps > 0 {
-        was_long(knowledge, stream);
-    } else if stream.next < blocks && !stream.left {
-        knowledge.went_nowhere(whose(stream));
+    /// Fetches the neighbourhood in which a read has missed, if its stream's plan would bring less. Whether it did.
+    fn load_near(
+        &mut self,
+        id: StreamId,
+        read: &Read,
+        (missed, turn, plan): (u32, Turn, Option<Plan>),
+        (access, out): (Option<Access>, &mut Actions),
+    ) -> bool {
+        // Of many random readers most are behind where some stream is already.
+        if !self.needs.near || !matches!(turn, Turn::Begins | Turn::Lags) || !self.queue.is_empty() {
+            return false;
+        }
+        let Some(Near { region, piece }) = self.neighbourhood(read.extent, missed) else { return false };
+        let planned = plan.map_or(0, |plan| plan.piece.saturating_mul(plan.pieces));
+        if region.end().saturating_sub(missed) <= planned {
+            return false;
+        }
+        // In pieces, since whoever wants a block waits for all of its piece.
+        let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
+        // What lies behind comes with the demand.
+        self.fetch_ahead(id, region.file, missed, pieces(region.end() - missed), (access, &mut *out));
+        let before = read.extent.start.saturating_sub(region.start);
+        self.fetch_ahead(id, region.file, region.start, pieces(before), (access, out));
+        true
     }
-}
 
-/// A stream is over that went beyond its first read.
-fn was_long(knowledge: &mut Knowledge, stream: &Stream) {
-    let (whose, blocks) = (whose(stream), stream.next - stream.first.min(stream.next));
-    if stream.left { knowledge.was_long_after_all(whose, blocks) } else { knowledge.was_long(whose, blocks) }
+    fn neighbourhood(&self, read: Extent, block: u32) -> Option<Near> {
+        let file = self.files.get(read.file)?;
+        let device = &self.devices[file.device_of(block).index()];
+        self.prefetcher.near(&Miss {
+            read,
+            block,
+            file,
+            device: &device.cost,
+            under_way: device.under_way,
+            competitive_depth: self.competitive_depth(file, block),
+            free: self.free_frames(),
+            block_bytes: self.setup.block_bytes,
+            is_there: &|key| self.resident(key).is_some(),
+        })
+    }
 }

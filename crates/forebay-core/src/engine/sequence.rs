@@ -36,7 +36,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// The first block of a stream's present run that has enough before it.
     fn first_sequential(&self, id: StreamId) -> Option<u32> {
         let wanted = self.streams.get(id)?.wanted;
-        let before = self.setup.prefetch.threshold().saturating_sub(1);
+        let before = self.needs.sequential.saturating_sub(1);
         (wanted.run > before).then(|| wanted.end - wanted.run + before)
     }
 

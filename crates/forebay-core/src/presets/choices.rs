@@ -5,11 +5,11 @@ mod words;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Policy, parts};
+use super::{Policy, Prefetch, parts};
 use crate::context::recency::{Mean, ONE, Sampling};
 use crate::context::{Detection, MOST_PARTITIONS};
+use crate::papers::scm::{Degree, Total};
 use crate::partition::Weights;
-use crate::prefetch::{Degree, Prefetch, Total};
 
 use words::*;
 

@@ -3,9 +3,9 @@
 use alloc::string::String;
 
 use super::{Policy, Prefetch};
+use crate::auto::Parts;
 use crate::context::{self, Detection};
 use crate::partition::Partition;
-use crate::prefetch::Joined;
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 
 /// A part of `auto`.
@@ -27,9 +27,9 @@ macro_rules! of_prefetching {
         Part {
             name: stringify!($name),
             line: $line,
-            lacks: |policy| matches!(policy.prefetch, Prefetch::Joined(Joined { $name: false, .. })),
+            lacks: |policy| matches!(policy.prefetch, Prefetch::Auto(Parts { $name: false, .. })),
             leave_out: |policy| {
-                if let Prefetch::Joined(parts) = &mut policy.prefetch {
+                if let Prefetch::Auto(parts) = &mut policy.prefetch {
                     parts.$name = false;
                 }
             },
@@ -128,7 +128,7 @@ fn is_amp(settings: &context::Settings) -> bool {
 }
 
 fn is_auto(policy: &Policy) -> bool {
-    matches!(policy.prefetch, Prefetch::Joined(_))
+    matches!(policy.prefetch, Prefetch::Auto(_))
 }
 
 /// The parts that a policy lacks, as they are written; `None` if it is not `auto`.

@@ -14,10 +14,6 @@ pub(crate) fn core(policy: &str, frames: u32, devices: u32) -> Box<dyn Core> {
         block_bytes: BLOCK,
         streams: 16,
         devices: vec![DeviceCost::flat(5_000_000, 50_000_000, 1); devices as usize],
-        prefetch: Default::default(),
-        reclaim: Default::default(),
-        partition: Default::default(),
-        context: None,
         referenced: Default::default(),
     };
     let mut core = policy.build::<Hashed>(setup);

@@ -165,10 +165,6 @@ impl World {
             block_bytes: machine.block_bytes,
             streams: 64,
             devices: costs.clone(),
-            prefetch: Default::default(),
-            reclaim: Default::default(),
-            partition: Default::default(),
-            context: None,
             referenced: machine.referenced,
         };
         let policy: Policy = policy.parse().expect("a policy that there is");

@@ -29,10 +29,6 @@ impl Bench {
             block_bytes: 4096,
             streams: 1000,
             devices: vec![device],
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         };
         Bench { core: policy.build::<Hashed>(setup), context: 0, at: 0, fetches: vec![], opened: 0 }

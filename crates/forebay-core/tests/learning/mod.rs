@@ -133,10 +133,6 @@ pub(crate) fn setup(frames: u32, block_bytes: u32, handed_on: bool, devices: &[D
         block_bytes,
         streams: 100,
         devices: devices.to_vec(),
-        prefetch: Default::default(),
-        reclaim: Default::default(),
-        partition: Default::default(),
-        context: None,
         referenced: if handed_on { Referenced::HandedOn } else { Referenced::Kept },
     }
 }

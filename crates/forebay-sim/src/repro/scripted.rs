@@ -28,10 +28,6 @@ impl Scripted {
             block_bytes,
             streams: (frames / 4).clamp(256, 16_384),
             devices: vec![device],
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

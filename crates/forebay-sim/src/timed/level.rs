@@ -104,10 +104,6 @@ impl Level {
             // As the live engine does.
             streams: streams.unwrap_or((frames / 4).clamp(256, 16_384)),
             devices,
-            prefetch: policy.prefetch,
-            reclaim: policy.reclaim,
-            partition: policy.partition,
-            context: policy.context,
             referenced: Default::default(),
         };
         let core = policy.build::<Hashed>(setup);

@@ -10,8 +10,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use forebay_core::context;
+use forebay_core::partition::Partition;
+use forebay_core::presets::Prefetch;
 use forebay_core::presets::{CONTEXTS, Policy, REPLACEMENTS, Replacement};
-use forebay_core::{partition::Partition, prefetch::Prefetch};
 use forebay_trace::Source;
 use serde::Serialize;
 

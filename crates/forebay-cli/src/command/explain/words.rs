@@ -2,7 +2,7 @@
 
 use forebay_core::explain::{Ahead, Cache, Device, Duel, Share, Stream};
 use forebay_core::partition::{Cause, State};
-use forebay_core::prefetch::Reason;
+use forebay_core::reason::Reason;
 use forebay_core::reclaim::Course;
 
 use crate::size::{about, count};

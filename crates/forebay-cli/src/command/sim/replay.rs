@@ -1,7 +1,7 @@
 //! Miss ratios without time: policies × sizes.
 
 use forebay_core::Policy;
-use forebay_core::prefetch::Prefetch;
+use forebay_core::presets::Prefetch;
 use forebay_core::presets::Replacement;
 use forebay_sim::untimed::{self, Algorithm, Run};
 

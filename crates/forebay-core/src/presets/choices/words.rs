@@ -5,8 +5,7 @@ use alloc::string::{String, ToString};
 use crate::context::recency::{ONE, Sampling};
 use crate::context::{self, By, Detection};
 use crate::partition::{self, Scheme};
-use crate::prefetch::Prefetch;
-use crate::presets::Policy;
+use crate::presets::{Policy, Prefetch};
 use crate::reclaim::{Reclaim, Settings};
 
 pub(super) const OFF: &str = "off";
@@ -75,11 +74,11 @@ pub(super) fn settings_mut(policy: &mut Policy) -> Option<&mut Settings> {
 
 /// The prefetch cache of the paper's own preset.
 pub(super) fn of_paper(policy: &Policy) -> Option<&Settings> {
-    settings(policy).filter(|_| !matches!(policy.prefetch, Prefetch::Joined(_)))
+    settings(policy).filter(|_| !matches!(policy.prefetch, Prefetch::Auto(_)))
 }
 
 pub(super) fn of_paper_mut(policy: &mut Policy) -> Option<&mut Settings> {
-    let auto = matches!(policy.prefetch, Prefetch::Joined(_));
+    let auto = matches!(policy.prefetch, Prefetch::Auto(_));
     settings_mut(policy).filter(|_| !auto)
 }
 

@@ -2,6 +2,7 @@
 
 use super::lengths::Lengths;
 use super::share::Share;
+use crate::hint::{OCTILES, STREAMS, Usual};
 
 /// Before so many streams nothing is known.
 pub(super) const FEW: u32 = 8;
@@ -98,30 +99,6 @@ impl Habits {
     pub(super) fn footprint(&self) -> usize {
         size_of::<Habits>() + self.lengths.footprint()
     }
-}
-
-/// Parts of a distribution that outlive a run.
-const OCTILES: usize = 8;
-/// What outlives a run says how many of so many streams went on.
-const STREAMS: u8 = 16;
-
-/// What of habits outlives a run, small enough for an event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Usual {
-    /// How many streams it goes by, 16 at most; zero: nothing is known.
-    pub streams: u8,
-    /// So many of them went beyond their first read.
-    pub go_on: u8,
-    /// Whether files are read whole.
-    pub whole: bool,
-    /// Blocks of those that went on: the middles of the eighths of the distribution, ascending; zero if none did.
-    pub octiles: [u32; OCTILES],
-}
-
-impl Usual {
-    /// Nothing is known.
-    pub const UNKNOWN: Usual = Usual { streams: 0, go_on: 0, whole: false, octiles: [0; OCTILES] };
 }
 
 impl Habits {

@@ -1,5 +1,5 @@
 //! What to fetch where it is known how long streams usually are (AMP §6, CP §1.1): up to where the odds make it best to look again
-//! ([`Lengths`](crate::knowledge::Lengths)), without slow start. Where two pieces more are nearly certain to be wanted that is far away, and
+//! ([`Lengths`](super::knowledge::Lengths)), without slow start. Where two pieces more are nearly certain to be wanted that is far away, and
 //! the stream has what its demand makes best.
 //!
 //! The next piece is fetched early if that saves more waiting than it costs. Its reader needs τ, working, to come to the end of what is
@@ -8,24 +8,27 @@
 //! something else at once, and then waits for the fetch as he would have later. While the device has other things to do nobody waits less by it, since that fetch goes before another's;
 //! but who is nearly certain to go on need not come back for it.
 
-use super::{Plan, Reason, Sight, Size, competitive};
-use crate::knowledge::Habits;
+use super::knowledge::Habits;
+use super::pieces::{Outlook, up_to};
+use crate::reason::{Reason, Size};
+use crate::seams::{Plan, Sight};
 
 /// Where hardly any stream goes on, one that skips blocks has come so far by chance until it has gone on as often.
 const CHANCE: u32 = 3;
 
 /// `None` if too little is known, or the file speaks for itself.
-pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Plan> {
+pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option<Plan> {
+    let sight = outlook.sight;
     let (stream, lengths) = (sight.stream, known.lengths());
     let first = stream.first.min(stream.next);
     let (read, blocks) = (stream.next - first, sight.blocks - first.min(sight.blocks));
-    if sight.is_random && stream.steps < 2 && !sight.of_context {
+    if sight.is_random && stream.steps < 2 && !outlook.of_context {
         // What streams of this file do says more than what those of its device do in the mean, and less than the stream itself.
         return sight.fresh.then_some(Plan::NOTHING.because(Reason::Nowhere, Reason::AheadWindow));
     }
     if sight.fresh {
         return match lengths.end_if(read, blocks, known.goes_on()) {
-            Some(end) => Some(competitive::up_to(sight, sight.believed(first + end), depth)),
+            Some(end) => Some(up_to(sight, outlook.believed(first + end), depth)),
             None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
         };
     }
@@ -35,7 +38,7 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
     if sight.missed.is_some() {
         let (beyond, all) = lengths.reach(read, read)?;
         let end = lengths.end_if(read, blocks, (beyond, all))?;
-        return Some(competitive::up_to(sight, first + end, depth));
+        return Some(up_to(sight, first + end, depth));
     }
     let ahead = stream.ahead - first;
     let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
@@ -57,7 +60,7 @@ pub(super) fn plan(sight: &Sight<'_>, known: &Habits, depth: Size) -> Option<Pla
     let (beyond, all) = lengths.reach(read, ahead)?;
     let end = lengths.end(ahead, blocks).unwrap_or(ahead);
     let pays = end > ahead && pays(sight, (beyond, all), end - ahead);
-    Some(if pays { competitive::up_to(sight, first + end, depth) } else { Plan::NOTHING })
+    Some(if pays { up_to(sight, first + end, depth) } else { Plan::NOTHING })
 }
 
 /// So many of so many cases.

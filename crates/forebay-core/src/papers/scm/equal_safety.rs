@@ -4,7 +4,8 @@
 //! The paper leaves open what happens when cycles alone need more than the total. Then nothing is safe, T_S = 0, and each gets its
 //! part of the total by its rate, as under Equal Time Supplies.
 
-use super::{Supply, cycle, equal_time};
+use super::equal_time;
+use crate::demand::{Supply, cycle};
 
 pub(super) fn distance(supply: &Supply) -> u32 {
     let total = u64::from(supply.total);

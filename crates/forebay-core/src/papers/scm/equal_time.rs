@@ -3,7 +3,7 @@
 //! Both T_S / R and T_C / R are the same for all streams, so T_i = R_i / Σ R · T_total, rounded: cut off, streams whose rates fluctuate
 //! would lack half a block each in the mean.
 
-use super::Supply;
+use crate::demand::Supply;
 
 pub(super) fn distance(supply: &Supply) -> u32 {
     if supply.rates == 0 {

@@ -15,23 +15,41 @@
 //! windows grow to, with which SCM §5.3 compares; g is half of m, which "works best for the widest variety of workloads"
 //! (Gill and Bathen, FAST 2007). The threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 
-use super::{Plan, Reason, Sight};
+use crate::reason::Reason;
+use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
 /// "SARC […] happens to detect the sequentiality of accesses with a default threshold of 4 contiguous blocks" (SCM §5.3).
 pub const THRESHOLD: u32 = 4;
 
-pub(super) fn plan(sight: &Sight<'_>, threshold: u32, degree: u32, distance: u32) -> Plan {
-    // With labels, what no reader wants does not count as a reference here, but may miss or trigger (SCM §4.2).
-    if sight.stream.wanted.run < threshold {
-        return Plan::NOTHING;
+/// SARC's prefetching. Everything in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Sarc {
+    /// How many must have been wanted one after another.
+    pub threshold: u32,
+    /// m.
+    pub degree: u32,
+    /// g.
+    pub distance: u32,
+}
+
+impl Prefetcher for Sarc {
+    fn needs(&self) -> Needs {
+        Needs { every_reference: true, late_parts: false, sequential: self.threshold, ..Needs::default() }
     }
-    let degree = degree.min(sight.most);
-    let asked = sight.stream.next.saturating_sub(sight.from());
-    let piece = match sight.missed {
-        Some(_) => asked.saturating_add(degree),
-        // Only a group has a trigger: where none is ahead it takes a miss.
-        None if sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
-        None => 0,
-    };
-    Plan { distance, ..Plan::one(piece) }.because(Reason::Policy, Reason::Policy)
+
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        // With labels, what no reader wants does not count as a reference here, but may miss or trigger (SCM §4.2).
+        if sight.stream.wanted.run < self.threshold {
+            return Plan::NOTHING;
+        }
+        let degree = self.degree.min(sight.most);
+        let asked = sight.stream.next.saturating_sub(sight.from());
+        let piece = match sight.missed {
+            Some(_) => asked.saturating_add(degree),
+            // Only a group has a trigger: where none is ahead it takes a miss.
+            None if sight.stream.piece > 0 && sight.stream.remaining() <= self.distance => degree,
+            None => 0,
+        };
+        Plan { distance: self.distance, ..Plan::one(piece) }.because(Reason::Policy, Reason::Policy)
+    }
 }

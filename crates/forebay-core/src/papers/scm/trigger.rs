@@ -14,10 +14,9 @@
 //!
 //! How T_total is divided among streams is a policy's, a file each.
 
-mod equal_safety;
-mod equal_time;
-
-use crate::prefetch::Reason;
+use super::{equal_safety, equal_time};
+use crate::demand::Supply;
+use crate::reason::Reason;
 
 /// "A lower limit for trigger distances is set to 4" (SCM §4.1.4).
 pub const FLOOR: u32 = 4;
@@ -34,29 +33,6 @@ pub enum Trigger {
     EqualSafety,
 }
 
-/// A stream among the others, as a trigger sees it. Rates and deviations are in blocks per [`SCALE`](crate::demand::SCALE) seconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Supply {
-    /// R_i.
-    pub rate: u64,
-    /// σ_i.
-    pub deviation: u64,
-    /// Σ R.
-    pub rates: u64,
-    /// Σ σ.
-    pub deviations: u64,
-    /// How long fetching a piece takes on its device, nanoseconds: t_prefetch.
-    pub lead_time: u64,
-    /// Σ √R.
-    pub roots: u64,
-    /// Σ T_C: the cycle inventories of all streams, each by the lead time of its device.
-    pub cycles: u64,
-    /// T_total.
-    pub total: u32,
-    /// n, at least 1.
-    pub streams: u32,
-}
-
 impl Trigger {
     /// T_i, between the floor and the degree: "the trigger distance needs to be bounded by the prefetching degree" (SCM §5.2.4).
     pub fn distance(self, supply: &Supply, degree: u32) -> u32 {
@@ -67,9 +43,7 @@ impl Trigger {
         };
         distance.clamp(FLOOR.min(degree), degree)
     }
-}
 
-impl Trigger {
     /// Why a distance is what it is by this.
     pub(crate) fn reason(self) -> Reason {
         match self {
@@ -78,10 +52,4 @@ impl Trigger {
             Trigger::EqualSafety => Reason::EqualSafety,
         }
     }
-}
-
-/// R_i · t_prefetch, in blocks, rounded.
-pub fn cycle(rate: u64, lead_time: u64) -> u64 {
-    let scale = u128::from(crate::demand::SCALE) * 1_000_000_000;
-    ((u128::from(rate) * u128::from(lead_time) + scale / 2) / scale).min(u128::from(u32::MAX)) as u64
 }

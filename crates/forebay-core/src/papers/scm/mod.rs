@@ -2,10 +2,18 @@
 //!
 //! "Most adaptive prefetching algorithms have a fixed upper limit for the batch size […], all pure sequential streams will be able to
 //! reach this upper limit after a short ramp-up stage": here the initial window, then twice as much each time, as in the kernel that
-//! the paper changed. What T is, is the [trigger](crate::trigger)'s to say.
+//! the paper changed. How T_total is divided among streams is the [trigger](Trigger)'s to say.
 
-use super::{Plan, Reason, Sight, Size, competitive};
-use crate::trigger::{Supply, Trigger};
+mod equal_safety;
+mod equal_time;
+mod trigger;
+
+pub use trigger::{FLOOR, Trigger};
+
+use super::cp;
+use crate::demand::Supply;
+use crate::reason::{Reason, Size};
+use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
 /// How much a piece has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +40,7 @@ fn degree(sight: &Sight<'_>, degree: Degree) -> Size {
     match degree {
         Degree::Fixed(blocks) => Size::new(blocks.max(1), Reason::Policy),
         // On an array that is thousands of blocks: no more of them than memory has room for beside the piece being read.
-        Degree::Competitive => competitive::depth(sight, sight.longest_piece),
+        Degree::Competitive => cp::depth(sight, sight.longest_piece),
     }
 }
 
@@ -44,20 +52,39 @@ fn total(total: Total, degree: u32, streams: u32, room: u32) -> u32 {
     }
 }
 
-pub(super) fn plan(sight: &Sight<'_>, trigger: Trigger, most: Degree, sum: Total) -> Plan {
-    let degree = degree(sight, most);
-    if sight.fresh {
-        return Plan::first(sight.first_window(degree));
+/// Pieces of one degree, at trigger distances that streams share.
+#[derive(Clone, Copy, Debug)]
+pub struct SupplyChain {
+    /// How the distances are divided.
+    pub trigger: Trigger,
+    /// P.
+    pub degree: Degree,
+    /// T_total.
+    pub total: Total,
+    /// The slots in which demand is counted, milliseconds.
+    pub slot_ms: u32,
+}
+
+impl Prefetcher for SupplyChain {
+    fn needs(&self) -> Needs {
+        Needs { demand: Some(u64::from(self.slot_ms) * 1_000_000), ..Needs::default() }
     }
-    if sight.lost {
-        // As the kernel that the paper changed: see `linux`.
-        return Plan::NOTHING;
+
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        let degree = degree(sight, self.degree);
+        if sight.fresh {
+            return Plan::first(sight.first_window(degree));
+        }
+        if sight.lost {
+            // As the kernel that the paper changed: see `linux`.
+            return Plan::NOTHING;
+        }
+        let Size { blocks: piece, reason } = sight.slow_start(degree);
+        let total = total(self.total, degree.blocks, sight.supply.streams, sight.room);
+        let distance = self.trigger.distance(&Supply { total, ..sight.supply }, degree.blocks);
+        if sight.missed.is_some() || sight.stream.remaining() <= distance {
+            return Plan { distance, ..Plan::one(piece) }.because(reason, self.trigger.reason());
+        }
+        Plan::NOTHING
     }
-    let Size { blocks: piece, reason } = sight.slow_start(degree);
-    let supply = Supply { total: total(sum, degree.blocks, sight.supply.streams, sight.room), ..sight.supply };
-    let distance = trigger.distance(&supply, degree.blocks);
-    if sight.missed.is_some() || sight.stream.remaining() <= distance {
-        return Plan { distance, ..Plan::one(piece) }.because(reason, trigger.reason());
-    }
-    Plan::NOTHING
 }

@@ -21,14 +21,19 @@
 //! which we have not.) What becomes of pages in the LRU list is [`GillLru`](crate::replacement::GillLru)'s.
 //!
 //! The paper keeps p and g in the last page of a set: "This removes any restriction on the number of streams that can be tracked." Here
-//! streams are known, and keep them. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
+//! streams are known, and each has its own. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
 //! too. By how much g grows ("we increment g") the text leaves open: by as much as p, since one page for reads of many would take
 //! hundreds of sets. A bound of p is not in it either: `degree` is one, 256 pages unless chosen.
 //!
 //! With another replacement than the paper's an unread page has no second chance, and p falls when it is evicted.
 //! With labels (SCM §4.2) only reads that readers want make p and g grow.
 
-use super::{Plan, Reason, Sight};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::reason::Reason;
+use crate::seams::{Heard, Needs, Plan, Prefetcher, Sight};
+use crate::types::StreamId;
 
 /// The asynchronous prefetch threshold: "APT is set to an empirically reasonable value of 4".
 const APT: u32 = 4;
@@ -121,16 +126,91 @@ impl Pace {
     }
 }
 
-pub(super) fn plan(sight: &Sight<'_>) -> Plan {
-    let Pace { degree, distance, .. } = sight.stream.pace;
-    if degree == 0 {
-        return Plan::NOTHING;
+/// Degrees and trigger distances learnt by stream.
+#[derive(Clone, Debug)]
+pub struct Gill {
+    /// By the stream's place.
+    paces: Vec<Pace>,
+    /// No degree is larger, in blocks.
+    most: u32,
+}
+
+impl Gill {
+    /// Of so many streams, whose degrees are at most `most` blocks.
+    pub fn new(streams: u32, most: u32) -> Gill {
+        Gill { paces: vec![Pace::default(); streams.max(1) as usize], most: most.max(1) }
     }
-    let asked = sight.stream.next.saturating_sub(sight.from());
-    let piece = match sight.missed {
-        Some(_) => asked.saturating_add(degree),
-        None if degree > APT && sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
-        None => 0,
-    };
-    Plan { distance, ..Plan::one(piece) }.because(Reason::Learnt, Reason::Learnt)
+
+    fn pace(&mut self, stream: StreamId) -> Option<&mut Pace> {
+        self.paces.get_mut(stream.index())
+    }
+}
+
+impl Prefetcher for Gill {
+    fn needs(&self) -> Needs {
+        Needs { late_parts: false, ..Needs::default() }
+    }
+
+    fn takes_place(&mut self, stream: StreamId) {
+        if let Some(pace) = self.pace(stream) {
+            *pace = Pace::default();
+        }
+    }
+
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        let Pace { degree, distance, .. } = self.pace(sight.id).map_or_else(Pace::default, |pace| *pace);
+        if degree == 0 {
+            return Plan::NOTHING;
+        }
+        let asked = sight.stream.next.saturating_sub(sight.from());
+        let piece = match sight.missed {
+            Some(_) => asked.saturating_add(degree),
+            None if degree > APT && sight.stream.piece > 0 && sight.stream.remaining() <= distance => degree,
+            None => 0,
+        };
+        Plan { distance, ..Plan::one(piece) }.because(Reason::Learnt, Reason::Learnt)
+    }
+
+    fn heard(&mut self, stream: StreamId, heard: &Heard) {
+        let most = self.most;
+        let Some(pace) = self.pace(stream) else { return };
+        let size = heard.demand.len.max(1);
+        for last in pace.lasts() {
+            if heard.extent.has(last) && (heard.demand.has(last) || heard.hits.has(last)) {
+                pace.hit(last, size, most);
+            }
+        }
+        if heard.missed && !heard.demand.is_empty() {
+            pace.missed(heard.demand.len, most);
+        }
+    }
+
+    fn asked(&mut self, stream: StreamId, first: u32, end: u32) {
+        if let Some(pace) = self.pace(stream) {
+            pace.fetched(first, end);
+        }
+    }
+
+    fn waited(&mut self, stream: StreamId, first: u32, awaited: u32) {
+        let most = self.most;
+        if let Some(pace) = self.pace(stream) {
+            pace.waited(first, awaited, most);
+        }
+    }
+
+    fn came_unread(&mut self, stream: StreamId, block: u32) {
+        if let Some(pace) = self.pace(stream) {
+            pace.unread(block);
+        }
+    }
+
+    fn lost(&mut self, stream: StreamId, block: u32) {
+        if let Some(pace) = self.pace(stream) {
+            pace.lost(block);
+        }
+    }
+
+    fn footprint(&self) -> usize {
+        self.paces.len() * size_of::<Pace>()
+    }
 }

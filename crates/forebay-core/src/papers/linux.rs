@@ -6,13 +6,20 @@
 //!            ▲ next          └ an access in here issues the next ahead window
 //! ```
 
-use super::{Plan, Reason, Sight, Size};
+use crate::reason::{Reason, Size};
+use crate::seams::{Plan, Prefetcher, Sight};
 
 /// "a maximum prefetching depth of 32 pages" (CP §3.2).
 const MAXIMUM: u32 = 32;
 
-pub(super) fn plan(sight: &Sight<'_>) -> Plan {
-    plan_up_to(sight, |piece| if piece < 18 { 18 } else { MAXIMUM })
+/// The windows of Linux 2.6.3.
+#[derive(Clone, Copy, Debug)]
+pub struct Linux;
+
+impl Prefetcher for Linux {
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        plan_up_to(sight, |piece| if piece < 18 { 18 } else { MAXIMUM })
+    }
 }
 
 /// The windows of Linux with another growth: `grown` gives the size of a window from that of the one before.

@@ -1,4 +1,4 @@
-//! The papers' prefetching joined (`auto`): a piece is what the device transfers in the time of one switch (CP §2), it is fetched when
+//! The papers' prefetching joined: a piece is what the device transfers in the time of one switch (CP §2), it is fetched when
 //! no more is unread than will be read until it has come (SCM §4.1), and nothing beyond where readers are known to stop.
 //!
 //! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that SCM §5.2.4 allows, and enough as long as a
@@ -20,34 +20,71 @@
 //! scale of lengths is), so what was read stands for its length L, and pieces are p = √(S_p · L / 1.5), as
 //! [`competitive`](super::competitive) has it, once that is twice S_p. Switches and what is fetched in vain then take
 //! 2 · √(1.5 · S_p / L) of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
+//!
+//! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known
+//! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed: everything
+//! up to there is asked for at once, piece after piece, so that the arm stays with it, as the offline
+//! optimum's would.
+//!
+//! Where streams have no known end but a mean length L, the depth D = S_p need not be that of the worst
+//! case. Of a stream, L / p pieces cost a switch each, as much as the transfer of D blocks; and one and
+//! a half pieces are fetched in vain (the one that the stream ends in, and the ahead window).
+//! D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of stock-keeping. It
+//! is less than D for streams shorter than 1.5 · D.
 
-use super::{Plan, Reason, Sight, Size, competitive, habits};
-use crate::trigger::{Supply, Trigger, cycle};
+use super::knowledge::Habits;
+use super::odds;
+use crate::demand::{Supply, cycle};
+use crate::papers::cp;
+use crate::papers::scm::Trigger;
+use crate::reason::{Reason, Size};
+use crate::seams::{ALWAYS, Plan, Sight};
 
 /// The slots in which demand is counted, nanoseconds.
 pub(super) const SLOT: u64 = 100_000_000;
 
-/// The parts, each of which can be left out to see what it is worth.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Joined {
-    /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
-    pub whole: bool,
-    /// Whether pieces are as large as the mean length of streams so far makes them best.
-    pub lengths: bool,
-    /// Whether fast readers have more ahead than a piece.
-    pub demand: bool,
-    /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
-    pub habits: bool,
-    /// Whether pieces are smaller for who has the device to himself, and lead times are without what waits behind a stream's own pieces.
-    pub company: bool,
-    /// Whether of a file that has room in free frames what lies near misses is loaded.
-    pub near: bool,
-    /// Whether of who goes on in equal steps only what he reaches is kept, and fetched, if what lies between takes long.
-    pub gaits: bool,
+/// A stream at an access, and what is known of how far it will go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outlook<'a> {
+    /// What the engine shows.
+    pub(super) sight: &'a Sight<'a>,
+    /// The block up to which the stream's readers are known to want it.
+    pub(super) end: Option<u32>,
+    /// How long streams like it were, in the mean.
+    pub(super) mean_length: Option<u32>,
+    /// What else is known of streams like it.
+    pub(super) habits: Option<&'a Habits>,
+    /// Whether that is of the stream's own program context, not of its device as a whole.
+    pub(super) of_context: bool,
+    /// Whether readers that are fast have more ahead than a piece.
+    pub(super) by_demand: bool,
 }
 
-pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
+impl Outlook<'_> {
+    /// Up to where a stream is fetched that is expected to go to `end`. What an earlier run says of its program is believed for no more than a
+    /// switch is worth, until a stream of this run has gone on.
+    pub(super) fn believed(&self, end: u32) -> u32 {
+        let hearsay = self.sight.fresh && self.of_context && self.habits.is_some_and(Habits::is_hearsay);
+        if hearsay { end.min(self.sight.stream.next.saturating_add(self.sight.competitive_depth)) } else { end }
+    }
+
+    /// S_p, or what the mean length of streams makes best: see the head.
+    fn best_depth(&self) -> Size {
+        let Some(length) = self.mean_length else { return cp::competitive_depth(self.sight) };
+        let depth = self.sight.competitive_depth;
+        let best = |paid: u64| (paid * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into()) as u32;
+        // Who has the device to himself pays for fewer switches, and S_p is enough for him.
+        let paid = best(u64::from(depth) * u64::from(self.sight.interrupted) / u64::from(ALWAYS));
+        let enough = best(depth.into()).min(depth).max(paid);
+        Size::new(best(depth.into()), Reason::MeanLength)
+            .at_most(enough, Reason::Undisturbed)
+            .at_most(self.sight.most, Reason::Largest)
+    }
+}
+
+/// What to fetch now.
+pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
+    let sight = outlook.sight;
     if sight.stream.is_sparse(sight.competitive_depth) {
         return Plan::NOTHING.because(Reason::Sparse, Reason::Nothing);
     }
@@ -57,14 +94,14 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     }
     let longest =
         if sight.is_short() { sight.short_piece() } else { memory.longest().min(longest_for_channels(sight)) };
-    let depth = depth(sight, longest);
+    let depth = depth(outlook, longest);
     // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
     let at_once = depth.at_least(sight.competitive_depth.min(longest), Reason::Competitive);
-    if let Some(end) = sight.wanted_end.filter(|&end| end > sight.stream.next) {
-        return competitive::up_to(sight, sight.believed(end), at_once);
+    if let Some(end) = outlook.end.filter(|&end| end > sight.stream.next) {
+        return up_to(sight, outlook.believed(end), at_once);
     }
-    if let Some(plan) = sight.habits.and_then(|known| habits::plan(sight, known, at_once)) {
-        return plan.by_odds();
+    if let Some(plan) = outlook.habits.and_then(|known| odds::plan(outlook, known, at_once)) {
+        return by_odds(plan);
     }
     if sight.fresh {
         return Plan::first(sight.first_window(depth));
@@ -74,10 +111,9 @@ pub(super) fn plan(sight: &Sight<'_>, parts: Joined) -> Plan {
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let started = consumed.saturating_mul(3) / depth.blocks;
     let lanes = sight.lanes().min(started).min(sight.share / piece).max(1);
-    let ahead = if parts.demand { distance(sight, piece) } else { Size::default() };
+    let ahead = if outlook.by_demand { distance(sight, piece) } else { Size::default() };
     let ahead = ahead.at_most(started.saturating_mul(piece), Reason::SlowStart);
-    let why =
-        if ahead.blocks > piece.saturating_mul(lanes) { ahead.reason } else { competitive::lanes_or_window(lanes) };
+    let why = if ahead.blocks > piece.saturating_mul(lanes) { ahead.reason } else { cp::lanes_or_window(lanes) };
     let plan = |pieces| Plan { piece, pieces, distance: ahead.blocks, ..Plan::NOTHING }.because(reason, why);
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
@@ -156,14 +192,15 @@ fn irregular(blocks: u64) -> u32 {
 }
 
 /// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
-fn depth(sight: &Sight<'_>, longest: u32) -> Size {
+fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
+    let sight = outlook.sight;
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let long = read / 6 >= sight.competitive_depth && sight.mean_length.is_none_or(|mean| mean < read);
-    let length = if long { Some(read) } else { sight.mean_length };
+    let long = read / 6 >= sight.competitive_depth && outlook.mean_length.is_none_or(|mean| mean < read);
+    let length = if long { Some(read) } else { outlook.mean_length };
     // Of a piece that has room for the request alone nothing is ahead, and every read waits.
     let request = sight.request.saturating_mul(2);
-    let seen = Sight { mean_length: length, request, ..*sight };
-    let Size { blocks, reason } = competitive::depth(&seen, longest);
+    let best = Outlook { mean_length: length, ..*outlook }.best_depth();
+    let Size { blocks, reason } = cp::bounded(best, &Sight { request, ..*sight }, longest);
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
 }
 
@@ -174,6 +211,41 @@ fn distance(sight: &Sight<'_>, piece: u32) -> Size {
     let pieces = piece.saturating_mul(supply.streams);
     let supply = Supply { total: sight.room.saturating_sub(pieces), ..supply };
     Size::new(needed, Reason::Demand).at_most(Trigger::EqualTime.distance(&supply, needed), Reason::Memory)
+}
+
+/// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
+pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
+    let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
+    let depth = depth.at_most(enough(sight), Reason::Undisturbed);
+    let short = sight.missed.is_some() && sight.is_short();
+    let room = if short { sight.short_piece() } else { sight.share.saturating_sub(remaining) };
+    let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
+        .at_most(room, Reason::Memory)
+        .at_most(enough(sight).saturating_sub(remaining), Reason::Undisturbed);
+    // Who has enough gets whole pieces, or the trigger moves as the last one shrinks.
+    let rest = if reason == Reason::Undisturbed && rest > depth.blocks { rest - rest % depth.blocks } else { rest };
+    // Once a stream that memory is too small for is under way, not by dribs and drabs.
+    if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth.blocks) {
+        return Plan::NOTHING;
+    }
+    let pieces = rest.div_ceil(depth.blocks);
+    Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, Reason::KnownEnd)
+}
+
+/// How many blocks are enough at once, S_p being the depth, of what is wanted for certain. Pieces of n take i · S_p / n in switches of what
+/// they transfer, where a share i of them is interrupted. Of a stream that is never interrupted two pieces are enough, one that always is can
+/// never have enough, and in between it is 16 · S_p · i / (1 − i): of so many, switches take (1 − i) / 16.
+fn enough(sight: &Sight<'_>) -> u32 {
+    let paid = u64::from(sight.interrupted.min(ALWAYS));
+    let enough = (u64::from(sight.competitive_depth) * 16 * paid).checked_div(u64::from(ALWAYS) - paid);
+    let enough = enough.and_then(|blocks| u32::try_from(blocks).ok()).unwrap_or(u32::MAX);
+    enough.max(sight.competitive_depth.saturating_mul(2))
+}
+
+/// Where streams usually end is not where they are known to; and that they rarely go on is a reason to fetch nothing.
+fn by_odds(plan: Plan) -> Plan {
+    let of = |reason| if matches!(reason, Reason::KnownEnd | Reason::Nothing) { Reason::Odds } else { reason };
+    plan.because(of(plan.why.piece), of(plan.why.distance))
 }
 
 #[cfg(test)]

@@ -18,9 +18,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-pub use habits::{Habits, Usual};
+pub use habits::Habits;
 pub use lengths::Lengths;
 
+use crate::hint::Usual;
 use crate::types::{BlockKey, ContextId, DeviceId};
 
 /// So many program contexts have habits of their own, those seen last. "Less than a dozen different call stacks dominate most I/O

@@ -1,0 +1,246 @@
+//! `auto`: the papers' answers in one policy. This page says what is in it; `docs/auto.md` says why.
+//!
+//! Five questions, and who answers them:
+//!
+//! | question | answer | where |
+//! | --- | --- | --- |
+//! | how much in a piece | CP: what a switch is worth; past it, what lengths of streams make best | `pieces` `odds` |
+//! | when the next one | CP when the last is entered; SCM earlier, for fast readers | `pieces` |
+//! | how much may be unread, which goes | CPEM's prefetch cache | `reclaim/` |
+//! | whose frame goes | whichever device's frames save least waiting | `partition/worth` |
+//! | which block of it | AMP's loops where they pay, ARC else | `partition/program` |
+//!
+//! The parts of looking ahead, each of which `auto:without=PART` leaves out:
+//!
+//! | part | rests on | test | pays on |
+//! | --- | --- | --- | --- |
+//! | `whole` | files are read to the same end again | `tests/knowledge.rs` | small files that are read whole |
+//! | `lengths` | streams have a mean length | `tests/knowledge.rs` | index search, streams of some hundred blocks |
+//! | `habits` | streams of one program context are alike | `tests/habits.rs` | random readers beside scans |
+//! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/explain.rs` | one fast reader beside slow ones |
+//! | `company` | a stream alone on a device pays no switch | `tests/explain.rs` | one stream and reuse in one memory |
+//! | `near` | free frames cost nothing | `tests/near.rs` | files that fit, read at random |
+//! | `gaits` | equal steps go on | `tests/gaits.rs` | strides |
+
+pub mod knowledge;
+mod near;
+mod odds;
+mod pieces;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::files::{File, INITIAL_WINDOW};
+use crate::hint::Usual;
+use crate::seams::{ALWAYS, Begun, Miss, Near, Needs, Plan, Prefetcher, Sight};
+use crate::stream::Stream;
+use crate::types::{BlockKey, ContextId, DeviceId, StreamId};
+
+use knowledge::{Knowledge, Whose};
+use pieces::Outlook;
+
+/// The parts of looking ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Parts {
+    /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
+    pub whole: bool,
+    /// Whether pieces are as large as the mean length of streams so far makes them best.
+    pub lengths: bool,
+    /// Whether fast readers have more ahead than a piece.
+    pub demand: bool,
+    /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
+    pub habits: bool,
+    /// Whether pieces are smaller for a stream that has its device to itself, and lead times are without what waits behind a stream's own pieces.
+    pub company: bool,
+    /// Whether of a file that has room in free frames what lies near misses is loaded.
+    pub near: bool,
+    /// Whether of a stream that goes on in equal steps only what it reaches is kept, and fetched, if what lies between takes long.
+    pub gaits: bool,
+}
+
+impl Parts {
+    /// All of them.
+    pub const ALL: Parts =
+        Parts { whole: true, lengths: true, demand: true, habits: true, company: true, near: true, gaits: true };
+}
+
+/// The prefetcher of `auto`.
+#[derive(Clone, Debug)]
+pub struct Auto {
+    parts: Parts,
+    /// How far streams go, if a part goes by that.
+    knowledge: Option<Knowledge>,
+    /// Where each stream is expected to end, by its place.
+    ends: Vec<Option<u32>>,
+}
+
+impl Auto {
+    /// Of so many streams on so many devices; `by_context` if program contexts are told apart.
+    pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool) -> Auto {
+        let knows = parts.whole || parts.lengths || parts.habits;
+        let knowledge = knows.then(|| {
+            let knowledge = Knowledge::new(streams, devices);
+            if by_context && parts.habits { knowledge.by_context() } else { knowledge }
+        });
+        Auto { parts, knowledge, ends: vec![None; streams.max(1) as usize] }
+    }
+
+    /// The knowledge, if the part `habits` goes by it.
+    fn habits(&mut self) -> Option<&mut Knowledge> {
+        self.knowledge.as_mut().filter(|_| self.parts.habits)
+    }
+
+    /// Over how much of a file a stream goes that may have so many blocks: more, if it leaves some out.
+    fn spans(&self, sight: &Sight<'_>, blocks: u32) -> u32 {
+        let left_out = self.parts.gaits && sight.stream.gait.is_known() && sight.gaps_are_left_out;
+        if left_out { sight.stream.gait.spans(blocks) } else { blocks }
+    }
+}
+
+impl Prefetcher for Auto {
+    fn needs(&self) -> Needs {
+        Needs {
+            demand: self.parts.demand.then_some(pieces::SLOT),
+            endings: self.parts.habits,
+            company: self.parts.company,
+            near: self.parts.near,
+            gaps: self.parts.gaits,
+            ..Needs::default()
+        }
+    }
+
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        let whose = whose(sight.stream);
+        if let Some(knowledge) = self.habits() {
+            knowledge.weigh(whose, sight.worth_a_switch);
+        }
+        let known = self.knowledge.as_ref().filter(|_| self.parts.habits);
+        let seen = Sight {
+            share: self.spans(sight, sight.share),
+            longest_piece: self.spans(sight, sight.longest_piece),
+            interrupted: if self.parts.company { sight.interrupted } else { ALWAYS },
+            ..*sight
+        };
+        pieces::plan(&Outlook {
+            sight: &seen,
+            end: self.expected_end(sight.id),
+            mean_length: self.mean_length(whose.device, whose.context),
+            habits: known.and_then(|knowledge| knowledge.habits(whose)),
+            of_context: known.is_some_and(|knowledge| knowledge.of_context(whose).is_some()),
+            by_demand: self.parts.demand,
+        })
+    }
+
+    fn takes_place(&mut self, stream: StreamId) {
+        if let Some(end) = self.ends.get_mut(stream.index()) {
+            *end = None;
+        }
+    }
+
+    fn begins(&mut self, begun: &Begun<'_>) -> u32 {
+        let Begun { id, stream, blocks, request, competitive_depth } = *begun;
+        if let Some(knowledge) = &mut self.knowledge {
+            let first = BlockKey::new(stream.file, stream.first);
+            let end = knowledge.begins(whose(stream), first, blocks);
+            if let Some(known) = self.ends.get_mut(id.index()) {
+                *known = end.filter(|_| self.parts.whole);
+            }
+            knowledge.goes_on(first, stream.next);
+        }
+        // Where there always is a first window, or nothing is fetched without it, that is what tells. To read through a gap must be worth it:
+        // no longer than a switch.
+        if self.parts.habits { INITIAL_WINDOW.max(request).min(competitive_depth) } else { 0 }
+    }
+
+    fn goes_on(&mut self, stream: &Stream, at_end: bool) {
+        let Some(knowledge) = &mut self.knowledge else { return };
+        knowledge.goes_on(BlockKey::new(stream.file, stream.first), stream.next);
+        if stream.steps == 1 && stream.left {
+            knowledge.went_on_after_all(whose(stream));
+        }
+        if at_end {
+            was_long(knowledge, stream);
+            if stream.first == 0 {
+                knowledge.is_over(whose(stream), true);
+            }
+        }
+    }
+
+    fn is_closed(&mut self, stream: &Stream, blocks: u32) {
+        let Some(knowledge) = &mut self.knowledge else { return };
+        learn(knowledge, stream, blocks);
+        // What the first window holds tells nothing.
+        if stream.first == 0 && blocks > INITIAL_WINDOW {
+            knowledge.is_over(whose(stream), stream.next >= blocks);
+        }
+    }
+
+    fn is_over(&mut self, stream: &Stream, blocks: u32) {
+        if let Some(knowledge) = self.habits() {
+            learn(knowledge, stream, blocks);
+        }
+    }
+
+    fn is_left(&mut self, stream: &Stream) {
+        if let Some(knowledge) = self.habits() {
+            knowledge.went_nowhere(whose(stream));
+        }
+    }
+
+    fn hinted(&mut self, context: ContextId, usual: Usual) {
+        if let Some(knowledge) = &mut self.knowledge {
+            knowledge.hint(context, usual);
+        }
+    }
+
+    fn learnt(&self, out: &mut Vec<(ContextId, Usual)>) {
+        let contexts = self.knowledge.iter().flat_map(Knowledge::contexts);
+        out.extend(
+            contexts.map(|(context, habits)| (context, habits.usual())).filter(|(_, usual)| *usual != Usual::UNKNOWN),
+        );
+    }
+
+    fn near(&self, miss: &Miss<'_>) -> Option<Near> {
+        near::near(miss)
+    }
+
+    /// Not in a file for which there is room.
+    fn gap_at(&self, stream: &Stream, file: &File, free: u32, block: u32) -> Option<u32> {
+        let gap = stream.gait.gap_at(stream.next, block)?;
+        (file.gaps.are_left_out() && file.blocks.saturating_sub(file.frames) > free).then_some(gap)
+    }
+
+    fn mean_length(&self, device: DeviceId, context: ContextId) -> Option<u32> {
+        let knowledge = self.knowledge.as_ref().filter(|_| self.parts.lengths)?;
+        knowledge.mean_length(Whose { device, context })
+    }
+
+    fn expected_end(&self, stream: StreamId) -> Option<u32> {
+        self.ends.get(stream.index()).copied().flatten()
+    }
+
+    fn footprint(&self) -> usize {
+        self.knowledge.as_ref().map_or(0, Knowledge::footprint) + self.ends.len() * size_of::<Option<u32>>()
+    }
+}
+
+/// Whose habits a stream's end tells.
+fn whose(stream: &Stream) -> Whose {
+    Whose { device: stream.device, context: stream.context }
+}
+
+/// A stream is over that had not come to the end of its file.
+fn learn(knowledge: &mut Knowledge, stream: &Stream, blocks: u32) {
+    if stream.steps > 0 {
+        was_long(knowledge, stream);
+    } else if stream.next < blocks && !stream.left {
+        knowledge.went_nowhere(whose(stream));
+    }
+}
+
+/// A stream is over that went beyond its first read.
+fn was_long(knowledge: &mut Knowledge, stream: &Stream) {
+    let (whose, blocks) = (whose(stream), stream.next - stream.first.min(stream.next));
+    if stream.left { knowledge.was_long_after_all(whose, blocks) } else { knowledge.was_long(whose, blocks) }
+}

@@ -1,0 +1,21 @@
+//! The papers' algorithms and their baselines, one obvious file each, as the papers have them.
+//!
+//! | file | paper | seam |
+//! | --- | --- | --- |
+//! | `cp` | competitive prefetching (CP §2) | prefetcher |
+//! | `scm/` | trigger distances across streams (SCM §4.1) | prefetcher |
+//! | `linux` `aggressive` | the kernel of CP and CPEM, and its larger windows | prefetcher |
+//! | `one_block` `fixed` | one block lookahead, and the next four (SCM §5.3) | prefetcher |
+//! | `sarc` `gill` | Gill and Modha 2005; Gill and Bathen 2007 | prefetcher |
+//!
+//! Nothing here knows of [`auto`](crate::auto).
+
+pub mod aggressive;
+pub mod cp;
+pub mod fixed;
+pub mod gill;
+pub mod linux;
+pub mod none;
+pub mod one_block;
+pub mod sarc;
+pub mod scm;

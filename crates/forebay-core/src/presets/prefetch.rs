@@ -1,0 +1,109 @@
+//! The prefetchers that there are, as values: which one, and what was chosen of it.
+
+use alloc::boxed::Box;
+use core::mem::discriminant;
+
+use crate::auto::{Auto, Parts};
+use crate::engine::{MAX_PIECE_BYTES, Setup};
+use crate::papers::aggressive::Aggressive;
+use crate::papers::cp::Competitive;
+use crate::papers::fixed::Fixed;
+use crate::papers::gill::Gill;
+use crate::papers::linux::Linux;
+use crate::papers::none::Demand;
+use crate::papers::one_block::OneBlock;
+use crate::papers::sarc::Sarc;
+use crate::papers::scm::{Degree, SupplyChain, Total, Trigger};
+use crate::seams::Prefetcher;
+
+/// How much to prefetch, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Prefetch {
+    /// Nothing is fetched that nobody asked for.
+    #[default]
+    None,
+    /// One block lookahead.
+    OneBlock,
+    /// RA: the next `degree` blocks after every access.
+    Fixed {
+        /// How many blocks ahead.
+        degree: u32,
+    },
+    /// Linux 2.6: 16 → 18 → 32 pages.
+    Linux,
+    /// Linux with a maximum of 256 pages.
+    Aggressive,
+    /// Competitive prefetching.
+    Competitive {
+        /// Whether a device with several channels is fetched from over all of them (CP §4).
+        channels: bool,
+        /// Whether a stream keeps to its part of what memory allows.
+        shares: bool,
+    },
+    /// Pieces of one degree, at trigger distances that streams share.
+    Supply {
+        /// How the distances are divided.
+        trigger: Trigger,
+        /// P.
+        degree: Degree,
+        /// T_total.
+        total: Total,
+        /// The slots in which demand is counted, milliseconds.
+        slot_ms: u32,
+    },
+    /// SARC: pieces of one degree at one trigger distance, for streams of some length.
+    Sarc {
+        /// How many blocks must have been wanted one after another.
+        threshold: u32,
+        /// m: how many are prefetched at a time.
+        degree: u32,
+        /// g: how many are unread of a group when the next one is prefetched.
+        distance: u32,
+    },
+    /// Gill and Bathen's: degree and trigger distance learnt by stream.
+    Gill {
+        /// No degree is larger, in blocks.
+        most: u32,
+    },
+    /// `auto`.
+    Auto(Parts),
+}
+
+impl Prefetch {
+    /// Whether the two are of the same kind, whatever was chosen of either.
+    pub fn is_like(&self, other: &Prefetch) -> bool {
+        match (self, other) {
+            (
+                Prefetch::Supply { trigger, degree, .. },
+                Prefetch::Supply { trigger: other_trigger, degree: other_degree, .. },
+            ) => trigger == other_trigger && discriminant(degree) == discriminant(other_degree),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+
+    /// Whether it remembers how far streams came.
+    pub fn remembers_streams(&self) -> bool {
+        matches!(self, Prefetch::Auto(Parts { whole, lengths, habits, .. }) if *whole || *lengths || *habits)
+    }
+
+    /// Makes it, for a cache that tells program contexts apart or does not.
+    pub(super) fn build(self, setup: &Setup, by_context: bool) -> Box<dyn Prefetcher> {
+        match self {
+            Prefetch::None => Box::new(Demand),
+            Prefetch::OneBlock => Box::new(OneBlock),
+            Prefetch::Fixed { degree } => Box::new(Fixed { degree }),
+            Prefetch::Linux => Box::new(Linux),
+            Prefetch::Aggressive => Box::new(Aggressive),
+            Prefetch::Competitive { channels, shares } => Box::new(Competitive { channels, shares }),
+            Prefetch::Supply { trigger, degree, total, slot_ms } => {
+                Box::new(SupplyChain { trigger, degree, total, slot_ms })
+            }
+            Prefetch::Sarc { threshold, degree, distance } => Box::new(Sarc { threshold, degree, distance }),
+            Prefetch::Gill { most } => {
+                let longest = MAX_PIECE_BYTES / setup.block_bytes.max(1).next_power_of_two();
+                Box::new(Gill::new(setup.streams, most.min(longest)))
+            }
+            Prefetch::Auto(parts) => Box::new(Auto::new(parts, setup.streams, setup.devices.len().max(1), by_context)),
+        }
+    }
+}

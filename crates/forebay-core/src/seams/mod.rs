@@ -1,0 +1,16 @@
+//! The seams between the engine and policies: traits whose methods are events, most of which nobody needs.
+//!
+//! ```text
+//!                 ┌─ prefetcher   how much is fetched for a stream, and when
+//!   engine ───────┤
+//!   events ▼      └─ replacement  which block of a partition goes (a trait of its own folder)
+//!   answers ▲
+//! ```
+//!
+//! The engine has the state and all control flow, and knows no policy by name. A policy knows the state
+//! that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that implements a
+//! seam, and a line in [`presets`](crate::presets).
+
+mod prefetcher;
+
+pub use prefetcher::{ALWAYS, Begun, Heard, Miss, Near, Needs, Plan, Prefetcher, Sight};

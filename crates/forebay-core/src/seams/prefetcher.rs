@@ -1,0 +1,348 @@
+//! The seam of looking ahead: how much is fetched for a stream, and when.
+//!
+//! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the stream's
+//! data should be fetched ([`Plan`]). The engine skips what is there already and joins demand and
+//! prefetch of one extent into one fetch. A prefetcher is told how much memory the stream may use; the
+//! kernels' own policies, the baselines, do not ask.
+
+use alloc::vec::Vec;
+
+use crate::demand::Supply;
+use crate::device::DeviceCost;
+use crate::files::{File, INITIAL_WINDOW};
+use crate::hint::Usual;
+use crate::reason::{Reason, Size, Why};
+use crate::stream::Stream;
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
+
+/// What [`Sight::interrupted`] is in parts of.
+pub const ALWAYS: u32 = 256;
+
+/// What a prefetcher needs of the engine, asked once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs {
+    /// Whether anything is ever fetched that nobody asked for.
+    pub looks_ahead: bool,
+    /// To see every reference, not only misses and first references.
+    pub every_reference: bool,
+    /// That an access a little behind where a stream is may be a late part of a large read, which
+    /// tells nothing. To policies of block caches, which know of no streams, it is an access like any
+    /// other (but the block that two requests share, if those are no whole blocks).
+    pub late_parts: bool,
+    /// That demand is counted, in slots of so many nanoseconds.
+    pub demand: Option<u64>,
+    /// From how many blocks on that were wanted one after another a stream is sequential, for a
+    /// replacement policy that keeps what is sequential apart.
+    pub sequential: u32,
+    /// To be told of streams that are left behind or were silent for long, and of contexts.
+    pub endings: bool,
+    /// That a lead time is without what waits behind a stream's own pieces.
+    pub company: bool,
+    /// To be asked what lies near a miss.
+    pub near: bool,
+    /// That what lies between equal steps of a stream is left out.
+    pub gaps: bool,
+}
+
+/// The threshold of SARC (SCM §5.3): "a default threshold of 4 contiguous blocks".
+const SEQUENTIAL: u32 = 4;
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs {
+            looks_ahead: true,
+            every_reference: false,
+            late_parts: true,
+            demand: None,
+            sequential: SEQUENTIAL,
+            endings: false,
+            company: false,
+            near: false,
+            gaps: false,
+        }
+    }
+}
+
+/// How much to fetch for streams, and when. Called where a read misses or refers first to what was
+/// fetched ahead, never on a hit.
+pub trait Prefetcher: Send {
+    /// What it needs.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// What to fetch now, from [`Sight::from`] on. For a missed read the first piece contains the
+    /// missed blocks.
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan;
+
+    /// From now on a place of the table is another stream's.
+    fn takes_place(&mut self, _stream: StreamId) {}
+
+    /// A stream has begun and is about to be planned for. Returns how many blocks its reader may skip
+    /// and still go on with it, although nothing was fetched for that.
+    fn begins(&mut self, _begun: &Begun<'_>) -> u32 {
+        0
+    }
+
+    /// A stream has gone on, perhaps to the end of its file.
+    fn goes_on(&mut self, _stream: &Stream, _at_end: bool) {}
+
+    /// A stream is over: nobody has its file, of so many blocks, open.
+    fn is_closed(&mut self, _stream: &Stream, _blocks: u32) {}
+
+    /// A stream is over: it was silent for long, or has to make room. If [`Needs::endings`].
+    fn is_over(&mut self, _stream: &Stream, _blocks: u32) {}
+
+    /// The reader of a stream of one read began to read elsewhere in its file. If [`Needs::endings`].
+    fn is_left(&mut self, _stream: &Stream) {}
+
+    /// What an earlier run learnt of the streams of a context.
+    fn hinted(&mut self, _context: ContextId, _usual: Usual) {}
+
+    /// Appends what was learnt of contexts that the next run could use.
+    fn learnt(&self, _out: &mut Vec<(ContextId, Usual)>) {}
+
+    /// What is to be loaded around a missed block beyond the plan, if anything. If [`Needs::near`].
+    fn near(&self, _miss: &Miss<'_>) -> Option<Near> {
+        None
+    }
+
+    /// If `block` lies between two steps of a stream and nobody will read what does: where the next
+    /// step begins. `free` is how many frames are. If [`Needs::gaps`].
+    fn gap_at(&self, _stream: &Stream, _file: &File, _free: u32, _block: u32) -> Option<u32> {
+        None
+    }
+
+    /// A read has gone on with a stream.
+    fn heard(&mut self, _stream: StreamId, _heard: &Heard) {}
+
+    /// Blocks `first..end` were asked for at a time, ahead of a stream.
+    fn asked(&mut self, _stream: StreamId, _first: u32, _end: u32) {}
+
+    /// A fetch has arrived for a stream that begins with block `first`; readers have waited for
+    /// `awaited` of its prefetched blocks, at least one.
+    fn waited(&mut self, _stream: StreamId, _first: u32, _awaited: u32) {}
+
+    /// A block that was fetched for a stream came to the end of the replacement policy's list unread.
+    fn came_unread(&mut self, _stream: StreamId, _block: u32) {}
+
+    /// What was asked for a stream from `block` on does not come.
+    fn lost(&mut self, _stream: StreamId, _block: u32) {}
+
+    /// How long streams like one of this device and context are in the mean, if it goes by that.
+    fn mean_length(&self, _device: DeviceId, _context: ContextId) -> Option<u32> {
+        None
+    }
+
+    /// Up to which block a stream is expected to go, if it goes by that.
+    fn expected_end(&self, _stream: StreamId) -> Option<u32> {
+        None
+    }
+
+    /// The bytes that it takes.
+    fn footprint(&self) -> usize {
+        0
+    }
+}
+
+/// A stream that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun<'a> {
+    /// Its place.
+    pub id: StreamId,
+    /// The stream.
+    pub stream: &'a Stream,
+    /// How many blocks its file has.
+    pub blocks: u32,
+    /// How many its first read asks for.
+    pub request: u32,
+    /// C_switch · R_tr where it begins, at least 1.
+    pub competitive_depth: u32,
+}
+
+/// What a read tells of its stream, in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// What is read.
+    pub extent: Extent,
+    /// What of it readers want.
+    pub demand: Extent,
+    /// What they found in the level above.
+    pub hits: Extent,
+    /// Whether it missed, as the furthest of its stream.
+    pub missed: bool,
+}
+
+/// A miss, and what there is around it.
+#[derive(Clone, Copy)]
+pub struct Miss<'a> {
+    /// The read.
+    pub read: Extent,
+    /// The first block that it missed.
+    pub block: u32,
+    /// Its file.
+    pub file: &'a File,
+    /// The device on which the block lies.
+    pub device: &'a DeviceCost,
+    /// Fetches that are under way there.
+    pub under_way: u32,
+    /// C_switch · R_tr there, in blocks, at least 1.
+    pub competitive_depth: u32,
+    /// Free frames.
+    pub free: u32,
+    /// The bytes of a block.
+    pub block_bytes: u32,
+    /// Whether a block is resident or under way.
+    pub is_there: &'a dyn Fn(BlockKey) -> bool,
+}
+
+/// What is to be loaded around a miss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Near {
+    /// The blocks.
+    pub region: Extent,
+    /// How many come in one fetch: whoever wants a block waits for all of its piece.
+    pub piece: u32,
+}
+
+/// A stream at the moment of an access, and what surrounds it. Everything in blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The stream's place.
+    pub id: StreamId,
+    /// The stream; `next` is already behind the access.
+    pub stream: &'a Stream,
+    /// How many blocks the access asks for.
+    pub request: u32,
+    /// Whether readers want any of it. What a level above prefetches may trigger a fetch, but "the
+    /// lower-level trigger distance and prefetch degree will not be affected" (SCM §4.2).
+    pub adapts: bool,
+    /// The first block of the access that must be fetched for the reader, if any must.
+    pub missed: Option<u32>,
+    /// Whether the stream begins with this access.
+    pub fresh: bool,
+    /// Whether the missed block had been fetched before, and was given up.
+    pub lost: bool,
+    /// The window that a stream of this file begins with (slow start).
+    pub initial_window: u32,
+    /// C_switch · R_tr at the place of the next fetch, at least 1.
+    pub competitive_depth: u32,
+    /// The same if each block pays for the memory that it takes, too.
+    pub worth_a_switch: u32,
+    /// How often, of 256, somebody else uses the device between two pieces of a stream, so that a
+    /// switch is paid.
+    pub interrupted: u32,
+    /// How many blocks all streams together may have ahead.
+    pub room: u32,
+    /// How many blocks the stream may have ahead: its part of what memory allows for all, at least 1.
+    pub share: u32,
+    /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next piece;
+    /// at least 1.
+    pub longest_piece: u32,
+    /// Whether nearly none of the file's streams goes on.
+    pub is_random: bool,
+    /// Whether it is known that hardly anybody reads what streams of the file leave out.
+    pub gaps_are_left_out: bool,
+    /// How many the file has.
+    pub blocks: u32,
+    /// How many of the device's channels have nothing to do.
+    pub idle: u32,
+    /// How many, in 1/256, the device transfers while the reader works on one.
+    pub own_time: u64,
+    /// How many, in 1/256, it transfers in the time after which it is usually needed again, if known.
+    pub respite: Option<u64>,
+    /// The most that a piece may have, whatever memory there is.
+    pub most: u32,
+    /// How many requests the device serves at once.
+    pub channels: u32,
+    /// How many streams are active on all devices, at least 1.
+    pub active: u32,
+    /// The stream's demand among the others', if that is counted.
+    pub supply: Supply,
+}
+
+impl Sight<'_> {
+    /// Where fetching goes on: the end of what was fetched, or the miss, where fetched blocks were lost
+    /// or skipped over.
+    pub fn from(&self) -> u32 {
+        self.missed.unwrap_or(self.stream.ahead)
+    }
+
+    /// Whether memory is so short that a piece holds no more than one request, or hardly more, of a
+    /// stream that has gone on a few times. Blocks ahead save no switch then unless all of the next
+    /// request is among them.
+    pub fn is_short(&self) -> bool {
+        self.stream.steps > 2 && self.longest_piece <= self.request.saturating_add(self.request / 4)
+    }
+
+    /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest to
+    /// what may be ahead. There is no other: a stream that enters the latest piece would get what
+    /// little it has left free, by a switch of its own.
+    pub fn short_piece(&self) -> u32 {
+        let more = self.share.saturating_add(self.request / 2) / self.request.max(1);
+        self.request.saturating_mul(more.saturating_add(1))
+    }
+
+    /// How many channels of the device are the stream's part.
+    pub fn lanes(&self) -> u32 {
+        self.channels / self.active
+    }
+
+    /// The size of the next piece: `grown` gives it from that of the latest, where this access may
+    /// change it.
+    pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
+        if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
+    }
+
+    /// The window of a stream that begins, of which no piece has more than `depth`.
+    pub fn first_window(&self, depth: Size) -> Size {
+        let shrunk = self.initial_window < INITIAL_WINDOW;
+        let reason = if shrunk { Reason::Nowhere } else { Reason::FirstWindow };
+        depth.at_most(self.initial_window, reason)
+    }
+
+    /// Slow start: twice the latest piece, "until it reaches the desired" size.
+    pub fn slow_start(&self, depth: Size) -> Size {
+        depth.at_most(self.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2), Reason::SlowStart)
+    }
+
+    /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
+    pub fn in_ahead_window(&self) -> bool {
+        self.stream.remaining() < self.stream.piece
+    }
+}
+
+/// What a prefetcher wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The size of a piece; each piece is one fetch.
+    pub piece: u32,
+    /// How many pieces.
+    pub pieces: u32,
+    /// The trigger distance that this went by, if the policy has one.
+    pub distance: u32,
+    /// Why the two are what they are.
+    pub why: Why,
+}
+
+impl Plan {
+    /// Nothing beyond what the reader asked for.
+    pub const NOTHING: Plan =
+        Plan { piece: 0, pieces: 0, distance: 0, why: Why { piece: Reason::Nothing, distance: Reason::Nothing } };
+
+    /// One piece.
+    pub fn one(piece: u32) -> Plan {
+        Plan { piece, pieces: u32::from(piece > 0), ..Plan::NOTHING }
+    }
+
+    /// One piece of this size, as the stream begins. The next one is due when the reader enters it.
+    pub fn first(window: Size) -> Plan {
+        Plan::one(window.blocks).because(window.reason, Reason::AheadWindow)
+    }
+
+    /// Says why the piece and the distance are what they are.
+    #[must_use]
+    pub fn because(self, piece: Reason, distance: Reason) -> Plan {
+        Plan { why: Why { piece, distance }, ..self }
+    }
+}
