@@ -18,7 +18,6 @@
 
 mod admit;
 mod check;
-mod company;
 mod contexts;
 mod explain;
 mod feedback;
@@ -40,6 +39,7 @@ use crate::context::{self, Access, By, Caller, Detector, Hint};
 use crate::counters::Counters;
 use crate::demand::Demands;
 use crate::device::DeviceCost;
+use crate::devices::Device;
 use crate::directory::Directory;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::explain::Explanation;
@@ -48,14 +48,13 @@ use crate::frames::{FETCHING, FREE, Slot};
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::level::Label;
-use crate::partition::{Division, Partition, Scheme, Segments};
+use crate::partition::Segments;
 use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim};
 use crate::replacement::Replacement;
-use crate::seams::{Needs, Prefetcher};
+use crate::seams::{Divider, MAX_PIECE_BYTES, Needs, Prefetcher};
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
-use company::Company;
 pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
@@ -78,87 +77,33 @@ pub struct Setup {
     pub referenced: Referenced,
 }
 
+impl Setup {
+    /// At least one frame and one device, and a block of a power of two, whatever it says.
+    #[must_use]
+    pub fn sound(mut self) -> Setup {
+        self.frames = self.frames.max(1);
+        self.block_bytes = self.block_bytes.next_power_of_two();
+        if self.devices.is_empty() {
+            self.devices.push(DeviceCost::flat(0, 0, 1));
+        }
+        self
+    }
+}
+
 /// Who decides.
 pub struct Seats {
     /// How much is fetched for a stream, and when.
     pub prefetcher: Box<dyn Prefetcher>,
     /// What prefetched frames are given up first.
     pub reclaim: Reclaim,
-    /// Whose frame goes.
-    pub partition: Partition,
+    /// Whose frame goes, if the cache is divided among devices.
+    pub divider: Option<Box<dyn Divider>>,
     /// Whether contexts have partitions.
     pub context: Option<context::Settings>,
 }
 
-/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting; a store whose
-/// latency is worth more has several connections, and several pieces under way.
-pub const MAX_PIECE_BYTES: u32 = 8 << 20;
-
 /// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a block it spans one more.
 const MAX_READ_BYTES: u32 = 1 << 20;
-
-/// A device as the core sees it.
-#[derive(Clone, Debug)]
-pub struct Device {
-    /// What reading from it costs.
-    pub cost: DeviceCost,
-    /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where the last transfer ended
-    /// is no seek.
-    pub seek_distance: u64,
-    /// Fetches under way.
-    pub under_way: u32,
-    /// Frames that hold its blocks or are being filled with them.
-    pub frames: u32,
-    /// What became of its blocks.
-    pub counters: Counters,
-    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
-    /// The lead time (SCM §3.2).
-    pub lead_time: u64,
-    /// How long readers wait for a block that they have to wait for, the same mean, nanoseconds.
-    pub block_wait: u64,
-    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it again: the same mean with weight 1/16,
-    /// nanoseconds. Nobody knows before it was needed twice.
-    pub respite: Option<u64>,
-    /// Fetches under way that were issued for a reader, and when the last one was over.
-    needed: u32,
-    served: Option<Instant>,
-    head: Option<u64>,
-    /// Whether streams find it where they left it.
-    company: Company,
-}
-
-impl Device {
-    /// A reader needs it.
-    fn is_needed(&mut self, at: Instant) {
-        if let Some(served) = self.served {
-            let left = if self.needed > 0 { 0 } else { at.since(served) };
-            self.respite = Some(self.respite.map_or(left, |mean| mean - mean / 16 + left / 16));
-        }
-        self.needed += 1;
-    }
-
-    /// What a reader needed it for is over.
-    fn has_served(&mut self, at: Instant) {
-        self.needed = self.needed.saturating_sub(1);
-        self.served = Some(at);
-    }
-
-    fn took(&mut self, nanoseconds: u64) {
-        let mean = self.lead_time;
-        self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
-    }
-
-    /// Whether the way to another place depends on how far that is.
-    fn seeks(&self) -> bool {
-        self.cost.seek.len() > 1
-    }
-
-    /// How many blocks it transfers at `place` in `nanoseconds`, in 1/256.
-    fn blocks_in(&self, nanoseconds: u64, place: u64, block_bytes: u32) -> u64 {
-        let bytes = u128::from(nanoseconds) * u128::from(self.cost.transfer_rate(place)) / 1_000_000_000;
-        u64::try_from(bytes * 256 / u128::from(block_bytes)).unwrap_or(u64::MAX)
-    }
-}
 
 /// The policy core behind one interface, whatever its replacement and index are.
 pub trait Core: Send {
@@ -202,7 +147,7 @@ pub trait Core: Send {
     /// divided cache, those of partition `partition`; else that is zero.
     fn program(&self, partition: usize, sizes: &mut Vec<u32>);
     /// How the cache is divided among devices, if it is.
-    fn division(&self) -> Option<&Division>;
+    fn divider(&self) -> Option<&dyn Divider>;
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`; none that exited.
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
     /// How many frames hold or are being filled with blocks of a file.
@@ -222,7 +167,7 @@ pub struct Engine<R, I> {
     setup: Setup,
     directory: Directory<I>,
     segments: Segments<R>,
-    division: Option<Division>,
+    divider: Option<Box<dyn Divider>>,
     detector: Option<Detector>,
     files: Files,
     streams: Streams,
@@ -258,47 +203,22 @@ pub struct Engine<R, I> {
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
     /// can be partitions ([`Segments::most`]) it is not divided, nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
-    pub fn new(mut setup: Setup, seats: Seats) -> Engine<R, I> {
-        let Seats { prefetcher, reclaim, partition, mut context } = seats;
+    pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
+        let Seats { prefetcher, reclaim, divider, mut context } = seats;
         let needs = prefetcher.needs();
-        setup.frames = setup.frames.max(1);
-        setup.block_bytes = setup.block_bytes.next_power_of_two();
-        if setup.devices.is_empty() {
-            setup.devices.push(DeviceCost::flat(0, 0, 1));
-        }
         let frames = setup.frames;
         let prefetch_cache = match reclaim {
             Reclaim::WithTheRest => None,
             Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
         };
-        let divided = partition.settings();
-        let most = Segments::<R>::most(context.as_ref());
-        // Where frames go under pressure only there is nothing to divide among one.
-        let least = |settings: &crate::partition::Settings| if settings.scheme == Scheme::Worth { 2 } else { 1 };
-        let divided = divided.filter(|settings| (least(settings)..=most).contains(&setup.devices.len()));
-        let loops = context.is_some();
-        let division = divided.map(|&settings| Division::new(frames, &setup.devices, settings).with_loops(loops));
-        let sizes: Vec<u32> = division
+        let sizes: Vec<u32> = divider
             .as_ref()
-            .map_or_else(|| vec![frames], |division| division.shares().iter().map(|share| share.size).collect());
+            .map_or_else(|| vec![frames], |divider| divider.shares().iter().map(|share| share.size).collect());
         context = context.map(|settings| Segments::<R>::fitting(settings, sizes.len()));
         let short_cut = !needs.every_reference && setup.referenced == Referenced::Kept;
-        let heard = context.is_some() || division.as_ref().is_some_and(Division::wants_references);
+        let heard = context.is_some() || divider.as_ref().is_some_and(|divider| divider.hears_references());
         let block_bytes = setup.block_bytes;
-        let devices = setup.devices.iter().map(|cost| Device {
-            cost: cost.clone(),
-            seek_distance: cost.mean_distance(),
-            under_way: 0,
-            frames: 0,
-            counters: Counters::default(),
-            lead_time: 0,
-            block_wait: 0,
-            respite: None,
-            needed: 0,
-            served: None,
-            head: None,
-            company: Company::default(),
-        });
+        let devices = setup.devices.iter().cloned().map(Device::new);
         let lag = if needs.late_parts { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
         let mut streams = Streams::new(setup.streams, MAX_PIECE_BYTES / block_bytes, lag);
         if let Some(slot) = needs.demand {
@@ -306,7 +226,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let segments = Segments::<R>::new(&sizes, context.as_ref());
         let sampled = match short_cut {
-            true => division.as_ref().map_or(0, Division::bound).max(segments.bound()),
+            true => divider.as_ref().map_or(0, |divider| divider.sample()).max(segments.bound()),
             false => u64::MAX,
         };
         Engine {
@@ -316,7 +236,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 Segments::<R>::ghosts(frames, sizes.len(), context.as_ref()),
             ),
             segments,
-            division,
+            divider,
             detector: context.map(|settings| Detector::new(settings).over(setup.frames)),
             files: Files::default(),
             streams,
@@ -526,8 +446,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         self.prefetch_cache.as_ref()
     }
 
-    fn division(&self) -> Option<&Division> {
-        self.division.as_ref()
+    fn divider(&self) -> Option<&dyn Divider> {
+        self.divider.as_deref()
     }
 
     fn contexts(&self) -> Option<&Detector> {
@@ -581,7 +501,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.prefetcher.footprint()
             + self.segments.footprint()
             + self.detector.as_ref().map_or(0, Detector::footprint)
-            + self.division.as_ref().map_or(0, Division::footprint)
+            + self.divider.as_ref().map_or(0, |divider| divider.footprint())
     }
 
     fn explain(&self, now: Instant, most: usize) -> Explanation {

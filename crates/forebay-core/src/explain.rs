@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::context::{Learnt, Pattern};
 use crate::counters::Counters;
-use crate::partition::{Change, Prospect, State};
+use crate::share::{Change, Prospect, State};
 use crate::reason::{Reason, Why};
 use crate::reclaim::Walk;
 use crate::stream::Feedback;
@@ -174,7 +174,7 @@ pub struct Device {
 }
 
 impl Device {
-    pub(crate) fn of(device: &crate::engine::Device, block_bytes: u32, mean_length: Option<u32>) -> Device {
+    pub(crate) fn of(device: &crate::devices::Device, block_bytes: u32, mean_length: Option<u32>) -> Device {
         let Counters { used, late, wasted, thrashed, .. } = device.counters;
         let depth = device.cost.competitive_depth(device.seek_distance, 0) / u64::from(block_bytes);
         Device {

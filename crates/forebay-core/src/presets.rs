@@ -13,10 +13,12 @@ use core::mem::discriminant;
 use core::str::FromStr;
 
 mod choices;
+mod partition;
 mod parts;
 mod prefetch;
 
 pub use choices::{CHOICES, Choice};
+pub use partition::Partition;
 pub use parts::{PARTS, Part};
 pub use prefetch::Prefetch;
 
@@ -26,7 +28,8 @@ use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
 use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
-use crate::partition::{Partition, Program, Scheme, Segments};
+use crate::papers::sac::Scheme;
+use crate::partition::{Program, Segments};
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
 
@@ -168,7 +171,7 @@ const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
 });
 
 /// The partitions of `auto`.
-const DEVICES: Partition = Partition::paper(Scheme::Worth);
+const DEVICES: Partition = Partition::ByWorth;
 
 prefetchers! {
     "auto"        AUTO, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
@@ -188,22 +191,22 @@ prefetchers! {
 }
 
 macro_rules! partitions {
-    ($($name:literal $scheme:expr, $replacement:expr, $paper:literal $line:literal;)+) => {
+    ($($name:literal $partition:expr, $replacement:expr, $paper:literal $line:literal;)+) => {
         /// The presets of partitions, alone and together with a replacement algorithm.
         pub const PARTITIONS: &[Entry] = &[$(Entry { name: $name, axis: "partition", paper: $paper, line: $line }),+];
 
-        const DIVISIONS: &[(&str, Scheme, Option<Replacement>)] = &[$(($name, $scheme, $replacement)),+];
+        const DIVISIONS: &[(&str, Partition, Option<Replacement>)] = &[$(($name, $partition, $replacement)),+];
     };
 }
 
 partitions! {
-    "static"     Scheme::Static, None, "SAC §2.3" "a partition a device, its size fixed by how long a request takes there";
-    "eager"      Scheme::Eager, None, "SAC §2.3" "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
-    "lazy"       Scheme::Lazy, None, "SAC §2.3" "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
-    "worth"      Scheme::Worth, None, "past SAC" "no sizes: whenever a frame is wanted, the partition gives one whose frames save least waiting (past the paper)";
-    "eager-lru"  Scheme::Eager, Some(Replacement::Lru), "SAC §2.3" "eager+lru";
-    "lazy-lru"   Scheme::Lazy, Some(Replacement::Lru), "SAC §2.3" "lazy+lru";
-    "lazy-clock" Scheme::Lazy, Some(Replacement::Clock), "SAC §3.2" "lazy+clock: a hand a partition (SAC §3.2)";
+    "static"     Partition::paper(Scheme::Static), None, "SAC §2.3" "a partition a device, its size fixed by how long a request takes there";
+    "eager"      Partition::paper(Scheme::Eager), None, "SAC §2.3" "a partition a device, the larger the longer readers wait for that; new sizes hold at once";
+    "lazy"       Partition::paper(Scheme::Lazy), None, "SAC §2.3" "the same, new sizes come about as frames are wanted: an inverse lottery draws who gives one up";
+    "worth"      Partition::ByWorth, None, "past SAC" "no sizes: whenever a frame is wanted, the partition gives one whose frames save least waiting (past the paper)";
+    "eager-lru"  Partition::paper(Scheme::Eager), Some(Replacement::Lru), "SAC §2.3" "eager+lru";
+    "lazy-lru"   Partition::paper(Scheme::Lazy), Some(Replacement::Lru), "SAC §2.3" "lazy+lru";
+    "lazy-clock" Partition::paper(Scheme::Lazy), Some(Replacement::Clock), "SAC §3.2" "lazy+clock: a hand a partition (SAC §3.2)";
 }
 
 macro_rules! contexts {
@@ -241,10 +244,12 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
 
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Core> {
         let EngineOver(setup, policy, _) = self;
+        let (setup, loops) = (setup.sound(), policy.context.is_some());
+        let most = Segments::<R>::most(policy.context.as_ref());
         let seats = Seats {
-            prefetcher: policy.prefetch.build(&setup, policy.context.is_some()),
+            prefetcher: policy.prefetch.build(&setup, loops),
             reclaim: policy.reclaim,
-            partition: policy.partition,
+            divider: policy.partition.build(&setup, most, loops),
             context: policy.context,
         };
         Box::new(Engine::<R, I>::new(setup, seats))
@@ -292,7 +297,7 @@ impl Policy {
     pub fn most_devices(&self) -> usize {
         match self.partition {
             Partition::Whole => usize::from(u16::MAX),
-            Partition::ByDevice(_) => self.replacement.most_partitions(self.context.as_ref()),
+            Partition::ByDevice(_) | Partition::ByWorth => self.replacement.most_partitions(self.context.as_ref()),
         }
     }
 
@@ -325,9 +330,12 @@ impl Policy {
 
     /// The preset of partitions that this has, whatever its options.
     fn divided(&self) -> Option<(&'static str, Policy)> {
-        let scheme = self.partition.settings()?.scheme;
-        let &(name, ..) = DIVISIONS.iter().find(|(_, known, whole)| *known == scheme && whole.is_none())?;
-        Some((name, Policy { partition: Partition::paper(scheme), ..*self }))
+        let scheme = |partition: &Partition| partition.settings().map(|settings| settings.scheme);
+        let same = |known: &Partition| {
+            discriminant(known) == discriminant(&self.partition) && scheme(known) == scheme(&self.partition)
+        };
+        let &(name, partition, _) = DIVISIONS.iter().find(|(_, known, whole)| same(known) && whole.is_none())?;
+        Some((name, Policy { partition, ..*self }))
     }
 
     /// Writes a part of a policy's name: a preset's, and how `self` differs from it.
@@ -429,9 +437,9 @@ impl Policy {
 
     /// A preset of partitions, over LRU if it names no replacement algorithm; and whether it does.
     fn of_partition(name: &str) -> Option<(Policy, bool)> {
-        let &(_, scheme, replacement) = DIVISIONS.iter().find(|(known, ..)| *known == name)?;
+        let &(_, partition, replacement) = DIVISIONS.iter().find(|(known, ..)| *known == name)?;
         let policy = Policy::replacing(replacement.unwrap_or(Replacement::Lru));
-        Some((Policy { partition: Partition::paper(scheme), ..policy }, replacement.is_some()))
+        Some((Policy { partition, ..policy }, replacement.is_some()))
     }
 }
 

@@ -26,13 +26,15 @@ pub mod knowledge;
 mod near;
 mod odds;
 mod pieces;
+pub mod worth;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::devices::ALWAYS;
 use crate::files::{File, INITIAL_WINDOW};
 use crate::hint::Usual;
-use crate::seams::{ALWAYS, Begun, Miss, Near, Needs, Plan, Prefetcher, Sight};
+use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight};
 use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, StreamId};
 

@@ -14,8 +14,7 @@
 //! bytes that cost, and a miss loads what takes a sixteenth of the switch. So a miss is answered as soon as one that loads nothing, and of
 //! what is read by the page no more than that is fetched. What is left of the file comes once it is a sixth.
 
-use crate::engine::MAX_PIECE_BYTES;
-use crate::seams::{Miss, Near};
+use crate::seams::{MAX_PIECE_BYTES, Miss, Near};
 use crate::types::{BlockKey, Extent};
 
 /// What a first miss loads, in bytes.

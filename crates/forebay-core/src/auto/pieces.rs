@@ -35,10 +35,11 @@
 use super::knowledge::Habits;
 use super::odds;
 use crate::demand::{Supply, cycle};
+use crate::devices::ALWAYS;
 use crate::papers::cp;
 use crate::papers::scm::Trigger;
 use crate::reason::{Reason, Size};
-use crate::seams::{ALWAYS, Plan, Sight};
+use crate::seams::{Plan, Sight};
 
 /// The slots in which demand is counted, nanoseconds.
 pub(super) const SLOT: u64 = 100_000_000;

@@ -13,7 +13,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn check_invariants(&self) {
         let frames = &self.directory.frames;
         frames.check_links();
-        let lists = self.division().map_or(1, |division| division.shares().len());
+        let lists = self.divider().map_or(1, |division| division.shares().len());
         let lists = Segments::<R>::lists(lists, self.detector.as_ref().map(crate::context::Detector::settings));
         let (mut pinned, mut prefetching) = (0, 0);
         let mut by_device = vec![0; self.devices.len()];
@@ -63,7 +63,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         for (number, device) in self.devices.iter().enumerate() {
             assert_eq!(by_device[number], device.frames, "frames of device {number}");
         }
-        if let Some(division) = self.division() {
+        if let Some(division) = self.divider() {
             let sizes: u32 = division.shares().iter().map(|share| share.size).sum();
             assert_eq!(sizes, self.setup.frames, "the sizes of all partitions are the cache");
         }

@@ -8,7 +8,7 @@ use super::{Core, Engine};
 use crate::context::{By, Pattern};
 use crate::explain::{Ahead, Cache, Device, Duel, Explanation, Partition, Share, Stream};
 use crate::index::Index;
-use crate::partition::{Division, View};
+use crate::partition::View;
 use crate::replacement::Replacement;
 use crate::types::{ContextId, DeviceId, Instant};
 
@@ -36,10 +36,10 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             stream_count: self.streams.iter().count() as u32,
             streams: self.explained_streams(now, most),
             devices: self.explained_devices(),
-            partitions: (0..self.division.as_ref().map_or(1, |division| division.shares().len()))
+            partitions: (0..self.divider.as_ref().map_or(1, |divider| divider.shares().len()))
                 .map(|number| self.explained_partition(number))
                 .collect(),
-            epochs: self.division.as_ref().map(Division::epochs),
+            epochs: self.divider.as_ref().map(|divider| divider.epochs()),
             prefetch_cache: cache.map(|cache| Cache {
                 ceiling: cache.ceiling.blocks(),
                 unread: self.unread(),
@@ -102,11 +102,11 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             let (lost, whole) = (duel.view() != View::Contexts, duel.view() == View::Whole);
             Duel { with, without, few, lost, whole }
         });
-        let Some(division) = &self.division else {
+        let Some(divider) = &self.divider else {
             let size = self.setup.frames;
             return Partition { size, held: size - self.free_frames(), parts, duel, share: None };
         };
-        let share = &division.shares()[number];
+        let share = &divider.shares()[number];
         Partition {
             size: share.size,
             held: self.devices[number].frames,
@@ -116,7 +116,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 wait: share.wait,
                 relative: share.relative,
                 state: share.state,
-                prospect: division.prospect(number),
+                prospect: divider.prospect(number),
                 change: share.change,
             }),
         }

@@ -1,24 +1,25 @@
 //! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a partition, contexts: `contexts`.
 
-use super::{Device, Engine};
+use super::Engine;
 use crate::context::{Caller, hash as sample_hash};
 use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{OUTSIDE, Scheme, Use};
+use crate::partition::{OUTSIDE, Use};
 use crate::replacement::{Class, Replacement};
+use crate::seams::Wait;
 use crate::types::{BlockKey, DeviceId, FrameId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// The partition of a device.
     pub(super) fn partition(&self, device: DeviceId) -> usize {
-        if self.division.is_some() { device.index() } else { 0 }
+        if self.divider.is_some() { device.index() } else { 0 }
     }
 
     /// The partition of a block.
     pub(super) fn partition_of(&self, key: BlockKey) -> usize {
-        if self.division.is_none() {
+        if self.divider.is_none() {
             return 0;
         }
         self.files.get(key.file()).map_or(0, |file| file.device_of(key.block()).index())
@@ -26,8 +27,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Somebody refers to a block, resident or not: partitions by worth hear of it.
     pub(super) fn hears_of(&mut self, device: usize, key: BlockKey) {
-        if let Some(division) = &mut self.division {
-            division.referenced(device, key);
+        if let Some(divider) = &mut self.divider {
+            divider.referenced(device, key);
         }
     }
 
@@ -54,7 +55,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return None;
         }
         // Where a file is striped its partition is that of the block.
-        let (partition, device) = match self.division {
+        let (partition, device) = match self.divider {
             None => (0, device.index()),
             Some(_) => (self.segments.partition(&self.directory, slot), self.segments.partition(&self.directory, slot)),
         };
@@ -108,65 +109,36 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// A partition has got a frame.
     pub(super) fn takes_part(&mut self, partition: usize) {
-        if let Some(division) = &mut self.division {
-            division.lottery.takes_part(partition);
+        if let Some(divider) = &mut self.divider {
+            divider.takes_part(partition);
         }
     }
 
     /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not.
     pub(super) fn has_its_size(&self, partition: usize) -> bool {
-        let Some(division) = &self.division else { return false };
-        matches!(division.settings().scheme, Scheme::Static | Scheme::Eager)
-            && self.devices[partition].frames >= division.shares()[partition].size
+        let Some(divider) = self.divider.as_ref().filter(|divider| divider.keeps_to_sizes()) else { return false };
+        self.devices[partition].frames >= divider.shares()[partition].size
     }
 
     /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
     pub(super) fn victim(&mut self, partition: usize, class: Class) -> Option<Slot> {
-        let Some(division) = &self.division else { return self.segments.victim(&mut self.directory, 0, class) };
-        let victim = match division.settings().scheme {
-            Scheme::Lazy => self.drawn(partition, class),
-            Scheme::Static | Scheme::Eager => self.over_size(),
-            Scheme::Worth => self.least_worth(partition, class),
-        };
-        // None is over its size that has anything to give: what there is is held, or under way.
-        let devices = self.devices.len();
-        victim.or_else(|| {
-            let mut others = (0..devices).map(|step| (partition + step) % devices);
-            others.find_map(|other| self.segments.victim(&mut self.directory, other, of(other, partition, class)))
-        })
-    }
-
-    /// "A lottery is held by selecting a random ticket; the partition holding that ticket is picked as the victim."
-    fn drawn(&mut self, partition: usize, class: Class) -> Option<Slot> {
-        let division = self.division.as_mut()?;
-        loop {
-            let drawn = division.lottery.draw()?;
-            match self.segments.victim(&mut self.directory, drawn, of(drawn, partition, class)) {
-                Some(slot) => return Some(slot),
-                None => division.lottery.sits_out(drawn),
+        let Some(divider) = &mut self.divider else { return self.segments.victim(&mut self.directory, 0, class) };
+        if divider.looks(&self.devices) {
+            self.segments.resize(divider.shares().iter().map(|share| share.size));
+        }
+        while let Some(gives) = divider.gives(partition, &self.devices) {
+            let victim = self.segments.victim(&mut self.directory, gives, of(gives, partition, class));
+            if victim.is_some() {
+                return victim;
+            }
+            if !divider.has_none(gives) {
+                break;
             }
         }
-    }
-
-    /// A frame of the partition whose frames are worth least.
-    fn least_worth(&mut self, partition: usize, class: Class) -> Option<Slot> {
-        let division = self.division.as_mut()?;
-        if division.looks() {
-            division.look(self.devices.iter().map(|device| (device.frames, device.counters.unkept())));
-            self.segments.resize(division.shares().iter().map(|share| share.size));
-        }
-        let division = self.division.as_mut()?;
-        let gives = division.least(partition, |number| self.devices[number].frames)?;
-        self.segments.victim(&mut self.directory, gives, of(gives, partition, class))
-    }
-
-    /// A frame of the partition that is furthest over its size and has one to give.
-    fn over_size(&mut self) -> Option<Slot> {
-        let division = self.division.as_ref()?;
-        let excess = |number: usize| self.devices[number].frames.saturating_sub(division.shares()[number].size);
-        let furthest =
-            (0..self.devices.len()).max_by_key(|&number| excess(number)).filter(|&number| excess(number) > 0)?;
-        self.segments.victim(&mut self.directory, furthest, OUTSIDE)
+        // It is nobody's turn that has anything to give: what there is is held, or under way.
+        let devices = self.devices.len();
+        let mut others = (0..devices).map(|step| (partition + step) % devices);
+        others.find_map(|other| self.segments.victim(&mut self.directory, other, of(other, partition, class)))
     }
 
     /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait when it was under way already, or
@@ -180,17 +152,13 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             learn(&mut self.block_wait, block, 8 * devices);
             learn(&mut self.devices[fetch.device.index()].block_wait, block, 8);
         }
-        let Some(division) = &mut self.division else { return };
-        if division.counts_next() {
-            let missed = |device: &Device| device.counters.references() - device.counters.hits;
-            division.count(self.now, self.devices.iter().map(missed));
-        }
-        if !division.waited(fetch.device.index(), waited) {
-            return;
-        }
-        self.segments.resize(division.shares().iter().map(|share| share.size));
-        if division.settings().scheme == Scheme::Eager {
-            self.shed(out);
+        let Some(divider) = &mut self.divider else { return };
+        let wait = Wait { at: self.now, device: fetch.device.index(), nanoseconds: waited };
+        if divider.waited(&wait, &self.devices) {
+            self.segments.resize(divider.shares().iter().map(|share| share.size));
+            if divider.reallocates() {
+                self.shed(out);
+            }
         }
     }
 
@@ -198,9 +166,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn shed(&mut self, out: &mut Actions) {
         for partition in 0..self.devices.len() {
             while self
-                .division
+                .divider
                 .as_ref()
-                .is_some_and(|division| self.devices[partition].frames > division.shares()[partition].size)
+                .is_some_and(|divider| self.devices[partition].frames > divider.shares()[partition].size)
             {
                 let Some(victim) = self.segments.victim(&mut self.directory, partition, OUTSIDE) else { break };
                 self.book_eviction(victim, out);

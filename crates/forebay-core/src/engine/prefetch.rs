@@ -3,7 +3,8 @@
 use core::mem;
 
 use super::admit::Met;
-use super::{Access, Device, Engine};
+use super::{Access, Engine};
+use crate::devices::{ALWAYS, Device};
 use crate::demand::{Supply, cycle};
 use crate::event::Actions;
 use crate::files::File;
@@ -13,7 +14,7 @@ use crate::inflight::Read;
 use crate::reason::Reason;
 use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
-use crate::seams::{ALWAYS, Begun, Miss, Near, Plan, Sight};
+use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sight};
 use crate::stream::Stream;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
@@ -196,7 +197,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// The same at a place of a device, of a file that lies on so many.
     pub(super) fn worth_a_switch(&self, device: &Device, place: u64, parts: u16) -> u32 {
         let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts.into());
-        ((depth.min(u64::from(super::MAX_PIECE_BYTES)) / u64::from(self.setup.block_bytes)) as u32).max(1)
+        ((depth.min(u64::from(MAX_PIECE_BYTES)) / u64::from(self.setup.block_bytes)) as u32).max(1)
     }
 
     /// A stream and what surrounds it, at a read of one block that brings it further.
@@ -229,7 +230,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             idle: device.cost.channels.max(1).saturating_sub(device.under_way),
             own_time: device.blocks_in(stream.own_time, place, block_bytes),
             respite: device.respite.map(|time| device.blocks_in(time, place, block_bytes)),
-            most: super::MAX_PIECE_BYTES / block_bytes,
+            most: MAX_PIECE_BYTES / block_bytes,
             channels: device.cost.channels.max(1),
             active: self.streams.active().max(1),
             room: self.room_ahead(),

@@ -7,6 +7,7 @@
 //! | `linux` `aggressive` | the kernel of CP and CPEM, and its larger windows | prefetcher |
 //! | `one_block` `fixed` | one block lookahead, and the next four (SCM §5.3) | prefetcher |
 //! | `sarc` `gill` | Gill and Modha 2005; Gill and Bathen 2007 | prefetcher |
+//! | `sac/` | storage-aware caching | divider |
 //!
 //! Nothing here knows of [`auto`](crate::auto).
 
@@ -17,5 +18,6 @@ pub mod gill;
 pub mod linux;
 pub mod none;
 pub mod one_block;
+pub mod sac;
 pub mod sarc;
 pub mod scm;

@@ -23,9 +23,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Random;
 use crate::context::hash;
 use crate::frames::Slot;
+use crate::random::Random;
 use crate::types::BlockKey;
 
 /// One run of blocks that are new of so many stays.
@@ -155,7 +155,7 @@ mod tests {
     use alloc::collections::BTreeMap;
 
     use super::super::segments::{Segments, Use};
-    use super::super::{Random, View};
+    use super::super::View;
     use super::*;
     use crate::context::{Access, Place, Settings};
     use crate::directory::Directory;

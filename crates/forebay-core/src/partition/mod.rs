@@ -1,133 +1,17 @@
-//! Partition: whose frame goes. Either the whole cache is one, or each device has its own (SAC
-//! §2.2); and in each of them program contexts may have their own (AMP §3.2).
-//!
-//! ```text
-//!                      ┌ partition of device 0 ┐┌ of device 1 ┐┌ of device 2 ──────┐
-//!   miss on device 1 ─▶│ LRU, Clock, ARC …     ││ the same     ││ the same          │
-//!                      └───────────────────────┘└──────────────┘└───────────────────┘
-//!     static, eager: the victim is its own partition's, if that has its size; else one's that is over its size
-//!     lazy:          a lottery draws the partition that gives up a frame, the larger its size the seldomer
-//! ```
+//! Partitions: instances of a replacement policy, one a device, and within each of them parts for
+//! program contexts (AMP §3.2).
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the
-//! framework that SAC §7 wishes for. [`Division`] says how large each shall be, and looks at it
-//! again after every W requests (SAC §3.1). Past the paper there are no sizes, and the frame goes
-//! whose partition's save least (`worth`). [`Program`] divides a segment among the looping contexts
+//! framework that SAC §7 wishes for. How large each is, and whose frame goes, a
+//! [`Divider`](crate::seams::Divider) says. [`Program`] divides a segment among the looping contexts
 //! and the policy, as long as that pays ([`Duel`]); past AMP few new blocks may stay instead
 //! (`bimodal`).
 
 mod bimodal;
-mod costs;
-mod distances;
-mod division;
 mod duel;
-mod hull;
-mod lottery;
 mod program;
-mod prospect;
-mod random;
 mod segments;
-mod share;
-mod weights;
-mod worth;
 
-pub use division::Division;
 pub use duel::{Duel, View};
-pub use lottery::Lottery;
 pub use program::Program;
-pub use prospect::Prospect;
-pub use random::Random;
 pub use segments::{OUTSIDE, Segments, Use};
-pub use share::{Cause, Change, Share, State};
-pub use weights::{MOST_WEIGHTS, Weights};
-
-/// How the cache is divided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Partition {
-    /// It is not.
-    #[default]
-    Whole,
-    /// One partition a device (SAC).
-    ByDevice(Settings),
-}
-
-impl Partition {
-    /// One partition a device, with SAC's own settings.
-    pub const fn paper(scheme: Scheme) -> Partition {
-        Partition::ByDevice(Settings::paper(scheme))
-    }
-
-    /// The settings, if it is divided.
-    pub fn settings(&self) -> Option<&Settings> {
-        match self {
-            Partition::Whole => None,
-            Partition::ByDevice(settings) => Some(settings),
-        }
-    }
-
-    /// The same, to change.
-    pub fn settings_mut(&mut self) -> Option<&mut Settings> {
-        match self {
-            Partition::Whole => None,
-            Partition::ByDevice(settings) => Some(settings),
-        }
-    }
-}
-
-/// How sizes come about, and how they are kept (SAC §2.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Scheme {
-    /// Sizes are "selected once".
-    Static,
-    /// "When new partition sizes are desired, the algorithm immediately reallocates pages."
-    Eager,
-    /// "Only removes pages from partitions when they are truly needed by another partition", which
-    /// an inverse lottery chooses.
-    Lazy,
-    /// There are none: the partition gives a frame whose frames are worth least (past the paper).
-    Worth,
-}
-
-/// What can be chosen of a divided cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Settings {
-    /// How sizes are kept.
-    pub scheme: Scheme,
-    /// W: an epoch is so many requests to devices. At least 1.
-    pub window: u32,
-    /// T: from which relative wait on a partition is a page consumer (SAC §3.1), in per cent above
-    /// the mean.
-    ///
-    /// The paper says T = 5 and no unit. In its closed loop all requests come to wait for the
-    /// slowest disk, whose relative wait is far beyond the ratio of speeds, and five times the mean
-    /// (400) is the reading that gives its figures (`experiments/sac-*.toml`). But no relative wait
-    /// is larger than the number of devices: under a mount of a few, nothing would ever be
-    /// corrected. So 5 per cent is the default.
-    pub threshold: u16,
-    /// I: how many pages a warming partition gets at first (SAC §3.1), in thousandths of the cache.
-    pub increment: u16,
-    /// The sizes at the beginning; of [`Scheme::Static`], for good.
-    pub weights: Weights,
-    /// Of the lottery.
-    pub seed: u32,
-}
-
-impl Settings {
-    /// SAC's own: W = 1000, I = 0.2 %, and a T that suits any number of devices.
-    pub const fn paper(scheme: Scheme) -> Settings {
-        Settings {
-            scheme,
-            window: 1000,
-            threshold: 5,
-            increment: 2,
-            weights: match scheme {
-                Scheme::Static => Weights::Service(256 << 10),
-                Scheme::Eager | Scheme::Lazy | Scheme::Worth => Weights::EQUAL,
-            },
-            seed: 1,
-        }
-    }
-}

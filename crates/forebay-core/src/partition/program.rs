@@ -16,11 +16,12 @@ use alloc::vec::Vec;
 
 use super::bimodal::Bimodal;
 use super::segments::{CLASS, REMEMBERED, Use};
-use super::{Random, View};
+use super::View;
 use crate::context::{Access, MOST_PARTITIONS, Place, Rhythm, Settings};
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, Slot, flag};
 use crate::index::Index;
+use crate::random::Random;
 use crate::replacement::{Class, Replacement};
 use crate::types::BlockKey;
 

@@ -9,7 +9,7 @@ use super::{Policy, Prefetch, parts};
 use crate::context::recency::{Mean, ONE, Sampling};
 use crate::context::{Detection, MOST_PARTITIONS};
 use crate::papers::scm::{Degree, Total};
-use crate::partition::Weights;
+use crate::papers::sac::Weights;
 
 use words::*;
 

@@ -2,10 +2,9 @@
 
 use alloc::string::String;
 
-use super::{Policy, Prefetch};
+use super::{Partition, Policy, Prefetch};
 use crate::auto::Parts;
 use crate::context::{self, Detection};
-use crate::partition::Partition;
 use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 
 /// A part of `auto`.

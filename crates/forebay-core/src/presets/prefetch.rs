@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::mem::discriminant;
 
 use crate::auto::{Auto, Parts};
-use crate::engine::{MAX_PIECE_BYTES, Setup};
+use crate::engine::Setup;
 use crate::papers::aggressive::Aggressive;
 use crate::papers::cp::Competitive;
 use crate::papers::fixed::Fixed;
@@ -14,7 +14,7 @@ use crate::papers::none::Demand;
 use crate::papers::one_block::OneBlock;
 use crate::papers::sarc::Sarc;
 use crate::papers::scm::{Degree, SupplyChain, Total, Trigger};
-use crate::seams::Prefetcher;
+use crate::seams::{MAX_PIECE_BYTES, Prefetcher};
 
 /// How much to prefetch, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                 ┌─ prefetcher   how much is fetched for a stream, and when
-//!   engine ───────┤
+//!   engine ───────┼─ divider      whose frame goes where each device has a partition
 //!   events ▼      └─ replacement  which block of a partition goes (a trait of its own folder)
 //!   answers ▲
 //! ```
@@ -11,6 +11,8 @@
 //! that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that implements a
 //! seam, and a line in [`presets`](crate::presets).
 
+mod divider;
 mod prefetcher;
 
-pub use prefetcher::{ALWAYS, Begun, Heard, Miss, Near, Needs, Plan, Prefetcher, Sight};
+pub use divider::{Divider, Wait};
+pub use prefetcher::{Begun, MAX_PIECE_BYTES, Heard, Miss, Near, Needs, Plan, Prefetcher, Sight};

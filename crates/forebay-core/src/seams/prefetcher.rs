@@ -15,8 +15,9 @@ use crate::reason::{Reason, Size, Why};
 use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
 
-/// What [`Sight::interrupted`] is in parts of.
-pub const ALWAYS: u32 = 256;
+/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting;
+/// a store whose latency is worth more has several connections, and several pieces under way.
+pub const MAX_PIECE_BYTES: u32 = 8 << 20;
 
 /// What a prefetcher needs of the engine, asked once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,7 +230,7 @@ pub struct Sight<'a> {
     pub competitive_depth: u32,
     /// The same if each block pays for the memory that it takes, too.
     pub worth_a_switch: u32,
-    /// How often, of 256, somebody else uses the device between two pieces of a stream, so that a
+    /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), somebody else uses the device between two pieces of a stream, so that a
     /// switch is paid.
     pub interrupted: u32,
     /// How many blocks all streams together may have ahead.

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 
 use crate::context::recency::{ONE, Sampling};
 use crate::context::{self, By, Detection};
-use crate::partition::{self, Scheme};
+use crate::papers::sac;
 use crate::presets::{Policy, Prefetch};
 use crate::reclaim::{Reclaim, Settings};
 
@@ -50,12 +50,12 @@ pub(super) const ADAPTIVE: &str = "adaptive";
 pub(super) const EQUAL: &str = "equal";
 
 /// How a divided cache comes by its sizes, if it has any.
-pub(super) fn sized(policy: &Policy) -> Option<&partition::Settings> {
-    policy.partition.settings().filter(|settings| settings.scheme != Scheme::Worth)
+pub(super) fn sized(policy: &Policy) -> Option<&sac::Settings> {
+    policy.partition.settings()
 }
 
-pub(super) fn sized_mut(policy: &mut Policy) -> Option<&mut partition::Settings> {
-    policy.partition.settings_mut().filter(|settings| settings.scheme != Scheme::Worth)
+pub(super) fn sized_mut(policy: &mut Policy) -> Option<&mut sac::Settings> {
+    policy.partition.settings_mut()
 }
 
 pub(super) fn settings(policy: &Policy) -> Option<&Settings> {

@@ -3,12 +3,14 @@
 //! C_switch · R_tr is the size of a piece because the device goes elsewhere between two of them (CP §2). A stream that has the device to itself
 //! finds it where it left it: its pieces cost no switch, however small they are, and large ones only keep memory from others.
 
-use crate::seams::ALWAYS;
 use crate::types::StreamId;
+
+/// What [`Company::interrupted`] is in parts of.
+pub const ALWAYS: u32 = 256;
 
 /// The streams that use a device.
 #[derive(Clone, Debug)]
-pub(super) struct Company {
+pub struct Company {
     /// Whose fetch was issued last, and whether all that are under way are his.
     latest: StreamId,
     alone: bool,
@@ -25,13 +27,13 @@ impl Default for Company {
 
 impl Company {
     /// A fetch is issued for a stream while so many are under way.
-    pub(super) fn uses(&mut self, stream: StreamId, under_way: u32) {
+    pub(crate) fn uses(&mut self, stream: StreamId, under_way: u32) {
         self.alone = under_way == 0 || (self.alone && self.latest == stream);
         self.latest = stream;
     }
 
     /// A stream goes on, and its next piece is about to be fetched.
-    pub(super) fn goes_on(&mut self, stream: StreamId) {
+    pub(crate) fn goes_on(&mut self, stream: StreamId) {
         let undisturbed = self.alone && self.latest == stream;
         // Rounded towards either end, so that both are reached.
         self.interrupted =
@@ -39,7 +41,7 @@ impl Company {
     }
 
     /// How often a stream that goes on has to pay for a switch, in parts of [`ALWAYS`].
-    pub(super) fn interrupted(&self) -> u32 {
+    pub(crate) fn interrupted(&self) -> u32 {
         self.interrupted
     }
 }

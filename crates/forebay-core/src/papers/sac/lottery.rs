@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Tickets of a partition as large as the cache.
 const TICKETS: u64 = 256;

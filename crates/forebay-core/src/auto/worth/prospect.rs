@@ -1,5 +1,5 @@
 //! A block more would save waiting, and a block fewer cost some: for how much of each second readers
-//! would wait no longer, or longer. This is only shown; [`Worths`](super::worth::Worths) decides whose
+//! would wait no longer, or longer. This is only shown; [`Worths`](super::worths::Worths) decides whose
 //! frame goes.
 //!
 //! What a partition would have hit with more frames, and would not with fewer, is known by
@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 
 use super::distances::{Distances, aged};
 use super::hull::straighten;
+use crate::share::Prospect;
 use crate::types::Instant;
 
 /// Over which part of the cache a loss is measured, and a gain at least: less is too little to tell
@@ -24,17 +25,6 @@ const PART: u32 = 32;
 
 /// Of how many epochs waits and misses are remembered.
 pub(super) const MEMORY: u64 = 8;
-
-/// What one block is worth to a partition, nanoseconds of waiting in each second.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-pub struct Prospect {
-    /// What the next one would save. Of a loop that does not fit yet: its part of what saves as
-    /// many as are needed.
-    pub gain: u64,
-    /// What giving one up would cost.
-    pub loss: u64,
-}
 
 /// What is known of the last epochs, of which each weighs seven eighths of the next one.
 #[derive(Clone, Debug)]

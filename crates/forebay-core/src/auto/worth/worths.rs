@@ -27,7 +27,8 @@ use alloc::vec::Vec;
 use super::costs::Costs;
 use super::distances::{Distances, ONE, PARTS};
 use super::hull::straighten;
-use super::prospect::{MEMORY, Prospect, Prospects};
+use super::prospect::{MEMORY, Prospects};
+use crate::share::Prospect;
 use crate::types::{BlockKey, Instant};
 
 /// Curves are looked at again after one part in so many of the cache was given up.
@@ -87,15 +88,15 @@ struct Worth {
 }
 
 impl Worths {
-    /// Of `devices` partitions of a cache of `frames`.
-    pub(super) fn new(devices: usize, frames: u32) -> Worths {
+    /// Of `devices` partitions of a cache of `frames`, in which loops have partitions of their own or not.
+    pub(super) fn new(devices: usize, frames: u32, loops: bool) -> Worths {
         let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
         let worth = Worth { hits, references, asked: 0, worth: 0 };
         let left = (frames / LEFT / u32::try_from(devices).unwrap_or(u32::MAX).max(1)).max(1);
         Worths {
             frames: frames.max(1),
             left,
-            loops: false,
+            loops,
             of: alloc::vec![worth; devices],
             distances: Distances::new(devices, frames, left),
             costs: Costs::new(devices),
@@ -104,11 +105,6 @@ impl Worths {
             last: 0,
             prospects: Prospects::new(devices, frames),
         }
-    }
-
-    /// Whether loops have partitions of their own.
-    pub(super) fn set_loops(&mut self, loops: bool) {
-        self.loops = loops;
     }
 
     /// Blocks whose hash is below this are in the sample.
@@ -237,7 +233,7 @@ mod tests {
     /// Two devices, a cache of 128. Of each, rounds over `sets` blocks at random; who holds `held`
     /// of them, and what a block costs there.
     fn worths(sets: [u32; 2], held: [u32; 2], costs: [u64; 2]) -> Worths {
-        let mut worths = Worths::new(2, 128);
+        let mut worths = Worths::new(2, 128, false);
         let mut state = 1u64;
         for nth in 0..4000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -285,7 +281,7 @@ mod tests {
     /// Nobody was asked, nobody has any.
     #[test]
     fn nothing_is_known_at_first() {
-        let mut worths = Worths::new(2, 128);
+        let mut worths = Worths::new(2, 128, false);
         assert_eq!([gives(&mut worths, [0, 0]), gives(&mut worths, [0, 8])], [None, Some(1)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a partition.
+//! What is known of a partition of the cache, and shown of it.
 
 /// How a partition is classified (SAC §3.1, Fig. 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,9 +53,20 @@ pub struct Share {
     /// How its size changed last.
     pub change: Option<Change>,
     /// Its size at the end of the epoch before.
-    pub(super) before: u32,
+    pub(crate) before: u32,
     /// Wait time of the epoch that is under way, nanoseconds.
-    pub(super) waiting: u64,
+    pub(crate) waiting: u64,
     /// For how many epochs it has been warming.
-    pub(super) streak: u32,
+    pub(crate) streak: u32,
+}
+
+/// What one block is worth to a partition, nanoseconds of waiting in each second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Prospect {
+    /// What the next one would save. Of a loop that does not fit yet: its part of what saves as
+    /// many as are needed.
+    pub gain: u64,
+    /// What giving one up would cost.
+    pub loss: u64,
 }

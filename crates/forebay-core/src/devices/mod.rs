@@ -1,0 +1,90 @@
+//! What the engine measures of each device while it is used.
+
+mod company;
+
+use crate::counters::Counters;
+use crate::device::DeviceCost;
+use crate::types::Instant;
+
+pub use company::{ALWAYS, Company};
+
+/// A device as the core sees it.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// What reading from it costs.
+    pub cost: DeviceCost,
+    /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where the last transfer ended
+    /// is no seek.
+    pub seek_distance: u64,
+    /// Fetches under way.
+    pub under_way: u32,
+    /// Frames that hold its blocks or are being filled with them.
+    pub frames: u32,
+    /// What became of its blocks.
+    pub counters: Counters,
+    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
+    /// The lead time (SCM §3.2).
+    pub lead_time: u64,
+    /// How long readers wait for a block that they have to wait for, the same mean, nanoseconds.
+    pub block_wait: u64,
+    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it again: the same mean with weight 1/16,
+    /// nanoseconds. Nobody knows before it was needed twice.
+    pub respite: Option<u64>,
+    /// Fetches under way that were issued for a reader, and when the last one was over.
+    needed: u32,
+    served: Option<Instant>,
+    pub(crate) head: Option<u64>,
+    /// Whether streams find it where they left it.
+    pub(crate) company: Company,
+}
+
+impl Device {
+    /// One of which nothing is known but what it costs.
+    pub fn new(cost: DeviceCost) -> Device {
+        Device {
+            seek_distance: cost.mean_distance(),
+            cost,
+            under_way: 0,
+            frames: 0,
+            counters: Counters::default(),
+            lead_time: 0,
+            block_wait: 0,
+            respite: None,
+            needed: 0,
+            served: None,
+            head: None,
+            company: Company::default(),
+        }
+    }
+
+    /// A reader needs it.
+    pub(crate) fn is_needed(&mut self, at: Instant) {
+        if let Some(served) = self.served {
+            let left = if self.needed > 0 { 0 } else { at.since(served) };
+            self.respite = Some(self.respite.map_or(left, |mean| mean - mean / 16 + left / 16));
+        }
+        self.needed += 1;
+    }
+
+    /// What a reader needed it for is over.
+    pub(crate) fn has_served(&mut self, at: Instant) {
+        self.needed = self.needed.saturating_sub(1);
+        self.served = Some(at);
+    }
+
+    pub(crate) fn took(&mut self, nanoseconds: u64) {
+        let mean = self.lead_time;
+        self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
+    }
+
+    /// Whether the way to another place depends on how far that is.
+    pub(crate) fn seeks(&self) -> bool {
+        self.cost.seek.len() > 1
+    }
+
+    /// How many blocks it transfers at `place` in `nanoseconds`, in 1/256.
+    pub(crate) fn blocks_in(&self, nanoseconds: u64, place: u64, block_bytes: u32) -> u64 {
+        let bytes = u128::from(nanoseconds) * u128::from(self.cost.transfer_rate(place)) / 1_000_000_000;
+        u64::try_from(bytes * 256 / u128::from(block_bytes)).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,56 @@
+//! How the cache is divided among devices, as a value.
+
+use alloc::boxed::Box;
+
+use crate::auto::worth::Worth;
+use crate::engine::Setup;
+use crate::papers::sac::{Division, Scheme, Settings};
+use crate::seams::Divider;
+
+/// How the cache is divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Partition {
+    /// It is not.
+    #[default]
+    Whole,
+    /// One partition a device, of some size (SAC).
+    ByDevice(Settings),
+    /// One partition a device without a size: frames go that are worth least.
+    ByWorth,
+}
+
+impl Partition {
+    /// One partition a device, with SAC's own settings.
+    pub const fn paper(scheme: Scheme) -> Partition {
+        Partition::ByDevice(Settings::paper(scheme))
+    }
+
+    /// What was chosen of sizes, if there are any.
+    pub fn settings(&self) -> Option<&Settings> {
+        match self {
+            Partition::Whole | Partition::ByWorth => None,
+            Partition::ByDevice(settings) => Some(settings),
+        }
+    }
+
+    /// The same, to change.
+    pub fn settings_mut(&mut self) -> Option<&mut Settings> {
+        match self {
+            Partition::Whole | Partition::ByWorth => None,
+            Partition::ByDevice(settings) => Some(settings),
+        }
+    }
+
+    /// Makes it, for a sound setup of at most `most` devices; with `loops` program contexts have
+    /// partitions, too. `None` if the cache is not divided: with more devices it is not, nor where frames
+    /// go by worth among those of one.
+    pub(super) fn build(self, setup: &Setup, most: usize, loops: bool) -> Option<Box<dyn Divider>> {
+        let (frames, devices) = (setup.frames, &setup.devices);
+        match self {
+            _ if devices.len() > most => None,
+            Partition::ByDevice(settings) => Some(Box::new(Division::new(frames, devices, settings))),
+            Partition::ByWorth if devices.len() > 1 => Some(Box::new(Worth::new(frames, devices, loops))),
+            Partition::Whole | Partition::ByWorth => None,
+        }
+    }
+}
