@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, flag};
 use forebay_core::index::Hashed;
-use forebay_core::partition::{Division, Lottery, Scheme, Settings};
+use forebay_core::papers::sac::{Division, Lottery, Scheme, Settings};
 use forebay_core::replacement::{Landlord, Lru, Replacement};
 use forebay_core::{
     Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
@@ -147,7 +147,7 @@ fn repartition(devices: u32, rounds: u64) {
     for round in 0..rounds {
         for device in 0..u64::from(devices) {
             let wait = 1_000_000 + mix(round * 64 + device) % 10_000_000;
-            black_box(division.waited(device as usize, wait));
+            black_box(division.has_waited(device as usize, wait));
         }
     }
 }

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use crate::context::{Learnt, Pattern};
 use crate::counters::Counters;
-use crate::share::{Change, Prospect, State};
 use crate::reason::{Reason, Why};
 use crate::reclaim::Walk;
+use crate::share::{Change, Prospect, State};
 use crate::stream::Feedback;
 
 /// A cache, explained.

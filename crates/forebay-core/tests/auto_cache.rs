@@ -72,6 +72,6 @@ fn without_prefetching_it_misses_what_amp_misses() {
         core.handle(&[Event { at, kind: EventKind::Done { read } }], &mut actions);
     }
     core.check();
-    assert!(core.division().is_none(), "with one device there is nothing to divide");
+    assert!(core.divider().is_none(), "with one device there is nothing to divide");
     assert!(looping > 5_000 && (30_000..50_000).contains(&misses), "{looping} accesses of loops, {misses} misses");
 }

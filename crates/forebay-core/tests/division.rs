@@ -1,7 +1,9 @@
 //! How large partitions shall be: SAC §3.1 by hand-worked numbers, and laws that hold whatever devices do.
 
 use forebay_core::index::Hashed;
-use forebay_core::partition::{Division, Scheme, Settings, State};
+use forebay_core::papers::sac::{Division, Scheme, Settings};
+use forebay_core::seams::Divider;
+use forebay_core::share::State;
 use forebay_core::{
     Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
     Instant, Policy, ReadId, Setup,
@@ -20,11 +22,11 @@ fn plain(count: usize) -> Settings {
 /// An epoch in which each device has one request, for which readers wait so long.
 fn epoch(division: &mut Division, waits: &[u64]) {
     for (device, &wait) in waits.iter().enumerate() {
-        division.waited(device, wait);
+        division.has_waited(device, wait);
     }
 }
 
-fn sizes(division: &Division) -> Vec<u32> {
+fn sizes(division: &dyn Divider) -> Vec<u32> {
     division.shares().iter().map(|share| share.size).collect()
 }
 
@@ -88,7 +90,7 @@ fn who_waits_least_gives_most() {
 /// A supplier keeps a frame, and the others give what it lacks: 400 pages wanted, half from each, of which the first has one.
 #[test]
 fn a_poor_supplier_leaves_the_rest_to_others() {
-    let weights = forebay_core::partition::Weights::given(&[2, 498, 500]).unwrap();
+    let weights = forebay_core::papers::sac::Weights::given(&[2, 498, 500]).unwrap();
     let settings = Settings { increment: 400, weights, ..plain(3) };
     let mut division = Division::new(1000, &devices(3), settings);
     assert_eq!(sizes(&division), [2, 498, 500]);
@@ -104,7 +106,7 @@ fn a_poor_supplier_leaves_the_rest_to_others() {
 /// for the one that goes on: of 9 pages 3 and 6.
 #[test]
 fn consumers_share_what_there_is() {
-    let weights = forebay_core::partition::Weights::given(&[100, 100, 10]).unwrap();
+    let weights = forebay_core::papers::sac::Weights::given(&[100, 100, 10]).unwrap();
     let settings = Settings { increment: 50, weights, ..plain(3) };
     let mut division = Division::new(210, &devices(3), settings);
     epoch(&mut division, &[100, 130, 100]);
@@ -155,7 +157,7 @@ fn a_static_division_looks_and_does_nothing() {
 fn an_epoch_is_so_many_requests_to_whatever_devices() {
     let mut division = Division::new(1000, &devices(2), Settings { window: 5, ..plain(2) });
     for request in 1..=10u64 {
-        let changed = division.waited(usize::from(request % 5 == 1), 100);
+        let changed = division.has_waited(usize::from(request % 5 == 1), 100);
         assert_eq!(division.epochs(), request / 5);
         assert_eq!(changed, request == 5 || request == 10, "{request}");
     }
@@ -233,7 +235,7 @@ impl World {
     }
 
     fn sizes(&self) -> Vec<u32> {
-        sizes(self.core.division().unwrap())
+        sizes(self.core.divider().unwrap())
     }
 }
 
@@ -288,7 +290,7 @@ proptest! {
         for step in 0..4000u32 {
             let device = random(count as u64) as usize;
             let wait = if step % 500 < 50 { 0 } else { random(1 << 30) << random(33) };
-            division.waited(device, wait);
+            division.has_waited(device, wait);
             let sizes = sizes(&division);
             prop_assert_eq!(sizes.iter().sum::<u32>(), frames);
             prop_assert!(sizes.iter().all(|&size| size > 0), "{:?}", sizes);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use forebay_core::explain::{Explanation, Stream};
 use forebay_core::index::Hashed;
-use forebay_core::partition::{Cause, Change, Prospect, Weights};
+use forebay_core::papers::sac::Weights;
 use forebay_core::reason::Reason;
 use forebay_core::reclaim::Course;
+use forebay_core::share::{Cause, Change, Prospect};
 use forebay_core::{
     Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
     ReadId, Setup,

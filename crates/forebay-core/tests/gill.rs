@@ -1,13 +1,106 @@
 //! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the whole engine, and what the paper proves
 //! of them.
 
-use bench::Bench;
-use forebay_core::papers::gill::Pace;
-use forebay_core::{DeviceCost, EventKind};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use forebay_core::engine::Seats;
+use forebay_core::index::Hashed;
+use forebay_core::papers::gill::{Gill, Pace};
+use forebay_core::reclaim::Reclaim;
+use forebay_core::replacement::{GillLru, Lru, Replacement};
+use forebay_core::seams::{Heard, Needs, Plan, Prefetcher, Sight};
+use forebay_core::{DeviceCost, Engine, EventKind, FileId, StreamId};
 use proptest::prelude::*;
 
 #[path = "learning/mod.rs"]
 mod bench;
+
+/// The prefetcher of an engine, which the test looks into.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Gill>>);
+
+impl Shared {
+    fn gill(&self) -> MutexGuard<'_, Gill> {
+        self.0.lock().expect("no test panics with it")
+    }
+}
+
+impl Prefetcher for Shared {
+    fn needs(&self) -> Needs {
+        self.gill().needs()
+    }
+
+    fn plan(&mut self, sight: &Sight<'_>) -> Plan {
+        self.gill().plan(sight)
+    }
+
+    fn takes_place(&mut self, stream: StreamId) {
+        self.gill().takes_place(stream);
+    }
+
+    fn heard(&mut self, stream: StreamId, heard: &Heard) {
+        self.gill().heard(stream, heard);
+    }
+
+    fn asked(&mut self, stream: StreamId, first: u32, end: u32) {
+        self.gill().asked(stream, first, end);
+    }
+
+    fn waited(&mut self, stream: StreamId, first: u32, awaited: u32) {
+        self.gill().waited(stream, first, awaited);
+    }
+
+    fn came_unread(&mut self, stream: StreamId, block: u32) {
+        self.gill().came_unread(stream, block);
+    }
+
+    fn lost(&mut self, stream: StreamId, block: u32) {
+        self.gill().lost(stream, block);
+    }
+}
+
+/// A core under Gill's policy, whose paces can be seen.
+struct Bench {
+    bench: bench::Bench,
+    gill: Shared,
+}
+
+impl Bench {
+    fn over<R: Replacement + Send + 'static>(most: u32, frames: u32) -> Bench {
+        let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
+        let setup = bench::setup(frames, bench::PAGE as u32, false, &[device]).sound();
+        let gill = Shared(Arc::new(Mutex::new(Gill::new(setup.streams, most))));
+        let seats =
+            Seats { prefetcher: Box::new(gill.clone()), reclaim: Reclaim::WithTheRest, divider: None, context: None };
+        let core = Box::new(Engine::<R, Hashed>::new(setup, seats));
+        Bench { bench: bench::Bench::around(core, bench::PAGE as u32, 1), gill }
+    }
+
+    fn new(frames: u32) -> Bench {
+        Bench::over::<GillLru>(MOST, frames)
+    }
+
+    /// What the only stream of a file has learnt.
+    fn pace(&self, file: u32) -> Pace {
+        let mut streams = self.core.streams().iter().filter(|(_, stream)| stream.file == FileId(file));
+        self.gill.gill().pace_of(streams.next().expect("the file is read").0)
+    }
+}
+
+impl Deref for Bench {
+    type Target = bench::Bench;
+
+    fn deref(&self) -> &bench::Bench {
+        &self.bench
+    }
+}
+
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut bench::Bench {
+        &mut self.bench
+    }
+}
 
 const MOST: u32 = 256;
 
@@ -146,7 +239,7 @@ proptest! {
 /// ```
 #[test]
 fn a_stream_begins() {
-    let mut bench = Bench::new("gill", 10_000);
+    let mut bench = Bench::new(10_000);
     let issued = bench.issued(0..36);
     let expected = [
         (0, (0, 1)),
@@ -160,12 +253,12 @@ fn a_stream_begins() {
     ];
     assert_eq!(issued, expected);
     // 33 was the last of the set before.
-    assert_eq!(of(&bench.stream(0).pace), (10, 2));
+    assert_eq!(of(&bench.pace(0)), (10, 2));
 }
 
 /// Up to page 10 as above, when 13 … 18 are asked for; they come late.
 fn late() -> Bench {
-    let mut bench = Bench::new("gill", 10_000);
+    let mut bench = Bench::new(10_000);
     (0..10).for_each(|page| bench.read(page, 1));
     bench.held = true;
     bench.read(10, 1);
@@ -178,9 +271,9 @@ fn late() -> Bench {
 fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     let mut bench = late();
     (11..=13).for_each(|page| bench.read(page, 1));
-    assert_eq!(of(&bench.stream(0).pace), (7, 2), "not before it has arrived");
+    assert_eq!(of(&bench.pace(0)), (7, 2), "not before it has arrived");
     bench.arrive();
-    assert_eq!(of(&bench.stream(0).pace), (7, 3));
+    assert_eq!(of(&bench.pace(0)), (7, 3));
     // Three are left at 15, not at 16.
     bench.read(14, 1);
     assert_eq!(bench.under_way, []);
@@ -193,22 +286,22 @@ fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
 /// trigger, too: 16 more; then p = 24. The fourth is within, the fifth ends that set: 24 more, p = 32.
 #[test]
 fn steps_are_as_large_as_reads() {
-    let mut bench = Bench::new("gill", 10_000);
+    let mut bench = Bench::new(10_000);
     let mut degrees = vec![];
     for read in 0..5 {
         bench.read(read * 8, 8);
-        degrees.push(of(&bench.stream(0).pace));
+        degrees.push(of(&bench.pace(0)));
     }
     assert_eq!(degrees, [(8, 2), (16, 2), (24, 2), (24, 2), (32, 2)]);
     let sets: Vec<_> = bench.fetches.iter().map(|fetch| (fetch.start, fetch.len)).collect();
     assert_eq!(sets, [(0, 8), (8, 16), (24, 16), (40, 24)]);
     // 40 … 63 are late, and the next read waits for them: g = 2 + 8.
-    let mut bench = Bench::new("gill", 10_000);
+    let mut bench = Bench::new(10_000);
     (0..4).for_each(|read| bench.read(read * 8, 8));
     bench.held = true;
     (4..6).for_each(|read| bench.read(read * 8, 8));
     bench.arrive();
-    assert_eq!(of(&bench.stream(0).pace), (32, 10));
+    assert_eq!(of(&bench.pace(0)), (32, 10));
 }
 
 #[test]
@@ -217,7 +310,7 @@ fn who_comes_when_it_is_there_has_not_waited() {
     (11..=12).for_each(|page| bench.read(page, 1));
     bench.arrive();
     bench.read(13, 1);
-    assert_eq!(of(&bench.stream(0).pace), (7, 2));
+    assert_eq!(of(&bench.pace(0)), (7, 2));
 }
 
 /// Waiting for a later page of a set is not waiting for the set.
@@ -226,21 +319,21 @@ fn the_first_page_counts() {
     let mut bench = late();
     bench.read(14, 1);
     bench.arrive();
-    assert_eq!(bench.stream(0).pace.distance, 2);
+    assert_eq!(bench.pace(0).distance, 2);
 }
 
 /// A prefetch that fails, or is called off, teaches nothing; the reader goes on.
 #[test]
 fn what_fails_teaches_nothing() {
     let mut bench = late();
-    let before = of(&bench.stream(0).pace);
+    let before = of(&bench.pace(0));
     let io = bench.under_way.remove(0);
     bench.tell(EventKind::Failed { io, valid: 0, error: 5 });
-    assert_eq!(of(&bench.stream(0).pace), before);
+    assert_eq!(of(&bench.pace(0)), before);
     assert_eq!(bench.core.counters().wasted, 6);
     bench.held = false;
     (11..40).for_each(|page| bench.read(page, 1));
-    let pace = bench.stream(0).pace;
+    let pace = bench.pace(0);
     assert!(pace.degree > before.0 && pace.distance >= 2, "{pace:?}");
     bench.core.check();
 }
@@ -250,39 +343,39 @@ fn what_fails_teaches_nothing() {
 #[test]
 fn labelled_prefetches_do_not_teach() {
     let mut bench = late();
-    let before = of(&bench.stream(0).pace);
+    let before = of(&bench.pace(0));
     let fetches = bench.fetches.len();
     for page in 11..=16 {
         bench.read_labelled(page, 1, Some((page, 0)));
     }
     bench.arrive();
-    assert_eq!(of(&bench.stream(0).pace), before);
+    assert_eq!(of(&bench.pace(0)), before);
     bench.read_labelled(17, 1, Some((17, 0)));
     bench.arrive();
     assert!(bench.fetches.len() > fetches, "the trigger");
     // It misses where nobody prefetches for it: at the beginning.
-    let mut bench = Bench::new("gill", 1000);
+    let mut bench = Bench::new(1000);
     for page in (0..100).step_by(5) {
         bench.read_labelled(page, 5, Some((page, 0)));
     }
-    assert_eq!(of(&bench.stream(0).pace), (0, 0));
+    assert_eq!(of(&bench.pace(0)), (0, 0));
     // Of a request of five that has one wanted page, one counts.
-    let mut bench = Bench::new("gill", 1000);
+    let mut bench = Bench::new(1000);
     bench.read_labelled(0, 5, Some((0, 1)));
-    assert_eq!(of(&bench.stream(0).pace), (1, 0));
+    assert_eq!(of(&bench.pace(0)), (1, 0));
 }
 
 /// A steady reader with memory enough: p grows to its bound and stays, and there is no miss.
 #[test]
 fn a_steady_reader_converges() {
-    for (policy, bound) in [("gill:degree=64", 64), ("gill", 256)] {
-        let mut bench = Bench::new(policy, 4000);
+    for bound in [64, 256] {
+        let mut bench = Bench::over::<GillLru>(bound, 4000);
         (0..40_000).for_each(|page| bench.read(page, 1));
         let misses = bench.core.counters().misses;
-        let pace = bench.stream(0).pace;
+        let pace = bench.pace(0);
         (40_000..60_000).for_each(|page| bench.read(page, 1));
-        assert_eq!(of(&bench.stream(0).pace), (bound, pace.distance), "{policy}");
-        assert_eq!((bench.core.counters().misses, bench.core.counters().wasted), (misses, 0), "{policy}");
+        assert_eq!(of(&bench.pace(0)), (bound, pace.distance));
+        assert_eq!((bench.core.counters().misses, bench.core.counters().wasted), (misses, 0), "{bound}");
     }
 }
 
@@ -291,7 +384,7 @@ fn a_steady_reader_converges() {
 #[test]
 fn degrees_are_as_rates_and_together_the_cache() {
     let frames = 240;
-    let mut bench = Bench::new("gill", frames);
+    let mut bench = Bench::new(frames);
     let mut pages = [0u64; 2];
     let (mut slow, mut fast, mut samples) = (0, 0, 0);
     for step in 0..200_000u64 {
@@ -299,8 +392,8 @@ fn degrees_are_as_rates_and_together_the_cache() {
         bench.read_in(file as u32, pages[file], 1);
         pages[file] += 1;
         if step > 100_000 && step % 97 == 0 {
-            slow += bench.stream(0).pace.degree;
-            fast += bench.stream(1).pace.degree;
+            slow += bench.pace(0).degree;
+            fast += bench.pace(1).degree;
             samples += 1;
         }
     }
@@ -314,16 +407,16 @@ fn degrees_are_as_rates_and_together_the_cache() {
 #[test]
 fn degrees_fall_under_thrash() {
     let streams = 36;
-    let mut bench = Bench::new("gill", 72);
+    let mut bench = Bench::new(72);
     let before_thrash = {
         (0..200).for_each(|page| bench.read(page, 1));
-        bench.stream(0).pace.degree
+        bench.pace(0).degree
     };
     assert!(before_thrash > 20, "{before_thrash}");
     for page in 200..800 {
         (0..streams).for_each(|file| bench.read_in(file, page, 1));
     }
-    let degrees: Vec<u32> = (0..streams).map(|file| bench.stream(file).pace.degree).collect();
+    let degrees: Vec<u32> = (0..streams).map(|file| bench.pace(file).degree).collect();
     println!("{degrees:?}");
     assert!(degrees.iter().all(|&degree| (1..=6).contains(&degree)), "{degrees:?}");
 }
@@ -331,13 +424,13 @@ fn degrees_fall_under_thrash() {
 /// Over LRU, which spares nothing, degrees fall when pages are evicted unread, and that is soon enough to do well.
 #[test]
 fn without_second_chances_it_learns_from_evictions() {
-    let mut bench = Bench::new("gill+lru", 72);
+    let mut bench = Bench::over::<Lru>(MOST, 72);
     (0..200).for_each(|page| bench.read(page, 1));
-    let before = bench.stream(0).pace.degree;
+    let before = bench.pace(0).degree;
     for page in 200..800 {
         (0..36).for_each(|file| bench.read_in(file, page, 1));
     }
-    let after = bench.stream(0).pace.degree;
+    let after = bench.pace(0).degree;
     assert!(after < before / 2, "{before} to {after}");
 }
 
@@ -358,7 +451,7 @@ fn gill_goes_with_everything() {
                 let ended = counters.used + counters.late + counters.wasted + counters.called_off;
                 assert!(ended <= counters.prefetched, "{policy}, {block_bytes}: {counters:?}");
                 let bound = (8 << 20) / block_bytes;
-                assert!(bench.stream(0).pace.degree <= bound.max(1), "{policy}, {block_bytes}");
+                assert!(bench.pace(0).degree <= bound.max(1), "{policy}, {block_bytes}");
             }
         }
     }

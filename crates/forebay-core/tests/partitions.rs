@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use divided::{BLOCK, conserved, core};
-use forebay_core::partition::State;
 use forebay_core::presets::REPLACEMENTS;
+use forebay_core::share::State;
 use forebay_core::{
     Action, Actions, BlockKey, ContextId, Core, Event, EventKind, FileId, FrameId, HandlerId, Instant, ReadId,
 };
@@ -65,11 +65,11 @@ impl Server {
     }
 
     fn sizes(&self) -> Vec<u32> {
-        self.core.division().expect("a divided cache").shares().iter().map(|share| share.size).collect()
+        self.core.divider().expect("a divided cache").shares().iter().map(|share| share.size).collect()
     }
 
     fn epochs(&self) -> u64 {
-        self.core.division().expect("a divided cache").epochs()
+        self.core.divider().expect("a divided cache").epochs()
     }
 }
 
@@ -256,7 +256,7 @@ fn wait_times_are_those_of_readers() {
             Action::Fetch { io, extent, .. } => Some((*io, extent.start, extent.len)),
             _ => None,
         });
-        let division = core.division().expect("divided");
+        let division = core.divider().expect("divided");
         let shares = division.shares();
         (fetches.collect::<Vec<_>>(), (division.epochs(), [0, 1].map(|device| shares[device].wait / MS)))
     };
@@ -300,7 +300,7 @@ fn a_device_that_slows_down_gets_more() {
         server.service[2] = 4_000_000;
         let mut warmed = false;
         run(&mut server, &mut dice, 1000, 60, |server| {
-            warmed |= server.core.division().is_some_and(|division| division.shares()[2].state == State::Warming);
+            warmed |= server.core.divider().is_some_and(|division| division.shares()[2].state == State::Warming);
         });
         let after = server.sizes();
         assert!(warmed && after[2] > before[2] + 100, "{policy}: {before:?}, then {after:?}");

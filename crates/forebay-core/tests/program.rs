@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use forebay_core::context::{Access, Place, Rhythm, Settings};
-use forebay_core::partition::Random;
+use forebay_core::random::Random;
 use forebay_core::replacement::{Arc, Lru};
 use proptest::prelude::*;
 

@@ -9,11 +9,11 @@ use forebay_core::engine::Seats;
 use forebay_core::frames::{ListId, Slot, flag};
 use forebay_core::index::{Hashed, Index};
 use forebay_core::papers::fixed::Fixed;
+use forebay_core::papers::sac::{Division, Scheme, Settings};
 use forebay_core::papers::sarc::Sarc;
-use forebay_core::partition::{Partition, Scheme};
 use forebay_core::reclaim::Reclaim;
 use forebay_core::replacement::{Class, Replacement};
-use forebay_core::seams::Prefetcher;
+use forebay_core::seams::{Divider, Prefetcher};
 use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId};
 
 #[path = "learning/mod.rs"]
@@ -90,11 +90,13 @@ impl Replacement for Recorder {
 /// The first list of the policy of a device's partition.
 const FIRST: u8 = 4;
 
-fn bench(prefetcher: impl Prefetcher + 'static, partition: Partition, frames: u32) -> Bench {
+fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: u32) -> Bench {
     let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
-    let devices = if partition == Partition::Whole { vec![device] } else { vec![device.clone(), device] };
+    let devices = if scheme.is_none() { vec![device] } else { vec![device.clone(), device] };
     let setup = setup(frames, PAGE as u32, false, &devices);
-    let seats = Seats { prefetcher: Box::new(prefetcher), reclaim: Reclaim::WithTheRest, partition, context: None };
+    let division = |scheme| Division::new(frames, &devices, Settings::paper(scheme));
+    let divider = scheme.map(|scheme| Box::new(division(scheme)) as Box<dyn Divider>);
+    let seats = Seats { prefetcher: Box::new(prefetcher), reclaim: Reclaim::WithTheRest, divider, context: None };
     told();
     Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, devices.len())
 }
@@ -105,7 +107,7 @@ const SARC: Sarc = Sarc { threshold: 4, degree: 4, distance: 2 };
 /// miss, then we say that a sequential miss has occurred."
 #[test]
 fn the_fourth_block_is_sequential() {
-    let mut bench = bench(SARC, Partition::Whole, 100);
+    let mut bench = bench(SARC, None, 100);
     (0..3).for_each(|page| bench.read(page, 1));
     assert_eq!(told(), [Random(0), Random(1), Random(2)]);
     bench.read(3, 1);
@@ -123,7 +125,7 @@ fn the_fourth_block_is_sequential() {
 /// A read of several blocks is one miss, of which the first three are none.
 #[test]
 fn a_read_is_one_miss() {
-    let mut bench = bench(SARC, Partition::Whole, 100);
+    let mut bench = bench(SARC, None, 100);
     bench.read(10, 6);
     let random = [Random(10), Random(11), Random(12)];
     let sequential = [13, 14, 15, 16, 17, 18, 19].map(Sequential);
@@ -134,7 +136,7 @@ fn a_read_is_one_miss() {
 /// its successors either.
 #[test]
 fn a_block_counts_once() {
-    let mut bench = bench(SARC, Partition::Whole, 100);
+    let mut bench = bench(SARC, None, 100);
     for page in [0, 1, 0, 1, 0, 1, 2] {
         bench.read(page, 1);
     }
@@ -146,7 +148,7 @@ fn a_block_counts_once() {
 /// With labels the wanted part counts: what is appended is random while the stream is, and sequential when it is; a miss of it is none.
 #[test]
 fn what_nobody_wants_is_no_miss() {
-    let mut bench = bench(SARC, Partition::Whole, 100);
+    let mut bench = bench(SARC, None, 100);
     bench.read_labelled(0, 6, Some((0, 1)));
     assert_eq!(told(), [0, 1, 2, 3, 4, 5].map(Random));
     // Sequential from its fourth wanted block on; two appended, and four more.
@@ -167,7 +169,7 @@ fn what_nobody_wants_is_no_miss() {
 /// A miss is its partition's. File 1 lies on the second device.
 #[test]
 fn partitions_miss_apart() {
-    let mut bench = bench(SARC, Partition::paper(Scheme::Lazy), 100);
+    let mut bench = bench(SARC, Some(Scheme::Lazy), 100);
     bench.read_in(1, 0, 4);
     assert_eq!(told()[0], Missed(FIRST + 1));
     bench.read_in(0, 0, 4);
@@ -177,7 +179,7 @@ fn partitions_miss_apart() {
 /// Under another way of looking ahead everything that is fetched ahead is sequential.
 #[test]
 fn what_any_policy_fetches_ahead_is_sequential() {
-    let mut bench = bench(Fixed { degree: 2 }, Partition::Whole, 100);
+    let mut bench = bench(Fixed { degree: 2 }, None, 100);
     bench.read(0, 1);
     assert_eq!(told(), [Random(0), Sequential(1), Sequential(2)]);
 }

@@ -1,7 +1,9 @@
 //! How large each partition shall be, by hand (SAC §3.1); and that the lottery's frequencies match the sizes (§2.3).
 
 use forebay_core::DeviceCost;
-use forebay_core::partition::{Division, Lottery, Scheme, Settings, State, Weights};
+use forebay_core::papers::sac::{Division, Lottery, Scheme, Settings, Weights};
+use forebay_core::seams::Divider;
+use forebay_core::share::State;
 use proptest::prelude::*;
 
 /// One request a device is an epoch, so that a wait time is one number.
@@ -17,7 +19,8 @@ fn costs(devices: u32) -> Vec<DeviceCost> {
 /// An epoch in which readers waited so long for each device. Says whether sizes have changed.
 fn epoch(division: &mut Division, waits: &[u64]) -> bool {
     let before = division.epochs();
-    let changes: Vec<bool> = waits.iter().enumerate().map(|(device, &wait)| division.waited(device, wait)).collect();
+    let changes: Vec<bool> =
+        waits.iter().enumerate().map(|(device, &wait)| division.has_waited(device, wait)).collect();
     let (last, others) = changes.split_last().expect("there are devices");
     assert!(!others.contains(&true), "nothing changes before the epoch is over");
     assert_eq!(division.epochs(), before + 1);
@@ -43,10 +46,10 @@ fn the_papers_parameters() {
     // "A new epoch begins after W device requests complete": 500 to disk 6, 500 to the others.
     for request in 0..999 {
         let device = if request % 2 == 0 { 6 } else { request / 2 % 16 };
-        assert!(!division.waited(device, 10_000_000));
+        assert!(!division.has_waited(device, 10_000_000));
     }
     assert_eq!(division.epochs(), 0);
-    assert!(division.waited(6, 10_000_000));
+    assert!(division.has_waited(6, 10_000_000));
     assert_eq!(division.epochs(), 1);
     assert_eq!(division.shares()[6].size, 3200 + 102, "0.2 % of 51,200 are 102.4");
     assert_eq!(sizes(&division).iter().sum::<u32>(), 51_200);
@@ -176,7 +179,7 @@ proptest! {
             let mut division = Division::new(frames, &costs(devices), settings);
             let first = sizes(&division);
             for (request, &wait) in waits.iter().enumerate() {
-                division.waited(request % devices as usize, wait);
+                division.has_waited(request % devices as usize, wait);
                 let now = sizes(&division);
                 prop_assert_eq!(now.iter().map(|&size| u64::from(size)).sum::<u64>(), u64::from(frames));
                 prop_assert!(frames < devices || now.iter().all(|&size| size > 0), "{:?}", now);

@@ -3,7 +3,7 @@
 use forebay_core::context::recency::ONE;
 use forebay_core::context::{Learnt, Pattern};
 use forebay_core::demand::SCALE;
-use forebay_core::partition::{Division, Share};
+use forebay_core::share::Share;
 use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::budget::BLOCK;
 use crate::contexts::hints::Origin;
 use crate::engine::Engine;
 
-pub use forebay_core::partition::State;
+pub use forebay_core::share::State;
 
 /// Contexts that are listed, those with the most accesses.
 const CONTEXTS: usize = 40;
@@ -280,7 +280,7 @@ impl Engine {
                     unit: cache.ceiling.unit().into(),
                     thrashed: core.counters().thrashed,
                 }),
-                epochs: core.division().map(Division::epochs),
+                epochs: core.divider().map(|divider| divider.epochs()),
                 context_count: core.contexts().map(|contexts| contexts.learnt().count() as u64),
                 contexts: core.contexts().map(|contexts| most_accessed(contexts.learnt())).unwrap_or_default(),
                 device_count: core.devices().len() as u64,
@@ -340,7 +340,7 @@ fn bytes(level: u64) -> u64 {
 
 fn devices(core: &dyn Core, names: &[String]) -> Vec<DeviceStats> {
     let named = |number: usize| names.get(number).cloned().unwrap_or_else(|| number.to_string());
-    let shares = core.division().map_or(&[][..], Division::shares);
+    let shares = core.divider().map_or(&[][..], |divider| divider.shares());
     let devices = core.devices().iter().enumerate();
     devices
         .map(|(number, device)| DeviceStats {

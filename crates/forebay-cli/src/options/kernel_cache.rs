@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use forebay_core::Policy;
-use forebay_core::partition::Partition;
+use forebay_core::presets::Partition;
 use forebay_core::presets::Replacement;
 use forebay_live::engine::Referenced;
 

@@ -4,8 +4,8 @@ use core::mem;
 
 use super::admit::Met;
 use super::{Access, Engine};
-use crate::devices::{ALWAYS, Device};
 use crate::demand::{Supply, cycle};
+use crate::devices::{ALWAYS, Device};
 use crate::event::Actions;
 use crate::files::File;
 use crate::frames::{FETCHING, flag};

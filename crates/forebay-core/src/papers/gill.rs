@@ -141,6 +141,11 @@ impl Gill {
         Gill { paces: vec![Pace::default(); streams.max(1) as usize], most: most.max(1) }
     }
 
+    /// What a stream has learnt, by its place; nothing if there is no such place.
+    pub fn pace_of(&self, stream: StreamId) -> Pace {
+        self.paces.get(stream.index()).copied().unwrap_or_default()
+    }
+
     fn pace(&mut self, stream: StreamId) -> Option<&mut Pace> {
         self.paces.get_mut(stream.index())
     }
@@ -158,7 +163,7 @@ impl Prefetcher for Gill {
     }
 
     fn plan(&mut self, sight: &Sight<'_>) -> Plan {
-        let Pace { degree, distance, .. } = self.pace(sight.id).map_or_else(Pace::default, |pace| *pace);
+        let Pace { degree, distance, .. } = self.pace_of(sight.id);
         if degree == 0 {
             return Plan::NOTHING;
         }

@@ -154,8 +154,8 @@ impl Bimodal {
 mod tests {
     use alloc::collections::BTreeMap;
 
-    use super::super::segments::{Segments, Use};
     use super::super::View;
+    use super::super::segments::{Segments, Use};
     use super::*;
     use crate::context::{Access, Place, Settings};
     use crate::directory::Directory;

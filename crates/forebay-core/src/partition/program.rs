@@ -14,9 +14,9 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::View;
 use super::bimodal::Bimodal;
 use super::segments::{CLASS, REMEMBERED, Use};
-use super::View;
 use crate::context::{Access, MOST_PARTITIONS, Place, Rhythm, Settings};
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, Slot, flag};

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use super::{Policy, Prefetch, parts};
 use crate::context::recency::{Mean, ONE, Sampling};
 use crate::context::{Detection, MOST_PARTITIONS};
-use crate::papers::scm::{Degree, Total};
 use crate::papers::sac::Weights;
+use crate::papers::scm::{Degree, Total};
 
 use words::*;
 

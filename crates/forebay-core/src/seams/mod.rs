@@ -15,4 +15,4 @@ mod divider;
 mod prefetcher;
 
 pub use divider::{Divider, Wait};
-pub use prefetcher::{Begun, MAX_PIECE_BYTES, Heard, Miss, Near, Needs, Plan, Prefetcher, Sight};
+pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight};

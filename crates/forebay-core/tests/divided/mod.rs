@@ -34,7 +34,7 @@ pub(crate) fn conserved(core: &dyn Core) {
     let (all, free) = core.frames();
     let held: u32 = core.devices().iter().map(|device| device.frames).sum();
     assert_eq!(held + free, all, "frames of devices and free ones");
-    if let Some(division) = core.division() {
+    if let Some(division) = core.divider() {
         assert_eq!(division.shares().iter().map(|share| share.size).sum::<u32>(), all, "sizes");
         assert_eq!(division.shares().len(), core.devices().len());
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::context::{Access, Place, Rhythm};
-use forebay_core::partition::Random;
+use forebay_core::random::Random;
 
 type Held = BTreeSet<u32>;
 

@@ -1,7 +1,7 @@
 //! amp-adapt: how the sizes of AMP's partitions follow the loops (AMP §4.3, Fig. 13), on a workload like glimpse's.
 
 use forebay_core::context::Settings;
-use forebay_core::partition::Random;
+use forebay_core::random::Random;
 use forebay_core::replacement::Arc;
 use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
 use serde::Deserialize;

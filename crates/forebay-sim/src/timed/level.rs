@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_core::engine::Device;
 use forebay_core::index::Hashed;
 use forebay_core::level::{Label, Labels};
-use forebay_core::partition::{Division, Share};
+use forebay_core::share::Share;
 use forebay_core::{
     Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
     HandlerId, Instant, IoId, Policy, ReadId,
@@ -329,12 +329,12 @@ impl Level {
 
     /// How often the sizes of partitions were looked at; 0 if there are none.
     pub(super) fn epochs(&self) -> u64 {
-        self.core.division().map_or(0, Division::epochs)
+        self.core.divider().map_or(0, |divider| divider.epochs())
     }
 
     /// The partitions, by device.
     pub(super) fn partitions(&self) -> Vec<PartitionSample> {
-        let shares = self.core.division().map_or(&[][..], Division::shares);
+        let shares = self.core.divider().map_or(&[][..], |divider| divider.shares());
         let sample = |(share, device): (&Share, &Device)| PartitionSample {
             size: share.size,
             frames: device.frames,

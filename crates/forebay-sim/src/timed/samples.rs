@@ -1,6 +1,6 @@
 //! How a run goes on: what readers have got and how the cache is divided, moment by moment.
 
-use forebay_core::partition::State;
+use forebay_core::share::State;
 use serde::Serialize;
 
 /// When to look.

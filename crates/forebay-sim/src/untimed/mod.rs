@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use forebay_core::context;
-use forebay_core::partition::Partition;
+use forebay_core::presets::Partition;
 use forebay_core::presets::Prefetch;
 use forebay_core::presets::{CONTEXTS, Policy, REPLACEMENTS, Replacement};
 use forebay_trace::Source;

@@ -1,9 +1,9 @@
 //! Reasons in plain words, with the figures that they come from.
 
 use forebay_core::explain::{Ahead, Cache, Device, Duel, Share, Stream};
-use forebay_core::partition::{Cause, State};
 use forebay_core::reason::Reason;
 use forebay_core::reclaim::Course;
+use forebay_core::share::{Cause, State};
 
 use crate::size::{about, count};
 
