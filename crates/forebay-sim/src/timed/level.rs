@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_core::engine::Device;
+use forebay_core::devices::Device;
 use forebay_core::index::Hashed;
 use forebay_core::level::{Label, Labels};
 use forebay_core::share::Share;
