@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use anyhow::bail;
 use forebay_core::frames::{FIRST_POLICY_LIST, Frames};
+use forebay_core::history::EvictionHistory;
 use forebay_core::index::Hashed;
-use forebay_core::reclaim::{EvictionHistory, PrefetchCache};
 use forebay_core::{
     Action, Actions, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant,
     Policy, ReadId, Setup,
@@ -60,7 +60,7 @@ fn space(block_bytes: u32) -> anyhow::Result<Row> {
     let core = |policy: &str| core(policy, frames, block_bytes);
     let em = core(WITH)?;
     let total = em.footprint();
-    let marks = em.prefetch_cache().map_or(0, PrefetchCache::footprint);
+    let marks = em.reclaimer().map_or(0, |reclaimer| reclaimer.footprint());
     let history = EvictionHistory::new(frames).footprint();
     let slots = Frames::new(FIRST_POLICY_LIST + 1, frames, 0).footprint();
     let streams = em.streams().footprint();

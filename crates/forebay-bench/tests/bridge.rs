@@ -56,7 +56,7 @@ fn fly(path: &Path, policy: Policy, load: Load) -> u64 {
     let budget = Budget::divide(MEMORY, policy).unwrap();
     let disk = device("ibm-10k").unwrap();
     let mut flight = Flight(BufWriter::new(File::create(path).unwrap()));
-    let setup = budget.setup(policy, vec![disk.build(1).unwrap().cost()]);
+    let setup = budget.setup(vec![disk.build(1).unwrap().cost()]);
     flight.line(&Header { forebay_flight: 1, policy: policy.to_string(), setup });
     let mut setup = Setup::new(policy, u64::from(budget.frames) * 4096, disk, 1);
     setup.placement.spread = Spread::Scattered;

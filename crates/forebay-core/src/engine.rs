@@ -45,13 +45,13 @@ use crate::event::{Action, Actions, Event, EventKind};
 use crate::explain::Explanation;
 use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot};
+use crate::history::EvictionHistory;
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::level::Label;
 use crate::partition::Segments;
-use crate::reclaim::{EvictionHistory, PrefetchCache, Reclaim};
 use crate::replacement::Replacement;
-use crate::seams::{Divider, MAX_PIECE_BYTES, Needs, Prefetcher};
+use crate::seams::{Divider, MAX_PIECE_BYTES, Needs, Prefetcher, Reclaimer};
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
@@ -94,8 +94,8 @@ impl Setup {
 pub struct Seats {
     /// How much is fetched for a stream, and when.
     pub prefetcher: Box<dyn Prefetcher>,
-    /// What prefetched frames are given up first.
-    pub reclaim: Reclaim,
+    /// Which prefetched frame is given up, if they are kept apart from the rest.
+    pub reclaimer: Option<Box<dyn Reclaimer>>,
     /// Whose frame goes, if the cache is divided among devices.
     pub divider: Option<Box<dyn Divider>>,
     /// Whether contexts have partitions.
@@ -135,8 +135,10 @@ pub trait Core: Send {
     fn devices(&self) -> &[Device];
     /// The streams.
     fn streams(&self) -> &Streams;
-    /// The prefetch cache, if the policy has one.
-    fn prefetch_cache(&self) -> Option<&PrefetchCache>;
+    /// Who keeps prefetched frames apart, if the policy does.
+    fn reclaimer(&self) -> Option<&dyn Reclaimer>;
+    /// Where the prefetch cache stands, if the policy has one.
+    fn prefetch_cache(&self) -> Option<crate::explain::Cache>;
     /// How many pages that has, those under way included.
     fn unread(&self) -> u32;
     /// What is known of program contexts, if they have partitions.
@@ -174,7 +176,7 @@ pub struct Engine<R, I> {
     inflight: InFlight,
     devices: Vec<Device>,
     history: EvictionHistory,
-    prefetch_cache: Option<PrefetchCache>,
+    reclaimer: Option<Box<dyn Reclaimer>>,
     prefetcher: Box<dyn Prefetcher>,
     /// What that needs.
     needs: Needs,
@@ -204,13 +206,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
     /// can be partitions ([`Segments::most`]) it is not divided, nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
-        let Seats { prefetcher, reclaim, divider, mut context } = seats;
+        let Seats { prefetcher, reclaimer, divider, mut context } = seats;
         let needs = prefetcher.needs();
         let frames = setup.frames;
-        let prefetch_cache = match reclaim {
-            Reclaim::WithTheRest => None,
-            Reclaim::PrefetchCache(settings) => Some(PrefetchCache::new(frames, setup.referenced.bound(settings))),
-        };
         let sizes: Vec<u32> = divider
             .as_ref()
             .map_or_else(|| vec![frames], |divider| divider.shares().iter().map(|share| share.size).collect());
@@ -242,11 +240,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             streams,
             inflight: InFlight::default(),
             devices: devices.collect(),
-            history: match &prefetch_cache {
-                Some(cache) if cache.settings.rent => EvictionHistory::apart(frames),
+            history: match &reclaimer {
+                Some(reclaimer) if reclaimer.tells_histories_apart() => EvictionHistory::apart(frames),
                 _ => EvictionHistory::new(frames),
             },
-            prefetch_cache,
+            reclaimer,
             prefetcher,
             needs,
             now: Instant(0),
@@ -277,8 +275,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 let Some(extent) = self.split(file, offset, len) else {
                     return out.push(Action::Error { read, error: UNKNOWN_FILE });
                 };
-                if let Some(cache) = &mut self.prefetch_cache {
-                    cache.marks.ran(handler, at);
+                if let Some(reclaimer) = &mut self.reclaimer {
+                    reclaimer.ran(handler, at);
                 }
                 let blocks = self.files.get(file).map_or(0, |file| file.blocks);
                 let label = self.label.take().filter(|&(labelled, _)| labelled == read);
@@ -325,14 +323,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
             EventKind::Tick => self.admit_queued(at, out),
             EventKind::Ran { handler } => {
-                if let Some(cache) = &mut self.prefetch_cache {
-                    cache.marks.ran(handler, at);
+                if let Some(reclaimer) = &mut self.reclaimer {
+                    reclaimer.ran(handler, at);
                 }
             }
             EventKind::Exited { handler } => {
                 self.streams.exited(handler);
-                if let Some(cache) = &mut self.prefetch_cache {
-                    cache.marks.exited(handler);
+                if let Some(reclaimer) = &mut self.reclaimer {
+                    reclaimer.exited(handler);
                 }
             }
         }
@@ -442,8 +440,12 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         &self.streams
     }
 
-    fn prefetch_cache(&self) -> Option<&PrefetchCache> {
-        self.prefetch_cache.as_ref()
+    fn reclaimer(&self) -> Option<&dyn Reclaimer> {
+        self.reclaimer.as_deref()
+    }
+
+    fn prefetch_cache(&self) -> Option<crate::explain::Cache> {
+        Some(self.reclaimer.as_ref()?.explain(&self.directory.frames))
     }
 
     fn divider(&self) -> Option<&dyn Divider> {
@@ -474,12 +476,12 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn unread(&self) -> u32 {
-        self.prefetch_cache.as_ref().map_or(0, |cache| cache.len(&self.directory.frames))
+        self.reclaimer.as_ref().map_or(0, |reclaimer| reclaimer.len(&self.directory.frames))
     }
 
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
-        if let Some(cache) = &self.prefetch_cache {
-            cache.marks.in_question(after, most, out);
+        if let Some(reclaimer) = &self.reclaimer {
+            reclaimer.in_question(after, most, out);
         }
     }
 
@@ -497,7 +499,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.streams.footprint()
             + self.inflight.footprint()
             + self.history.footprint()
-            + self.prefetch_cache.as_ref().map_or(0, PrefetchCache::footprint)
+            + self.reclaimer.as_ref().map_or(0, |reclaimer| reclaimer.footprint())
             + self.prefetcher.footprint()
             + self.segments.footprint()
             + self.detector.as_ref().map_or(0, Detector::footprint)

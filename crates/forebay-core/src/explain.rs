@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use crate::context::{Learnt, Pattern};
 use crate::counters::Counters;
 use crate::reason::{Reason, Why};
-use crate::reclaim::Walk;
 use crate::share::{Change, Prospect, State};
 use crate::stream::Feedback;
+use crate::walk::Walk;
 
 /// A cache, explained.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

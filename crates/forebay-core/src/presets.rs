@@ -16,21 +16,24 @@ mod choices;
 mod partition;
 mod parts;
 mod prefetch;
+mod reclaim;
 
 pub use choices::{CHOICES, Choice};
 pub use partition::Partition;
 pub use parts::{PARTS, Part};
 pub use prefetch::Prefetch;
+pub use reclaim::Reclaim;
 
 use crate::auto::Parts;
+use crate::auto::cache::CacheParts;
 use crate::context;
 use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
+use crate::papers::cpem::Settings;
 use crate::papers::sac::Scheme;
 use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
 use crate::partition::{Program, Segments};
-use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -160,15 +163,7 @@ const COMPETITIVE: Prefetch = Prefetch::Competitive { channels: true, shares: tr
 const AUTO: Prefetch = Prefetch::Auto(Parts::ALL);
 
 /// The prefetch cache of `auto`.
-const CACHE: Reclaim = Reclaim::PrefetchCache(Settings {
-    unit: Unit::Adaptive,
-    streams: StreamCount::Active,
-    misses: Misses::Wait,
-    rent: true,
-    order: true,
-    turnover: true,
-    ..Settings::PAPER
-});
+const CACHE: Reclaim = Reclaim::Auto(Settings::PAPER, CacheParts::ALL);
 
 /// The partitions of `auto`.
 const DEVICES: Partition = Partition::ByWorth;
@@ -248,7 +243,7 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
         let most = Segments::<R>::most(policy.context.as_ref());
         let seats = Seats {
             prefetcher: policy.prefetch.build(&setup, loops),
-            reclaim: policy.reclaim,
+            reclaimer: policy.reclaim.build(&setup),
             divider: policy.partition.build(&setup, most, loops),
             context: policy.context,
         };

@@ -3,7 +3,8 @@
 //! A curve says how many blocks are missed in an epoch if the ceiling is at x; the walk knows nothing else of it.
 
 use forebay_core::Instant;
-use forebay_core::reclaim::{Ceiling, ONE_MISS, Settings, Unit};
+use forebay_core::auto::cache::Growing;
+use forebay_core::papers::cpem::{Ceiling, Fixed, ONE_MISS, Settings};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -17,13 +18,14 @@ const CROSSING: u32 = FRAMES / FIXED;
 
 /// A ceiling, and epochs told to it.
 struct Walk {
-    ceiling: Ceiling,
+    ceiling: Ceiling<Growing>,
     at: Instant,
 }
 
 impl Walk {
-    fn new(settings: Settings) -> Walk {
-        Walk { ceiling: Ceiling::new(FRAMES, settings), at: Instant(0) }
+    /// By the paper's unit, or by one that grows.
+    fn new(settings: Settings, grows: bool) -> Walk {
+        Walk { ceiling: Ceiling::new(FRAMES, settings, Growing::of(FRAMES, grows)), at: Instant(0) }
     }
 
     /// An epoch in which so many blocks are missed. Returns x after it.
@@ -45,8 +47,8 @@ impl Walk {
     }
 }
 
-fn settings(unit: Unit, seed: u32) -> Settings {
-    Settings { unit, seed, ..Settings::PAPER }
+fn seeded(seed: u32) -> Settings {
+    Settings { seed, ..Settings::PAPER }
 }
 
 /// f_tot = f_pre + f_lru over x / x_max. "If the prefetch cache size increases, the prefetch miss rate will decrease. However,
@@ -113,7 +115,7 @@ fn curves() -> impl Strategy<Value = Curve> {
 fn it_begins_at_a_quarter_and_moves_by_a_unit_an_epoch() {
     let mut directions = [false; 2];
     for seed in 0..20 {
-        let mut walk = Walk::new(settings(Unit::Fixed, seed));
+        let mut walk = Walk::new(seeded(seed), false);
         assert_eq!(walk.ceiling.blocks(), FRAMES / 4);
         assert_eq!(walk.ceiling.unit(), FIXED);
         walk.ceiling.look(Instant(EPOCH - 1));
@@ -129,7 +131,7 @@ fn it_begins_at_a_quarter_and_moves_by_a_unit_an_epoch() {
 /// an adjustment unit. Otherwise, we keep increasing x."
 #[test]
 fn an_obvious_increase_turns_it_and_nothing_else_does() {
-    let mut walk = Walk::new(settings(Unit::Fixed, 1));
+    let mut walk = Walk::new(seeded(1), false);
     let begun = walk.epoch(1000);
     let up = begun > FRAMES / 4;
     let onward = |x: u32, by: u32| if up { x + by * FIXED } else { x - by * FIXED };
@@ -148,7 +150,7 @@ fn an_obvious_increase_turns_it_and_nothing_else_does() {
 /// From nothing to much at once the lagging average would rise for epochs. One rise turns the walk once.
 #[test]
 fn a_sudden_rise_turns_it_once() {
-    let mut walk = Walk::new(settings(Unit::Fixed, 1));
+    let mut walk = Walk::new(seeded(1), false);
     let first = walk.epoch(50);
     let mut xs = vec![first, walk.epoch(50)];
     xs.extend((0..10).map(|_| walk.epoch(5000)));
@@ -159,7 +161,7 @@ fn a_sudden_rise_turns_it_once() {
 /// Nothing is missed: f_tot is at its minimum wherever x is.
 #[test]
 fn without_misses_it_stays() {
-    let mut walk = Walk::new(settings(Unit::Adaptive, 1));
+    let mut walk = Walk::new(seeded(1), true);
     (0..1000).for_each(|_| assert_eq!(walk.epoch(0), FRAMES / 4));
     (0..1000).for_each(|_| assert_eq!(walk.epoch(4), FRAMES / 4, "one miss a second is not obviously more than none"));
     assert_ne!(walk.epoch(400), FRAMES / 4);
@@ -168,7 +170,7 @@ fn without_misses_it_stays() {
 /// An hour without work is no epoch of a low miss rate.
 #[test]
 fn an_idle_hour_tells_nothing() {
-    let [mut busy, mut idle] = [1, 1].map(|seed| Walk::new(settings(Unit::Fixed, seed)));
+    let [mut busy, mut idle] = [1, 1].map(|seed| Walk::new(seeded(seed), false));
     for round in 0..60 {
         let x = busy.epoch(2000);
         assert_eq!(idle.epoch(2000), x, "round {round}");
@@ -190,8 +192,8 @@ fn it_can_be_held() {
 /// A flat curve has no valley: the walk goes to and fro and rests at neither end.
 #[test]
 fn on_a_flat_curve_it_sits_at_neither_end() {
-    for unit in [Unit::Fixed, Unit::Adaptive] {
-        let mut walk = Walk::new(settings(unit, 1));
+    for grows in [false, true] {
+        let mut walk = Walk::new(seeded(1), grows);
         let mut ends = [0u32; 2];
         walk.over(
             4 * CROSSING,
@@ -219,8 +221,7 @@ proptest! {
     /// one and a half times what is obvious, and a miss a second.
     #[test]
     fn it_converges_on_convex_curves(curve in curves(), start in 1..=100u8, seed: u32, adaptive: bool) {
-        let unit = if adaptive { Unit::Adaptive } else { Unit::Fixed };
-        let mut walk = Walk::new(Settings { start, ..settings(unit, seed) });
+        let mut walk = Walk::new(Settings { start, ..seeded(seed) }, adaptive);
         walk.over(2 * CROSSING, |x| curve.at(x), |_| ());
         let valley = curve.valley();
         let (mut far, mut missed, mut epochs) = (0.0f64, 0.0, 0.0);
@@ -236,8 +237,7 @@ proptest! {
     /// The valley moves, suddenly: the walk follows, and is there in the time of two crossings.
     #[test]
     fn it_follows_a_curve_that_jumps(curves in proptest::collection::vec(curves(), 4), seed: u32, adaptive: bool) {
-        let unit = if adaptive { Unit::Adaptive } else { Unit::Fixed };
-        let mut walk = Walk::new(settings(unit, seed));
+        let mut walk = Walk::new(seeded(seed), adaptive);
         for curve in curves {
             walk.over(2 * CROSSING, |x| curve.at(x), |_| ());
             let valley = curve.valley();
@@ -250,8 +250,7 @@ proptest! {
     /// The valley drifts, more slowly than the walk goes: what is missed stays within a quarter of the least.
     #[test]
     fn it_follows_a_curve_that_drifts(curve in curves(), epochs in 1000..4000u32, seed: u32, adaptive: bool) {
-        let unit = if adaptive { Unit::Adaptive } else { Unit::Fixed };
-        let mut walk = Walk::new(settings(unit, seed));
+        let mut walk = Walk::new(seeded(seed), adaptive);
         walk.over(2 * CROSSING, |x| curve.at(x), |_| ());
         let (mut missed, mut least) = (0.0, 0.0);
         for epoch in 0..epochs {
@@ -269,8 +268,7 @@ proptest! {
     /// but one curve in thousands.)
     #[test]
     fn noise_does_not_lead_it_astray(curve in curves(), seed: u32, adaptive: bool, tenth: bool) {
-        let unit = if adaptive { Unit::Adaptive } else { Unit::Fixed };
-        let mut walk = Walk::new(settings(unit, seed));
+        let mut walk = Walk::new(seeded(seed), adaptive);
         let mut state = u64::from(seed) << 1 | 1;
         let mut normal = move || {
             let sum: f64 = (0..12).map(|_| {
@@ -299,7 +297,7 @@ proptest! {
 #[test]
 fn misses_that_cost_more_count_more() {
     let turned = |weights: [u64; 2]| {
-        let mut ceiling = Ceiling::new(FRAMES, Settings { start: 50, ..Settings::PAPER });
+        let mut ceiling = Ceiling::new(FRAMES, Settings { start: 50, ..Settings::PAPER }, Fixed::of(FRAMES));
         let (mut at, mut xs) = (Instant(0), Vec::new());
         for epoch in 0..20 {
             for (misses, weight) in [2000 - 80 * epoch, 100 + 20 * epoch].into_iter().zip(weights) {

@@ -6,8 +6,8 @@ use forebay_core::explain::{Explanation, Stream};
 use forebay_core::index::Hashed;
 use forebay_core::papers::sac::Weights;
 use forebay_core::reason::Reason;
-use forebay_core::reclaim::Course;
 use forebay_core::share::{Cause, Change, Prospect};
+use forebay_core::walk::Course;
 use forebay_core::{
     Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
     ReadId, Setup,

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use forebay_core::engine::Seats;
 use forebay_core::index::Hashed;
 use forebay_core::papers::gill::{Gill, Pace};
-use forebay_core::reclaim::Reclaim;
 use forebay_core::replacement::{GillLru, Lru, Replacement};
 use forebay_core::seams::{Heard, Needs, Plan, Prefetcher, Sight};
 use forebay_core::{DeviceCost, Engine, EventKind, FileId, StreamId};
@@ -71,8 +70,7 @@ impl Bench {
         let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
         let setup = bench::setup(frames, bench::PAGE as u32, false, &[device]).sound();
         let gill = Shared(Arc::new(Mutex::new(Gill::new(setup.streams, most))));
-        let seats =
-            Seats { prefetcher: Box::new(gill.clone()), reclaim: Reclaim::WithTheRest, divider: None, context: None };
+        let seats = Seats { prefetcher: Box::new(gill.clone()), reclaimer: None, divider: None, context: None };
         let core = Box::new(Engine::<R, Hashed>::new(setup, seats));
         Bench { bench: bench::Bench::around(core, bench::PAGE as u32, 1), gill }
     }

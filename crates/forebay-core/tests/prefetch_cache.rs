@@ -1,8 +1,8 @@
 //! Worked examples of CPEM §4 through the whole engine, by the paper's own words, and laws: of a handler that dies, of a thousand
 //! that sleep.
 
+use forebay_core::history::{EvictionHistory, Was};
 use forebay_core::index::Hashed;
-use forebay_core::reclaim::{EvictionHistory, Was};
 use forebay_core::{
     Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
     HandlerId, Instant, IoId, Policy, ReadId, Setup,
@@ -104,9 +104,9 @@ fn a_prefetched_page_is_in_the_prefetch_cache_until_its_first_reference() {
     bench.open(0, 16);
     bench.held = true;
     bench.read(1, 0, 0);
-    assert_eq!((bench.core.unread(), bench.core.prefetch_cache().unwrap().under_way()), (15, 15), "under way");
+    assert_eq!((bench.core.unread(), bench.core.reclaimer().unwrap().under_way()), (15, 15), "under way");
     bench.arrive();
-    assert_eq!((bench.core.unread(), bench.core.prefetch_cache().unwrap().under_way()), (15, 0), "arrived");
+    assert_eq!((bench.core.unread(), bench.core.reclaimer().unwrap().under_way()), (15, 0), "arrived");
     for page in 1..16 {
         bench.read(1, 0, page);
         assert_eq!(bench.core.unread(), 15 - page as u32);
@@ -128,7 +128,7 @@ fn open_files_share_the_ceiling() {
             bench.tell(EventKind::Handles { file: FileId(file as u32), handles });
         }
         (0..800).for_each(|page| bench.read(1, 0, page));
-        assert_eq!(bench.core.prefetch_cache().unwrap().ceiling.blocks(), FRAMES / 4);
+        assert_eq!(bench.core.prefetch_cache().unwrap().ceiling, FRAMES / 4);
         bench.sizes()
     };
     let em = "competitive-em";
@@ -166,7 +166,7 @@ fn what_is_called_off_leaves_the_prefetch_cache() {
     let io = bench.called_off[0];
     bench.under_way.clear();
     bench.tell(EventKind::Failed { io, valid: 0, error: CALLED_OFF });
-    assert_eq!((bench.core.unread(), bench.core.prefetch_cache().unwrap().under_way()), (14, 0));
+    assert_eq!((bench.core.unread(), bench.core.reclaimer().unwrap().under_way()), (14, 0));
     let counters = bench.core.counters();
     assert_eq!((counters.called_off, counters.wasted), (32, 0));
     bench.core.check();
@@ -280,7 +280,7 @@ fn sleepers_leave_under_pressure() {
     let mut bench = bench("competitive-em:epoch=0,start=25", 32_768);
     a_thousand(&mut bench);
     bench.open(0, 100_000);
-    let ceiling = bench.core.prefetch_cache().unwrap().ceiling.blocks();
+    let ceiling = bench.core.prefetch_cache().unwrap().ceiling;
     let mut most = 0;
     for page in 0..60_000 {
         bench.read(1, 0, page);
@@ -292,7 +292,7 @@ fn sleepers_leave_under_pressure() {
     let counters = bench.core.counters();
     assert_eq!(counters.thrashed, 0);
     assert!(counters.wasted >= 15_000 - u64::from(ceiling), "{counters:?}");
-    let known = bench.core.prefetch_cache().unwrap().marks.marked();
+    let known = bench.core.reclaimer().unwrap().marked();
     assert!(known <= ahead(&bench), "who was given a second chance is marked no longer: {known}");
 }
 

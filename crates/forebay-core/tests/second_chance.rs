@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use forebay_core::auto::cache::{Cache, CacheParts};
 use forebay_core::frames::{FREE, Frames, Slot, UNREAD};
-use forebay_core::reclaim::{Fate, Marks, PrefetchCache, Settings};
+use forebay_core::papers::cpem::{Fate, Marks, PrefetchCache, Settings};
+use forebay_core::seams::{Limits, Reclaimer};
 use forebay_core::{FrameId, HandlerId, Instant};
 use proptest::prelude::*;
 
@@ -21,6 +23,8 @@ struct Bench {
     cache: PrefetchCache,
     frames: Frames,
     at: u64,
+    /// What was passed over before is stale.
+    stale: Option<Instant>,
 }
 
 impl Bench {
@@ -30,7 +34,7 @@ impl Bench {
     }
 
     fn with(settings: Settings) -> Bench {
-        Bench { cache: PrefetchCache::new(FRAMES, settings), frames: Frames::new(4, FRAMES, 0), at: 1_000 }
+        Bench { cache: PrefetchCache::new(FRAMES, settings), frames: Frames::new(4, FRAMES, 0), at: 1_000, stale: None }
     }
 
     /// The next free frame is prefetched for `handler`, now.
@@ -50,7 +54,9 @@ impl Bench {
     /// All that has to go, in order.
     fn reclaim(&mut self) -> Vec<u32> {
         let mut gone = Vec::new();
-        while let Some(slot) = self.cache.reclaim(&mut self.frames, (1, 0), millis(self.at)) {
+        while let Some(slot) =
+            self.cache.reclaim(&mut self.frames, self.cache.ceiling.blocks(), self.stale, millis(self.at))
+        {
             self.frames.move_to_back(slot, FREE);
             gone.push(self.frames.frame(slot).0);
         }
@@ -145,27 +151,36 @@ fn below_the_ceiling_nothing_but_abandoned_pages_go() {
 /// By then it would have gone from any other queue. Memory has been filled anew since a page came once it was so twice from some moment on.
 #[test]
 fn what_was_passed_over_goes_once_memory_was_filled_anew() {
-    let mut bench = Bench::with(Settings { start: 25, epoch_ms: 0, turnover: true, ..Settings::PAPER });
-    let fill = |bench: &mut Bench| {
-        for _ in 0..FRAMES {
-            bench.at += 10;
-            bench.cache.fills(&bench.frames, millis(bench.at));
-        }
+    let parts = CacheParts { rent: false, order: false, growth: false, active: false, waits: false, turnover: true };
+    let mut cache = Cache::new(FRAMES, Settings { start: 25, epoch_ms: 0, ..Settings::PAPER }, parts);
+    let (mut frames, mut at) = (Frames::new(4, FRAMES, 0), 1_000);
+    let enter = |cache: &mut Cache, frames: &mut Frames, handler: u32, at: u64| {
+        let slot = frames.front(FREE).expect("a frame is free");
+        cache.enters(frames, slot, HandlerId(handler), millis(at));
+        slot
     };
-    let [passed_over, sleeps] = [1, 2].map(|handler| bench.enter(handler).unwrap());
-    bench.at += 1_000;
-    bench.ran(1);
-    fill(&mut bench);
-    assert_eq!(bench.reclaim(), [], "it may have come during that");
-    let later = bench.enter(1).unwrap();
-    bench.at += 1_000;
-    bench.ran(1);
-    fill(&mut bench);
-    assert_eq!(bench.reclaim(), [passed_over]);
-    assert_eq!(bench.queue(), [sleeps, later], "whose handler sleeps is not passed over");
-    bench.ran(2);
-    fill(&mut bench);
-    assert_eq!(bench.reclaim(), [sleeps, later]);
+    // After a second handler `runs` runs, and memory is filled anew: what has to go by then.
+    let mut gone = |cache: &mut Cache, frames: &mut Frames, runs: u32| {
+        at += 1_000;
+        cache.ran(HandlerId(runs), millis(at));
+        for _ in 0..FRAMES {
+            at += 10;
+            cache.wanted(frames, millis(at));
+        }
+        let next = |cache: &mut Cache, frames: &mut Frames| {
+            let slot = cache.gives_up(frames, Limits { sharers: 1, spare: 0 }, millis(at))?;
+            frames.move_to_back(slot, FREE);
+            Some(slot)
+        };
+        let slots: Vec<Slot> = std::iter::from_fn(|| next(cache, frames)).collect();
+        (slots, at)
+    };
+    let [passed_over, sleeps] = [1, 2].map(|handler| enter(&mut cache, &mut frames, handler, 1_000));
+    let (slots, now) = gone(&mut cache, &mut frames, 1);
+    assert_eq!(slots, [], "it may have come during that");
+    let later = enter(&mut cache, &mut frames, 1, now);
+    assert_eq!(gone(&mut cache, &mut frames, 1).0, [passed_over], "whose handler sleeps is not passed over");
+    assert_eq!(gone(&mut cache, &mut frames, 2).0, [sleeps, later]);
 }
 
 /// The paper's order: of an inactive process; of one that has had significant opportunity; otherwise "its pid and timestamp fields

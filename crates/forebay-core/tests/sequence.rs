@@ -11,7 +11,6 @@ use forebay_core::index::{Hashed, Index};
 use forebay_core::papers::fixed::Fixed;
 use forebay_core::papers::sac::{Division, Scheme, Settings};
 use forebay_core::papers::sarc::Sarc;
-use forebay_core::reclaim::Reclaim;
 use forebay_core::replacement::{Class, Replacement};
 use forebay_core::seams::{Divider, Prefetcher};
 use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId};
@@ -96,7 +95,7 @@ fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: 
     let setup = setup(frames, PAGE as u32, false, &devices);
     let division = |scheme| Division::new(frames, &devices, Settings::paper(scheme));
     let divider = scheme.map(|scheme| Box::new(division(scheme)) as Box<dyn Divider>);
-    let seats = Seats { prefetcher: Box::new(prefetcher), reclaim: Reclaim::WithTheRest, divider, context: None };
+    let seats = Seats { prefetcher: Box::new(prefetcher), reclaimer: None, divider, context: None };
     told();
     Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, devices.len())
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use forebay_core::history::{EvictionHistory, Was};
 use forebay_core::level::Label;
-use forebay_core::reclaim::{EvictionHistory, Was};
 use forebay_core::stream::{ACTIVE_FOR, HOLDS_FOR, LATE_FOR, PAUSES, Streams};
 use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! One memory budget, divided: frames, the core's bookkeeping, what the process itself needs.
 
-use forebay_core::reclaim::Reclaim;
+use forebay_core::presets::Reclaim;
 use forebay_core::{DeviceCost, Policy, Setup};
 
 /// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it asks for.

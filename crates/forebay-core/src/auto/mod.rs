@@ -6,8 +6,8 @@
 //! | --- | --- | --- |
 //! | how much in a piece | CP: what a switch is worth; past it, what lengths of streams make best | `pieces` `odds` |
 //! | when the next one | CP when the last is entered; SCM earlier, for fast readers | `pieces` |
-//! | how much may be unread, which goes | CPEM's prefetch cache | `reclaim/` |
-//! | whose frame goes | whichever device's frames save least waiting | `partition/worth` |
+//! | how much may be unread, which goes | CPEM's prefetch cache, whose pages pay rent | `cache/` |
+//! | whose frame goes | whichever device's frames save least waiting | `worth/` |
 //! | which block of it | AMP's loops where they pay, ARC else | `partition/program` |
 //!
 //! The parts of looking ahead, each of which `auto:without=PART` leaves out:
@@ -22,6 +22,7 @@
 //! | `near` | free frames cost nothing | `tests/near.rs` | files that fit, read at random |
 //! | `gaits` | equal steps go on | `tests/gaits.rs` | strides |
 
+pub mod cache;
 pub mod knowledge;
 mod near;
 mod odds;

@@ -4,11 +4,12 @@ use super::{Access, Engine};
 use crate::context::Caller;
 use crate::event::{Action, Actions};
 use crate::frames::{FETCHING, Slot, UNREAD, flag};
+use crate::history::Was;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::partition::Use;
-use crate::reclaim::{Misses, ONE_MISS, Was};
 use crate::replacement::{Class, Replacement};
+use crate::seams::Missed;
 use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
 
 /// What a read met on its way through its blocks.
@@ -150,17 +151,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.devices[device].counters.thrashed += 1;
             self.feed_back(stream, |feedback| feedback.thrashed += 1);
         }
-        let weight = self.weight_of_miss(device);
-        if let Some(cache) = &mut self.prefetch_cache {
-            cache.missed(was, weight);
-        }
-    }
-
-    /// What a miss on a device counts for the ceiling.
-    fn weight_of_miss(&self, device: usize) -> u64 {
-        match self.prefetch_cache.as_ref().map(|cache| cache.settings.misses) {
-            Some(Misses::Wait) => self.devices[device].block_wait * ONE_MISS / self.block_wait.max(1),
-            Some(Misses::Count) | None => ONE_MISS,
+        if let Some(reclaimer) = &mut self.reclaimer {
+            let device_wait = self.devices[device].block_wait;
+            reclaimer.missed(&Missed { was, device_wait, mean_wait: self.block_wait });
         }
     }
 

@@ -53,11 +53,11 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             }
         }
         assert_eq!(pinned, self.pinned, "frames held");
-        match &self.prefetch_cache {
+        match &self.reclaimer {
             None => assert_eq!(frames.len(UNREAD), 0, "frames in a prefetch cache that is not there"),
-            Some(cache) => {
-                assert_eq!(cache.under_way(), prefetching, "prefetched frames being filled");
-                assert!(cache.marks.marked() <= frames.len(UNREAD), "marks of pages that have left");
+            Some(reclaimer) => {
+                assert_eq!(reclaimer.under_way(), prefetching, "prefetched frames being filled");
+                assert!(reclaimer.marked() <= frames.len(UNREAD), "marks of pages that have left");
             }
         }
         for (number, device) in self.devices.iter().enumerate() {

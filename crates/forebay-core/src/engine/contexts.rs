@@ -67,9 +67,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let (ghost, partition) = (self.directory.find(key), self.partition_of(key));
         let place = access.map(|access| access.place);
         match place {
-            _ if self.prefetch_cache.is_some() => {
-                self.segments.recalls(&mut self.directory, partition, (key, ghost), place)
-            }
+            _ if self.reclaimer.is_some() => self.segments.recalls(&mut self.directory, partition, (key, ghost), place),
             Some(place) => self.segments.missed_by(&mut self.directory, partition, (key, ghost), place, true),
             None => 0,
         }

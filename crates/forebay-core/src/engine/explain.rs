@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 
 use super::{Core, Engine};
 use crate::context::{By, Pattern};
-use crate::explain::{Ahead, Cache, Device, Duel, Explanation, Partition, Share, Stream};
+use crate::explain::{Ahead, Device, Duel, Explanation, Partition, Share, Stream};
 use crate::index::Index;
 use crate::partition::View;
 use crate::replacement::Replacement;
@@ -15,11 +15,12 @@ use crate::types::{ContextId, DeviceId, Instant};
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     pub(super) fn explanation(&self, now: Instant, most: usize) -> Explanation {
         let (share, longest_piece) = self.memory_for_a_stream();
-        let cache = self.prefetch_cache.as_ref();
-        let by_ceiling = cache.filter(|_| !self.hands_on());
+        let reclaimer = self.reclaimer.as_ref();
+        let by_ceiling = reclaimer.filter(|_| !self.hands_on());
         let room = self.room_ahead();
-        let beyond = by_ceiling.map_or(0, |cache| room.saturating_sub(cache.ceiling.blocks()));
-        let ordered = by_ceiling.is_some_and(|cache| cache.room(self.sharers()) == room);
+        let beyond =
+            by_ceiling.map_or(0, |reclaimer| room.saturating_sub(reclaimer.explain(&self.directory.frames).ceiling));
+        let ordered = by_ceiling.is_some_and(|reclaimer| reclaimer.room(self.sharers()) == room);
         Explanation {
             block_bytes: self.setup.block_bytes,
             frames: self.setup.frames,
@@ -40,12 +41,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 .map(|number| self.explained_partition(number))
                 .collect(),
             epochs: self.divider.as_ref().map(|divider| divider.epochs()),
-            prefetch_cache: cache.map(|cache| Cache {
-                ceiling: cache.ceiling.blocks(),
-                unread: self.unread(),
-                unit: cache.ceiling.unit(),
-                walk: cache.ceiling.walk(),
-            }),
+            prefetch_cache: self.prefetch_cache(),
             contexts: self
                 .detector
                 .as_ref()

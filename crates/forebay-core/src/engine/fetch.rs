@@ -53,8 +53,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.directory.frames.set_owner(slot, StreamId(io.0));
             }
         }
-        if let Some(cache) = &mut self.prefetch_cache {
-            cache.marks.awaits(handler, at);
+        if let Some(reclaimer) = &mut self.reclaimer {
+            reclaimer.fetches(handler, at);
         }
         let entry = &mut self.devices[device.index()];
         entry.company.uses(stream, entry.under_way);
@@ -193,8 +193,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// The blocks of `extent`, a part of what `fetch` fetched, are valid from now on.
     fn settle(&mut self, fetch: &Fetch, extent: Extent) {
-        // The handler of what enters the prefetch cache, once known.
-        let mut handler = None;
         let partition = self.partition(fetch.device);
         let block_cost = self.now.since(fetch.issued) / u64::from(fetch.extent.len.max(1));
         for key in extent.keys() {
@@ -210,16 +208,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.pinned += 1;
             }
             frames.clear(slot, flag::ABSENT);
-            if let Some(cache) = self.prefetch_cache.as_mut().filter(|_| prefetched) {
-                let place = *handler.get_or_insert_with(|| cache.marks.enlist(fetch.handler, fetch.issued));
-                cache.awaits_no_longer();
-                cache.enter(&mut self.directory.frames, slot, place, fetch.issued);
+            if let Some(reclaimer) = self.reclaimer.as_mut().filter(|_| prefetched) {
+                reclaimer.awaits_no_longer();
+                reclaimer.enters(&mut self.directory.frames, slot, fetch.handler, fetch.issued);
             } else {
                 self.hand_over(slot, partition);
             }
         }
-        if let Some(cache) = &mut self.prefetch_cache {
-            cache.marks.awaits_no_longer(fetch.handler);
+        if let Some(reclaimer) = &mut self.reclaimer {
+            reclaimer.fetched(fetch.handler);
         }
         self.devices[fetch.device.index()].counters.fetched += u64::from(extent.len);
     }

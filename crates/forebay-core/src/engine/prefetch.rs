@@ -12,9 +12,8 @@ use crate::frames::{FETCHING, flag};
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::reason::Reason;
-use crate::reclaim::StreamCount;
 use crate::replacement::Replacement;
-use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sight};
+use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sharers, Sight};
 use crate::stream::Stream;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
@@ -209,7 +208,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let device = &self.devices[entry.device_of(next).index()];
         let place = entry.place(next, block_bytes).unwrap_or(0);
         let competitive_depth = self.competitive_depth(entry, next);
-        let cache = self.prefetch_cache.as_ref();
+        let reclaimer = self.reclaimer.as_ref();
         Some(Sight {
             id,
             stream,
@@ -220,7 +219,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             lost: false,
             initial_window: 0,
             competitive_depth,
-            worth_a_switch: cache.map_or(competitive_depth, |cache| cache.less_rent(competitive_depth)),
+            worth_a_switch: reclaimer
+                .map_or(competitive_depth, |reclaimer| reclaimer.worth_a_switch(competitive_depth)),
             interrupted: if device.seeks() { device.company.interrupted() } else { ALWAYS },
             share,
             longest_piece,
@@ -241,11 +241,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss.
     /// The other half is for the pieces that are being read.
     pub(super) fn room_ahead(&self) -> u32 {
-        match &self.prefetch_cache {
-            Some(cache) if !self.hands_on() => {
+        match &self.reclaimer {
+            Some(reclaimer) if !self.hands_on() => {
                 let frames = &self.directory.frames;
-                let nobodys = self.segments.spare(frames).map_or(0, |spare| cache.len(frames) + spare);
-                cache.room(self.sharers()).max(nobodys / 2)
+                let nobodys = self.segments.spare(frames).map_or(0, |spare| reclaimer.len(frames) + spare);
+                reclaimer.room(self.sharers()).max(nobodys / 2)
             }
             _ => self.setup.referenced.room(self.setup.frames),
         }
@@ -310,8 +310,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     let Some(slot) = self.assign(key, class, out) else { return at };
                     let flags = if R::SORTS { flag::PREFETCHED | flag::SEQUENTIAL } else { flag::PREFETCHED };
                     self.directory.frames.set(slot, flags);
-                    if let Some(cache) = &mut self.prefetch_cache {
-                        cache.awaits();
+                    if let Some(reclaimer) = &mut self.reclaimer {
+                        reclaimer.awaits();
                     }
                     self.devices[home.device_of(at).index()].counters.prefetched += 1;
                     self.append_to_piece(key, home.begins_unit(at), &mut apart);
@@ -336,17 +336,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// pieces must have room.
     pub(super) fn memory_for_a_stream(&self) -> (u32, u32) {
         let share = (self.room_ahead() / self.sharers()).max(1);
-        let beside = self.prefetch_cache.is_some() && !self.hands_on();
+        let beside = self.reclaimer.is_some() && !self.hands_on();
         (share, if beside { share } else { (share / 2).max(1) })
     }
 
     /// N_stream (CPEM §4.2), at least one.
     pub(super) fn sharers(&self) -> u32 {
-        let streams = match self.prefetch_cache.as_ref().map(|cache| cache.settings.streams) {
-            Some(StreamCount::OpenFiles) => self.files.handles(),
-            Some(StreamCount::Active) => self.streams.active() + self.streams.holding(),
-            None => self.streams.active(),
-        };
+        let active = self.streams.active();
+        let streams = self.reclaimer.as_ref().map_or(active, |reclaimer| {
+            let streams = active + self.streams.holding();
+            reclaimer.sharers(&Sharers { open_files: self.files.handles(), streams })
+        });
         streams.max(1)
     }
 

@@ -5,7 +5,6 @@ use super::Engine;
 use crate::event::{Action, Actions};
 use crate::frames::{FREE, flag};
 use crate::index::Index;
-use crate::reclaim::{Reclaim, Settings};
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent};
 
@@ -22,24 +21,18 @@ pub enum Referenced {
     HandedOn,
 }
 
-/// How much of memory may be prefetched and unread where nothing else is kept, in per cent; the rest is for what readers miss.
-const ALL_BUT_A_TENTH: u8 = 90;
-
 impl Referenced {
-    /// The most frames, of `frames`, that all streams together should have prefetched and not yet read, without a prefetch cache.
+    /// How much of memory may be prefetched and unread where nothing else is kept, in per cent; the rest is for what readers miss.
+    pub(crate) const ALL_BUT_A_TENTH: u8 = 90;
+
+    /// The most frames, of `frames`, that all streams together should have prefetched and not yet read, without a prefetch cache. If
+    /// frames are kept: a third. A block that was prefetched A blocks ahead waits while A others are used and as many arrive, all of them
+    /// more recent than it, and up to A frames are being filled. With more than a third it would be thrown out just before its use
+    /// (CPEM §2.3).
     pub(super) fn room(self, frames: u32) -> u32 {
         match self {
-            Referenced::Kept => Reclaim::third(frames),
-            Referenced::HandedOn => (u64::from(frames) * u64::from(ALL_BUT_A_TENTH) / 100) as u32,
-        }
-    }
-
-    /// The settings of a prefetch cache. Where it has no LRU cache beside it there is nothing to weigh: f_lru(x) is another's,
-    /// and the ceiling is x_max (CPEM §4.1).
-    pub(super) fn bound(self, settings: Settings) -> Settings {
-        match self {
-            Referenced::Kept => settings,
-            Referenced::HandedOn => Settings { start: ALL_BUT_A_TENTH, epoch_ms: 0, ..settings },
+            Referenced::Kept => frames / 3,
+            Referenced::HandedOn => (u64::from(frames) * u64::from(Referenced::ALL_BUT_A_TENTH) / 100) as u32,
         }
     }
 }

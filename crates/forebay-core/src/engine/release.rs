@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::Engine;
 use crate::event::{Action, Actions};
 use crate::frames::{Slot, UNREAD};
+use crate::history::Was;
 use crate::index::Index;
 use crate::inflight::Read;
-use crate::reclaim::Was;
 use crate::replacement::Replacement;
 use crate::types::{BlockKey, DeviceId, Extent, FileId};
 
@@ -84,7 +84,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 stream.feedback.wasted += 1;
                 self.streams.holds_no_more(gone.owner);
             }
-        } else if self.prefetch_cache.is_some() {
+        } else if self.reclaimer.is_some() {
             self.history.evicted(gone.key, Was::Referenced);
         }
     }

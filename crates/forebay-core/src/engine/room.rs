@@ -4,36 +4,39 @@ use super::{Access, Engine};
 use crate::frames::{Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::replacement::Replacement;
+use crate::seams::Limits;
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Moves what the prefetch cache has to give up to the replacement policy, as if it had just been fetched: "the inactive
     /// list", whose turn it is then.
     pub(super) fn shrink_prefetch_cache(&mut self) {
-        let Some(cache) = &mut self.prefetch_cache else { return };
-        cache.ceiling.look(self.now);
-        if cache.fills(&self.directory.frames, self.now) {
-            self.order_by_depth();
+        let Some(reclaimer) = &mut self.reclaimer else { return };
+        if reclaimer.wanted(&self.directory.frames, self.now) {
+            self.tell_deepest();
         }
-        let limits = (self.sharers(), self.segments.spare(&self.directory.frames).unwrap_or(0));
-        while let Some(slot) =
-            self.prefetch_cache.as_mut().and_then(|cache| cache.reclaim(&mut self.directory.frames, limits, self.now))
+        let spare = self.segments.spare(&self.directory.frames).unwrap_or(0);
+        let limits = Limits { sharers: self.sharers(), spare };
+        while let Some(slot) = self
+            .reclaimer
+            .as_mut()
+            .and_then(|reclaimer| reclaimer.gives_up(&mut self.directory.frames, limits, self.now))
         {
             self.give_up(slot);
         }
     }
 
     /// What a switch is worth on the device where it is worth most.
-    fn order_by_depth(&mut self) {
+    fn tell_deepest(&mut self) {
         let deepest = self.devices.iter().map(|device| (self.worth_a_switch(device, 0, 1), device.cost.channels)).max();
-        if let (Some(cache), Some((depth, channels))) = (&mut self.prefetch_cache, deepest) {
-            cache.orders_at_most(depth, channels);
+        if let (Some(reclaimer), Some((depth, channels))) = (&mut self.reclaimer, deepest) {
+            reclaimer.deepest(depth, channels);
         }
     }
 
     /// The replacement policy has nothing to give, so however low the prefetch cache is, a page of it goes.
     pub(super) fn evict_unread(&mut self) -> Option<Slot> {
-        let slot = match &mut self.prefetch_cache {
-            Some(cache) => cache.evict(&mut self.directory.frames, self.now)?,
+        let slot = match &mut self.reclaimer {
+            Some(reclaimer) => reclaimer.evicts(&mut self.directory.frames, self.now)?,
             None => self.directory.frames.unpinned_from_back(UNREAD)?,
         };
         self.directory.release(slot);
@@ -42,8 +45,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// A page leaves the prefetch cache, to wherever the caller puts it.
     pub(super) fn leave_prefetch_cache(&mut self, slot: Slot) {
-        if let Some(cache) = &mut self.prefetch_cache {
-            cache.leave(&self.directory.frames, slot);
+        if let Some(reclaimer) = &mut self.reclaimer {
+            reclaimer.leaves(&self.directory.frames, slot);
         }
     }
 
@@ -60,9 +63,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// A frame that is being filled is prefetched no longer: somebody wants it, it arrived, or it does not come.
     pub(super) fn no_longer_under_way(&mut self, slot: Slot) {
         if self.directory.frames.has(slot, flag::PREFETCHED)
-            && let Some(cache) = &mut self.prefetch_cache
+            && let Some(reclaimer) = &mut self.reclaimer
         {
-            cache.awaits_no_longer();
+            reclaimer.awaits_no_longer();
         }
     }
 }

@@ -7,12 +7,14 @@
 //! | `linux` `aggressive` | the kernel of CP and CPEM, and its larger windows | prefetcher |
 //! | `one_block` `fixed` | one block lookahead, and the next four (SCM §5.3) | prefetcher |
 //! | `sarc` `gill` | Gill and Modha 2005; Gill and Bathen 2007 | prefetcher |
+//! | `cpem/` | the prefetch cache (CPEM §4) | reclaimer |
 //! | `sac/` | storage-aware caching | divider |
 //!
 //! Nothing here knows of [`auto`](crate::auto).
 
 pub mod aggressive;
 pub mod cp;
+pub mod cpem;
 pub mod fixed;
 pub mod gill;
 pub mod linux;

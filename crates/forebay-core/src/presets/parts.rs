@@ -2,10 +2,10 @@
 
 use alloc::string::String;
 
-use super::{Partition, Policy, Prefetch};
+use super::{Partition, Policy, Prefetch, Reclaim};
 use crate::auto::Parts;
+use crate::auto::cache::CacheParts;
 use crate::context::{self, Detection};
-use crate::reclaim::{Misses, Reclaim, Settings, StreamCount, Unit};
 
 /// A part of `auto`.
 #[derive(Clone, Copy, Debug)]
@@ -36,16 +36,16 @@ macro_rules! of_prefetching {
     };
 }
 
-/// A part of the prefetch cache: its field, and what that is without it.
-macro_rules! of_prefetch_cache {
-    ($name:literal, $field:ident, $without:expr, $line:literal) => {
+/// A part of the prefetch cache, called as its field is.
+macro_rules! of_cache {
+    ($name:ident, $line:literal) => {
         Part {
-            name: $name,
+            name: stringify!($name),
             line: $line,
-            lacks: |policy| settings(policy).is_some_and(|settings| settings.$field == $without),
+            lacks: |policy| matches!(policy.reclaim, Reclaim::Auto(_, CacheParts { $name: false, .. })),
             leave_out: |policy| {
-                if let Reclaim::PrefetchCache(settings) = &mut policy.reclaim {
-                    settings.$field = $without;
+                if let Reclaim::Auto(_, parts) = &mut policy.reclaim {
+                    parts.$name = false;
                 }
             },
         }
@@ -67,22 +67,12 @@ pub const PARTS: &[Part] = &[
         lacks: |policy| policy.reclaim == Reclaim::WithTheRest,
         leave_out: |policy| policy.reclaim = Reclaim::WithTheRest,
     },
-    of_prefetch_cache!("rent", rent, false, "counts the memory that takes what is fetched ahead in vain"),
-    of_prefetch_cache!("order", order, false, "has as much ahead as makes switches and misses fewest"),
-    of_prefetch_cache!(
-        "turnover",
-        turnover,
-        false,
-        "keeps what was passed over until memory was filled anew, no longer"
-    ),
-    of_prefetch_cache!("growth", unit, Unit::Fixed, "moves the ceiling in steps that grow and shrink"),
-    of_prefetch_cache!(
-        "active",
-        streams,
-        StreamCount::OpenFiles,
-        "shares among streams that go on, not among open files"
-    ),
-    of_prefetch_cache!("waits", misses, Misses::Count, "counts a miss as what readers wait for its device"),
+    of_cache!(rent, "counts the memory that takes what is fetched ahead in vain"),
+    of_cache!(order, "has as much ahead as makes switches and misses fewest"),
+    of_cache!(turnover, "keeps what was passed over until memory was filled anew, no longer"),
+    of_cache!(growth, "moves the ceiling in steps that grow and shrink"),
+    of_cache!(active, "shares among streams that go on, not among open files"),
+    of_cache!(waits, "counts a miss as what readers wait for its device"),
     Part {
         name: "devices",
         line: "partitions of devices (SAC)",
@@ -113,13 +103,6 @@ pub const PARTS: &[Part] = &[
 
 /// The names of all parts, as the values of an option.
 pub(super) const NAMES: &str = "PART/PART/…";
-
-fn settings(policy: &Policy) -> Option<&Settings> {
-    match &policy.reclaim {
-        Reclaim::WithTheRest => None,
-        Reclaim::PrefetchCache(settings) => Some(settings),
-    }
-}
 
 /// Whether patterns are told as AMP tells them.
 fn is_amp(settings: &context::Settings) -> bool {

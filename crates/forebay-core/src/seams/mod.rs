@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!                 ┌─ prefetcher   how much is fetched for a stream, and when
-//!   engine ───────┼─ divider      whose frame goes where each device has a partition
-//!   events ▼      └─ replacement  which block of a partition goes (a trait of its own folder)
-//!   answers ▲
+//!   engine ───────┼─ reclaimer    which prefetched frame is given up, how many there may be
+//!   events ▼      ├─ divider      whose frame goes where each device has a partition
+//!   answers ▲     └─ replacement  which block of a partition goes (a trait of its own folder)
 //! ```
 //!
 //! The engine has the state and all control flow, and knows no policy by name. A policy knows the state
@@ -13,6 +13,8 @@
 
 mod divider;
 mod prefetcher;
+mod reclaimer;
 
 pub use divider::{Divider, Wait};
 pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight};
+pub use reclaimer::{Limits, Missed, Reclaimer, Sharers};

@@ -1,7 +1,7 @@
 //! em-space: what the prefetch cache's bookkeeping takes (CPEM §4.1).
 
 use forebay_core::Policy;
-use forebay_core::reclaim::EvictionHistory;
+use forebay_core::history::EvictionHistory;
 use serde::Deserialize;
 
 use super::scripted::Scripted;
@@ -87,7 +87,7 @@ fn space(parameters: &Parameters, kib: u32, experiment: &Experiment) -> Result<S
     };
     let (core, plain) = (filled(&parameters.policy)?, filled(&parameters.plain)?);
     let memory = f64::from(frames) * f64::from(block_bytes);
-    let cache = core.prefetch_cache().ok_or_else(|| experiment.wrong("the policy has no prefetch cache"))?;
+    let cache = core.reclaimer().ok_or_else(|| experiment.wrong("the policy has no prefetch cache"))?;
     Ok(Space {
         marks: cache.footprint() as f64 / memory,
         history: EvictionHistory::new(frames).footprint() as f64 / memory,

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_core::Policy;
-use forebay_core::reclaim::Reclaim;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, device};
 use forebay_trace::generate;
@@ -216,7 +215,7 @@ impl Server {
         let drive = DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description.clone()) };
         let spread = if self.even { Spread::Even } else { Spread::Packed };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
-        if let Reclaim::PrefetchCache(settings) = &mut policy.reclaim {
+        if let Some(settings) = policy.reclaim.settings_mut() {
             // "25% of the total physical memory" (CPEM §4.1), of which the core knows but what is left for the cache.
             let left = memory.saturating_sub((self.private_kib << 10) * u64::from(handlers)).max(1);
             settings.start = (u64::from(settings.start) * (self.memory_mib << 20) / left).min(100) as u8;

@@ -284,7 +284,7 @@ impl Level {
                 self.askers.push((from, asker));
             }
             if let Some(record) = record {
-                let ceiling = self.core.prefetch_cache().map(|cache| cache.ceiling.blocks());
+                let ceiling = self.core.prefetch_cache().map(|cache| cache.ceiling);
                 if let Some(blocks) = ceiling.filter(|_| ceiling != self.ceiling) {
                     record.ceiling(number, event.at, blocks);
                     self.ceiling = ceiling;

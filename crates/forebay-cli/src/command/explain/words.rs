@@ -2,8 +2,8 @@
 
 use forebay_core::explain::{Ahead, Cache, Device, Duel, Share, Stream};
 use forebay_core::reason::Reason;
-use forebay_core::reclaim::Course;
 use forebay_core::share::{Cause, State};
+use forebay_core::walk::Course;
 
 use crate::size::{about, count};
 

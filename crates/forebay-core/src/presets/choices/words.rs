@@ -4,9 +4,9 @@ use alloc::string::{String, ToString};
 
 use crate::context::recency::{ONE, Sampling};
 use crate::context::{self, By, Detection};
+use crate::papers::cpem::Settings;
 use crate::papers::sac;
 use crate::presets::{Policy, Prefetch};
-use crate::reclaim::{Reclaim, Settings};
 
 pub(super) const OFF: &str = "off";
 pub(super) const PERIODIC: &str = "periodic";
@@ -59,17 +59,11 @@ pub(super) fn sized_mut(policy: &mut Policy) -> Option<&mut sac::Settings> {
 }
 
 pub(super) fn settings(policy: &Policy) -> Option<&Settings> {
-    match &policy.reclaim {
-        Reclaim::WithTheRest => None,
-        Reclaim::PrefetchCache(settings) => Some(settings),
-    }
+    policy.reclaim.settings()
 }
 
 pub(super) fn settings_mut(policy: &mut Policy) -> Option<&mut Settings> {
-    match &mut policy.reclaim {
-        Reclaim::WithTheRest => None,
-        Reclaim::PrefetchCache(settings) => Some(settings),
-    }
+    policy.reclaim.settings_mut()
 }
 
 /// The prefetch cache of the paper's own preset.

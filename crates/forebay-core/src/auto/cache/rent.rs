@@ -20,7 +20,7 @@
 //! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer misses of what went unread, but none of its two miss rates says
 //! that pieces are too short.
 
-use super::ceiling::ONE_MISS;
+use crate::papers::cpem::ONE_MISS;
 
 /// Looked at anew whenever one part in so many of memory was filled.
 const OFTEN: u64 = 16;

@@ -24,25 +24,42 @@
 
 use super::prefetch_cache::Settings;
 use crate::types::Instant;
+use crate::walk::{Course, Walk};
 
-/// How large a step of the ceiling is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Unit {
-    /// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB.
-    #[default]
-    Fixed,
-    /// The fixed one near the minimum. Twice as large for every sixteen epochs in which the walk has not turned and the miss rate has
-    /// fallen by more than a turn explains, up to eight times; half as large at every turn.
-    Adaptive,
+/// By how many blocks the ceiling moves at the end of an epoch.
+pub trait Unit: Send {
+    /// So many, at least one.
+    fn blocks(&self) -> u32;
+
+    /// The walk begins, or begins anew, at a rate of misses.
+    fn begins(&mut self, _rate: u64) {}
+
+    /// The walk has turned, at a rate of misses.
+    fn turns(&mut self, _rate: u64) {}
+
+    /// The walk goes on, at a mean rate of misses to which an increase by `obvious` would be one.
+    fn goes_on(&mut self, _mean: u64, _obvious: u64) {}
 }
+
+/// The paper's: "the low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed(u32);
 
 /// Of memory, the fixed unit is one part in so many.
 const UNIT: u32 = 256;
-/// The adaptive unit is at most so many fixed ones, …
-const LARGEST: u32 = 8;
-/// … and was the right one for so many epochs before it grows: by then it has crossed the valley, if there is one.
-const PATIENCE: u32 = 16;
+
+impl Fixed {
+    /// That of a cache of so many frames.
+    pub fn of(frames: u32) -> Fixed {
+        Fixed((frames / UNIT).max(1))
+    }
+}
+
+impl Unit for Fixed {
+    fn blocks(&self) -> u32 {
+        self.0
+    }
+}
 
 /// An increase is obvious if it is more than one part in so many of the rate, …
 const OBVIOUS_SHARE: u64 = 16;
@@ -61,12 +78,11 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The ceiling.
 #[derive(Clone, Debug)]
-pub struct Ceiling {
+pub struct Ceiling<U = Fixed> {
     frames: u32,
     blocks: u32,
     least: u32,
-    unit: u32,
-    adapts: bool,
+    unit: U,
     epoch: u64,
     /// When the epoch began.
     began: Instant,
@@ -79,33 +95,6 @@ pub struct Ceiling {
     grows: bool,
 }
 
-/// Where a ceiling goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Course {
-    /// Nowhere: it was set once, or no epoch is over.
-    #[default]
-    Fixed,
-    /// Nowhere: next to nothing is missed.
-    Rests,
-    /// Up, since misses have not become obviously more since it turned.
-    Up,
-    /// Down, for the same reason.
-    Down,
-}
-
-/// A ceiling's walk, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-pub struct Walk {
-    /// Where it goes.
-    pub course: Course,
-    /// Misses a second, of both kinds, in the mean of late, in thousandths.
-    pub misses: u64,
-    /// The lowest that this was since it turned.
-    pub lowest: u64,
-}
-
 /// Misses per 256 seconds.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
@@ -113,29 +102,23 @@ struct Rate {
     mean: u64,
     /// The lowest that the mean was since then.
     lowest: u64,
-    /// What it was when the unit changed last, …
-    at_unit: u64,
-    /// … and how many epochs ago.
-    epochs: u32,
 }
 
 impl Rate {
     /// The average begins with `rate`.
     fn new(rate: u64) -> Rate {
-        Rate { mean: rate, lowest: rate, at_unit: rate, epochs: 0 }
+        Rate { mean: rate, lowest: rate }
     }
 }
 
-impl Ceiling {
+impl<U: Unit> Ceiling<U> {
     /// The ceiling of a cache of `frames`, which begins at `settings.start` per cent of them.
-    pub fn new(frames: u32, settings: Settings) -> Ceiling {
-        let unit = (frames / UNIT).max(1);
+    pub fn new(frames: u32, settings: Settings, unit: U) -> Ceiling<U> {
         Ceiling {
             frames,
             blocks: ((u64::from(frames) * u64::from(settings.start)) / 100).min(u64::from(frames)) as u32,
-            least: unit.min(frames),
+            least: Fixed::of(frames).blocks().min(frames),
             unit,
-            adapts: settings.unit == Unit::Adaptive,
             epoch: u64::from(settings.epoch_ms).saturating_mul(1_000_000),
             began: Instant(0),
             misses: 0,
@@ -153,7 +136,7 @@ impl Ceiling {
 
     /// The adjustment unit, in blocks.
     pub fn unit(&self) -> u32 {
-        self.unit
+        self.unit.blocks()
     }
 
     /// Where it goes.
@@ -208,7 +191,10 @@ impl Ceiling {
         }
         match self.rate {
             // The first epoch: in the direction that was drawn.
-            None => self.rate = Some(Rate::new(rate)),
+            None => {
+                self.unit.begins(rate);
+                self.rate = Some(Rate::new(rate));
+            }
             Some(before) => self.rate = Some(self.compare((before, rate), spread, took)),
         }
         self.step();
@@ -226,30 +212,18 @@ impl Ceiling {
         };
         if mean > before.lowest + obvious(before.lowest) {
             self.grows = !self.grows;
-            self.resize_unit(self.unit / 2);
+            self.unit.turns(rate);
             return Rate::new(rate);
         }
-        let now = Rate { mean, lowest: before.lowest.min(mean), epochs: before.epochs + 1, ..before };
-        // To and fro about the minimum it falls by what it rose.
-        if now.epochs < PATIENCE || mean + 2 * obvious(mean) >= before.at_unit {
-            return now;
-        }
-        self.resize_unit(self.unit * 2);
-        Rate { at_unit: mean, epochs: 0, ..now }
-    }
-
-    fn resize_unit(&mut self, unit: u32) {
-        if self.adapts {
-            let fixed = (self.frames / UNIT).max(1);
-            self.unit = unit.clamp(fixed, fixed * LARGEST);
-        }
+        self.unit.goes_on(mean, obvious(mean));
+        Rate { mean, lowest: before.lowest.min(mean) }
     }
 
     /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead, or nothing kept. At either end
     /// the walk turns round.
     fn step(&mut self) {
-        let moved =
-            if self.grows { self.blocks.saturating_add(self.unit) } else { self.blocks.saturating_sub(self.unit) };
+        let unit = self.unit.blocks();
+        let moved = if self.grows { self.blocks.saturating_add(unit) } else { self.blocks.saturating_sub(unit) };
         let most = (self.frames - self.least).max(self.least);
         self.blocks = moved.clamp(self.least, most);
         let at_end = if self.grows { self.blocks == most } else { self.blocks == self.least };
