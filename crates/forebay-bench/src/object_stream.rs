@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use forebay_core::engine::MAX_PIECE_BYTES;
+use forebay_core::seams::MAX_PIECE_BYTES;
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::profiler::{self, Target};

@@ -186,8 +186,6 @@ pub struct Engine<R, I> {
     label: Option<(ReadId, Label)>,
     /// Reads that wait for frames.
     queue: VecDeque<ReadId>,
-    /// How long readers wait for a block, whatever its device: an exponentially weighted mean, nanoseconds.
-    block_wait: u64,
     /// Resident frames that some read holds.
     pinned: u32,
     /// Whether hits may bypass the events.
@@ -250,7 +248,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             now: Instant(0),
             label: None,
             queue: VecDeque::new(),
-            block_wait: 0,
             pinned: 0,
             short_cut: short_cut && !heard,
             heard_short_cut: short_cut && heard,

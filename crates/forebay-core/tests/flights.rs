@@ -48,9 +48,7 @@ const COMBINED: &[&str] = &[
     "auto:without=rent",
     "auto:without=order",
     "auto:without=turnover",
-    "auto:without=growth",
     "auto:without=active",
-    "auto:without=waits",
     "auto:without=bimodal",
     "auto:without=duel",
 ];

@@ -25,8 +25,6 @@ pub struct Device {
     /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
     /// The lead time (SCM §3.2).
     pub lead_time: u64,
-    /// How long readers wait for a block that they have to wait for, the same mean, nanoseconds.
-    pub block_wait: u64,
     /// How long it is left alone after a fetch that somebody waited for, before somebody needs it again: the same mean with weight 1/16,
     /// nanoseconds. Nobody knows before it was needed twice.
     pub respite: Option<u64>,
@@ -48,7 +46,6 @@ impl Device {
             frames: 0,
             counters: Counters::default(),
             lead_time: 0,
-            block_wait: 0,
             respite: None,
             needed: 0,
             served: None,

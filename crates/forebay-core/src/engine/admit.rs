@@ -9,7 +9,6 @@ use crate::index::Index;
 use crate::inflight::Read;
 use crate::partition::Use;
 use crate::replacement::{Class, Replacement};
-use crate::seams::Missed;
 use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
 
 /// What a read met on its way through its blocks.
@@ -152,8 +151,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.feed_back(stream, |feedback| feedback.thrashed += 1);
         }
         if let Some(reclaimer) = &mut self.reclaimer {
-            let device_wait = self.devices[device].block_wait;
-            reclaimer.missed(&Missed { was, device_wait, mean_wait: self.block_wait });
+            reclaimer.missed(was);
         }
     }
 

@@ -145,13 +145,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// not at all.
     pub(super) fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
         let waited = fetch.wanted.map_or(0, |since| self.now.since(since));
-        if fetch.wanted.is_some() {
-            let block = waited / u64::from(fetch.demand.len.max(1));
-            // All devices' requests together are as many times more frequent as there are devices.
-            let devices = self.devices.len() as u64;
-            learn(&mut self.block_wait, block, 8 * devices);
-            learn(&mut self.devices[fetch.device.index()].block_wait, block, 8);
-        }
         let Some(divider) = &mut self.divider else { return };
         let wait = Wait { at: self.now, device: fetch.device.index(), nanoseconds: waited };
         if divider.waited(&wait, &self.devices) {
@@ -197,11 +190,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.book_eviction(victim, out);
         Some(())
     }
-}
-
-/// An exponentially weighted mean, the latest with one part in `weight`; the first one stands for those before.
-fn learn(mean: &mut u64, value: u64, weight: u64) {
-    *mean = if *mean == 0 { value } else { *mean - *mean / weight + value / weight };
 }
 
 /// The class of the block that a frame of partition `other` is wanted for: another partition's class is none of its own.

@@ -70,9 +70,7 @@ pub const PARTS: &[Part] = &[
     of_cache!(rent, "counts the memory that takes what is fetched ahead in vain"),
     of_cache!(order, "has as much ahead as makes switches and misses fewest"),
     of_cache!(turnover, "keeps what was passed over until memory was filled anew, no longer"),
-    of_cache!(growth, "moves the ceiling in steps that grow and shrink"),
     of_cache!(active, "shares among streams that go on, not among open files"),
-    of_cache!(waits, "counts a miss as what readers wait for its device"),
     Part {
         name: "devices",
         line: "partitions of devices (SAC)",

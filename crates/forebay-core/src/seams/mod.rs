@@ -17,4 +17,4 @@ mod reclaimer;
 
 pub use divider::{Divider, Wait};
 pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight};
-pub use reclaimer::{Limits, Missed, Reclaimer, Sharers};
+pub use reclaimer::{Limits, Reclaimer, Sharers};

@@ -28,17 +28,6 @@ pub struct Limits {
     pub spare: u32,
 }
 
-/// A miss on a block that went a short while ago.
-#[derive(Clone, Copy, Debug)]
-pub struct Missed {
-    /// What it was when it went.
-    pub was: Was,
-    /// How long readers wait for a block of its device, in the mean, nanoseconds.
-    pub device_wait: u64,
-    /// The same of all devices.
-    pub mean_wait: u64,
-}
-
 /// What becomes of prefetched frames that nobody has referred to. Called on misses and with fetches, never
 /// on a hit.
 pub trait Reclaimer: Send {
@@ -93,8 +82,8 @@ pub trait Reclaimer: Send {
     /// A page leaves, to wherever the caller puts it.
     fn leaves(&mut self, frames: &Frames, slot: Slot);
 
-    /// A block is missed that went a short while ago.
-    fn missed(&mut self, missed: &Missed);
+    /// A block is missed that went a short while ago, and what it was then.
+    fn missed(&mut self, was: Was);
 
     /// A page of memory is wanted for another block. Returns whether
     /// [`deepest`](Self::deepest) is to be said anew.

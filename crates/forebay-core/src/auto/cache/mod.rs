@@ -5,11 +5,8 @@
 //! | `rent` | what is fetched in vain takes memory in which something would be hit | `rent.rs` |
 //! | `order` | more ahead saves switches, up to where its misses cost as much | `rent.rs` |
 //! | `turnover` | what was passed over would have gone from any other queue by then | `tests/explain.rs` |
-//! | `growth` | far from its minimum the walk may take larger steps | `tests/ceiling.rs` |
 //! | `active` | a file that is open and not read needs no part | `tests/streams.rs` |
-//! | `waits` | a miss costs what is waited for it on its device | `tests/partitions.rs` |
 
-mod growth;
 mod rent;
 
 use alloc::vec::Vec;
@@ -17,11 +14,10 @@ use alloc::vec::Vec;
 use crate::explain;
 use crate::frames::{Frames, Slot};
 use crate::history::{EvictionHistory, Was};
-use crate::papers::cpem::{ONE_MISS, PrefetchCache, Settings};
-use crate::seams::{Limits, Missed, Reclaimer, Sharers};
+use crate::papers::cpem::{PrefetchCache, Settings};
+use crate::seams::{Limits, Reclaimer, Sharers};
 use crate::types::{HandlerId, Instant};
 
-pub use growth::Growing;
 use rent::{ONE_LOSS, Rent};
 
 /// The parts of the cache, past the paper.
@@ -34,25 +30,20 @@ pub struct CacheParts {
     /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill all of memory anew, and no longer. (The
     /// paper's ceiling falls slowly: what nobody came for would keep its room for minutes.)
     pub turnover: bool,
-    /// Whether the ceiling moves by a unit that grows.
-    pub growth: bool,
     /// Whether streams that go on share it, instead of open files.
     pub active: bool,
-    /// Whether a miss counts as much as readers wait for a block of its device, in the mean of all devices one. (The paper has one device.)
-    pub waits: bool,
 }
 
 impl CacheParts {
     /// All of them.
-    pub const ALL: CacheParts =
-        CacheParts { rent: true, order: true, turnover: true, growth: true, active: true, waits: true };
+    pub const ALL: CacheParts = CacheParts { rent: true, order: true, turnover: true, active: true };
 }
 
 /// The prefetch cache.
 #[derive(Clone, Debug)]
 pub struct Cache {
     parts: CacheParts,
-    cache: PrefetchCache<Growing>,
+    cache: PrefetchCache,
     /// What a page of it costs the others.
     rent: Rent,
     /// More than so many blocks ahead no stream is ordered, …
@@ -72,7 +63,7 @@ impl Cache {
     pub fn new(frames: u32, settings: Settings, parts: CacheParts) -> Cache {
         Cache {
             parts,
-            cache: PrefetchCache::moved_by(frames, settings, Growing::of(frames, parts.growth)),
+            cache: PrefetchCache::new(frames, settings),
             rent: Rent::new(EvictionHistory::reach(frames), frames),
             deepest: 0,
             abreast: 0,
@@ -155,11 +146,10 @@ impl Reclaimer for Cache {
         self.cache.leave(frames, slot);
     }
 
-    fn missed(&mut self, missed: &Missed) {
-        let weight = if self.parts.waits { missed.device_wait * ONE_MISS / missed.mean_wait.max(1) } else { ONE_MISS };
-        self.cache.ceiling.missed_at(weight);
-        if missed.was == Was::Referenced {
-            self.rent.missed(weight);
+    fn missed(&mut self, was: Was) {
+        self.cache.ceiling.missed();
+        if was == Was::Referenced {
+            self.rent.missed();
         }
     }
 

@@ -20,13 +20,14 @@
 //! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer misses of what went unread, but none of its two miss rates says
 //! that pieces are too short.
 
-use crate::papers::cpem::ONE_MISS;
-
 /// Looked at anew whenever one part in so many of memory was filled.
 const OFTEN: u64 = 16;
 
 /// Losses are in parts of a miss of which one has so many.
 pub(super) const ONE_LOSS: u64 = 1 << 16;
+
+/// A miss, in parts, so that halves of few are not lost.
+const ONE_MISS: u64 = 256;
 
 /// What is counted for it. Half is forgotten whenever the rent is set.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +54,8 @@ impl Rent {
     }
 
     /// A block is missed that had been read and given up.
-    pub(super) fn missed(&mut self, weight: u64) {
-        self.missed = self.missed.saturating_add(weight);
+    pub(super) fn missed(&mut self) {
+        self.missed = self.missed.saturating_add(ONE_MISS);
     }
 
     /// A page is filled with a block that nobody asked for yet.
@@ -107,7 +108,7 @@ mod tests {
     /// Memory of 1600 pages, a history of 100: it is looked at after 100.
     fn loss(missed: u64, ahead: u64, waiting: u32) -> f64 {
         let mut rent = Rent::new(100, 1600);
-        (0..missed).for_each(|_| rent.missed(ONE_MISS));
+        (0..missed).for_each(|_| rent.missed());
         (0..ahead).for_each(|_| rent.fetches());
         (0..100).for_each(|_| _ = rent.fills(waiting));
         rent.loss() as f64 / ONE_LOSS as f64
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn the_order_has_the_fewest_switches_and_misses() {
         let mut rent = Rent::new(100, 6400);
-        (0..10).for_each(|_| rent.missed(ONE_MISS));
+        (0..10).for_each(|_| rent.missed());
         (0..400).for_each(|_| rent.fetches());
         assert_eq!(rent.order(4), 0, "nothing is known yet");
         (0..400).for_each(|_| _ = rent.fills(40));
@@ -156,7 +157,8 @@ mod tests {
     fn no_number_is_too_large() {
         let mut rent = Rent::new(1, u32::MAX);
         rent.left = 1;
-        (0..3).for_each(|_| rent.missed(u64::MAX / 2));
+        rent.missed = u64::MAX - 1;
+        rent.missed();
         assert!(rent.fills(u32::MAX));
         assert!(rent.loss() > ONE_LOSS && rent.order(u32::MAX) <= u32::MAX / 2);
     }
@@ -164,7 +166,7 @@ mod tests {
     #[test]
     fn what_was_is_forgotten() {
         let mut rent = Rent::new(100, 1600);
-        (0..1000).for_each(|_| rent.missed(ONE_MISS));
+        (0..1000).for_each(|_| rent.missed());
         for _ in 0..30 {
             (0..50).for_each(|_| rent.fetches());
             (0..100).for_each(|_| _ = rent.fills(40));

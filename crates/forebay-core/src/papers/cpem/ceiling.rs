@@ -26,40 +26,9 @@ use super::prefetch_cache::Settings;
 use crate::types::Instant;
 use crate::walk::{Course, Walk};
 
-/// By how many blocks the ceiling moves at the end of an epoch.
-pub trait Unit: Send {
-    /// So many, at least one.
-    fn blocks(&self) -> u32;
-
-    /// The walk begins, or begins anew, at a rate of misses.
-    fn begins(&mut self, _rate: u64) {}
-
-    /// The walk has turned, at a rate of misses.
-    fn turns(&mut self, _rate: u64) {}
-
-    /// The walk goes on, at a mean rate of misses to which an increase by `obvious` would be one.
-    fn goes_on(&mut self, _mean: u64, _obvious: u64) {}
-}
-
-/// The paper's: "the low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB.
-#[derive(Clone, Copy, Debug)]
-pub struct Fixed(u32);
-
-/// Of memory, the fixed unit is one part in so many.
+/// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB. Of memory, the unit is one part in
+/// so many.
 const UNIT: u32 = 256;
-
-impl Fixed {
-    /// That of a cache of so many frames.
-    pub fn of(frames: u32) -> Fixed {
-        Fixed((frames / UNIT).max(1))
-    }
-}
-
-impl Unit for Fixed {
-    fn blocks(&self) -> u32 {
-        self.0
-    }
-}
 
 /// An increase is obvious if it is more than one part in so many of the rate, …
 const OBVIOUS_SHARE: u64 = 16;
@@ -69,26 +38,20 @@ const OBVIOUS_RATE: u64 = SCALE;
 /// Rates are in misses per 256 seconds.
 const SCALE: u64 = 256;
 
-/// What a miss counts, in parts of which [`Ceiling::missed_at`] is told: one of a device that is as slow as the mean.
-pub const ONE_MISS: u64 = 256;
-/// No miss counts for more than so many, or fewer than one in so many: chance would steer.
-const UNEQUAL: u64 = 16;
-
 const SECOND: u64 = 1_000_000_000;
 
 /// The ceiling.
 #[derive(Clone, Debug)]
-pub struct Ceiling<U = Fixed> {
+pub struct Ceiling {
     frames: u32,
     blocks: u32,
     least: u32,
-    unit: U,
+    unit: u32,
     epoch: u64,
     /// When the epoch began.
     began: Instant,
-    /// Misses of this epoch, LRU misses and prefetch misses, in parts of [`ONE_MISS`]; and the sum of their squares in parts of that.
+    /// Misses of this epoch, LRU misses and prefetch misses.
     misses: u64,
-    squares: u64,
     /// Their rate; none before the first epoch, and after one in which next to nothing was missed.
     rate: Option<Rate>,
     /// Whether the last operation was an increase.
@@ -111,18 +74,18 @@ impl Rate {
     }
 }
 
-impl<U: Unit> Ceiling<U> {
+impl Ceiling {
     /// The ceiling of a cache of `frames`, which begins at `settings.start` per cent of them.
-    pub fn new(frames: u32, settings: Settings, unit: U) -> Ceiling<U> {
+    pub fn new(frames: u32, settings: Settings) -> Ceiling {
+        let unit = (frames / UNIT).max(1);
         Ceiling {
             frames,
             blocks: ((u64::from(frames) * u64::from(settings.start)) / 100).min(u64::from(frames)) as u32,
-            least: Fixed::of(frames).blocks().min(frames),
+            least: unit.min(frames),
             unit,
             epoch: u64::from(settings.epoch_ms).saturating_mul(1_000_000),
             began: Instant(0),
             misses: 0,
-            squares: 0,
             rate: None,
             // "randomly": one bit of the seed, well mixed.
             grows: (settings.seed.wrapping_mul(0x9e37_79b9) >> 31) & 1 == 1,
@@ -136,7 +99,7 @@ impl<U: Unit> Ceiling<U> {
 
     /// The adjustment unit, in blocks.
     pub fn unit(&self) -> u32 {
-        self.unit.blocks()
+        self.unit
     }
 
     /// Where it goes.
@@ -155,14 +118,7 @@ impl<U: Unit> Ceiling<U> {
 
     /// A miss on a block that the eviction history knows, of either kind.
     pub fn missed(&mut self) {
-        self.missed_at(ONE_MISS);
-    }
-
-    /// The same, of one that counts `weight` parts of [`ONE_MISS`]: as many as its device is slower than the mean.
-    pub fn missed_at(&mut self, weight: u64) {
-        let weight = weight.clamp(ONE_MISS / UNEQUAL, ONE_MISS * UNEQUAL);
-        self.misses += weight;
-        self.squares += weight * weight / ONE_MISS;
+        self.misses += 1;
     }
 
     /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If that was long ago, the cache was
@@ -177,52 +133,45 @@ impl<U: Unit> Ceiling<U> {
 
     #[inline(never)]
     fn end_epoch(&mut self, at: Instant, took: u64) {
-        let (misses, squares) = (core::mem::take(&mut self.misses), core::mem::take(&mut self.squares));
+        let misses = core::mem::take(&mut self.misses);
         self.began = at;
         if took >= self.epoch.saturating_add(self.epoch.max(SECOND)) {
             return;
         }
-        let rate = misses.saturating_mul(SCALE * SECOND / ONE_MISS) / took;
-        // Of misses that count unequally chance makes more.
-        let spread = squares.saturating_mul(ONE_MISS).checked_div(misses).unwrap_or(ONE_MISS);
+        let rate = misses.saturating_mul(SCALE * SECOND) / took;
         if rate <= OBVIOUS_RATE {
             self.rate = None;
             return;
         }
         match self.rate {
             // The first epoch: in the direction that was drawn.
-            None => {
-                self.unit.begins(rate);
-                self.rate = Some(Rate::new(rate));
-            }
-            Some(before) => self.rate = Some(self.compare((before, rate), spread, took)),
+            None => self.rate = Some(Rate::new(rate)),
+            Some(before) => self.rate = Some(self.compare(before, rate, took)),
         }
         self.step();
     }
 
     /// "An increase or decrease operation which is different from the operation in the previous epoch", if the rate has risen
-    /// obviously. `spread` is how much a miss counts in the mean of what they count, in parts of [`ONE_MISS`]. Returns the rate as it is now.
-    fn compare(&mut self, (before, rate): (Rate, u64), spread: u64, took: u64) -> Rate {
+    /// obviously. Returns the rate as it is now.
+    fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
         let mean = before.mean.midpoint(rate);
         let obvious = |than: u64| {
             // The deviation of the number of misses that chance makes is its root.
             let misses = than.saturating_mul(SCALE) / (took / 1_000_000).max(1);
-            let chance = (misses.saturating_mul(1_000).saturating_mul(spread) / ONE_MISS).isqrt();
+            let chance = misses.saturating_mul(1_000).isqrt();
             OBVIOUS_RATE.max(than / OBVIOUS_SHARE + chance)
         };
         if mean > before.lowest + obvious(before.lowest) {
             self.grows = !self.grows;
-            self.unit.turns(rate);
             return Rate::new(rate);
         }
-        self.unit.goes_on(mean, obvious(mean));
         Rate { mean, lowest: before.lowest.min(mean) }
     }
 
     /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead, or nothing kept. At either end
     /// the walk turns round.
     fn step(&mut self) {
-        let unit = self.unit.blocks();
+        let unit = self.unit;
         let moved = if self.grows { self.blocks.saturating_add(unit) } else { self.blocks.saturating_sub(unit) };
         let most = (self.frames - self.least).max(self.least);
         self.blocks = moved.clamp(self.least, most);

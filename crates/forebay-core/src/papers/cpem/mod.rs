@@ -14,6 +14,6 @@ mod ceiling;
 mod prefetch_cache;
 mod second_chance;
 
-pub use ceiling::{Ceiling, Fixed, ONE_MISS, Unit};
+pub use ceiling::Ceiling;
 pub use prefetch_cache::{PrefetchCache, Settings};
 pub use second_chance::{Fate, Marks};

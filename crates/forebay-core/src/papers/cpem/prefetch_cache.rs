@@ -7,11 +7,12 @@
 
 use alloc::vec::Vec;
 
-use super::ceiling::{Ceiling, Fixed, Unit};
+use super::ceiling::Ceiling;
 use super::second_chance::{Fate, Marks};
 use crate::explain;
 use crate::frames::{Frames, Slot, UNREAD};
-use crate::seams::{Limits, Missed, Reclaimer, Sharers};
+use crate::history::Was;
+use crate::seams::{Limits, Reclaimer, Sharers};
 use crate::types::{HandlerId, Instant};
 
 /// What can be chosen of a prefetch cache. The default is the paper's.
@@ -42,27 +43,20 @@ impl Default for Settings {
 
 /// The prefetch cache. Its pages are in the list [`UNREAD`], the head of the queue at the back.
 #[derive(Clone, Debug)]
-pub struct PrefetchCache<U = Fixed> {
+pub struct PrefetchCache {
     /// Who prefetched what.
     pub marks: Marks,
     /// The size ceiling.
-    pub ceiling: Ceiling<U>,
+    pub ceiling: Ceiling,
     /// Prefetched frames that are still being filled: pages of the cache as well.
     under_way: u32,
 }
 
 impl PrefetchCache {
-    /// The paper's, with nothing in it.
+    /// One with nothing in it.
     pub fn new(frames: u32, settings: Settings) -> PrefetchCache {
-        PrefetchCache::moved_by(frames, settings, Fixed::of(frames))
-    }
-}
-
-impl<U: Unit> PrefetchCache<U> {
-    /// One whose ceiling is moved by another unit.
-    pub fn moved_by(frames: u32, settings: Settings, unit: U) -> PrefetchCache<U> {
         let marks = Marks::new(frames, settings.opportunity_ms);
-        PrefetchCache { marks, ceiling: Ceiling::new(frames, settings, unit), under_way: 0 }
+        PrefetchCache { marks, ceiling: Ceiling::new(frames, settings), under_way: 0 }
     }
 
     /// How many pages it has, those under way included.
@@ -215,7 +209,7 @@ impl Reclaimer for PrefetchCache {
         self.leave(frames, slot);
     }
 
-    fn missed(&mut self, _missed: &Missed) {
+    fn missed(&mut self, _was: Was) {
         self.ceiling.missed();
     }
 
