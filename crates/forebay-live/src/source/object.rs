@@ -5,7 +5,10 @@
 //! folder is shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`,
 //! `.`, `..`, control characters) are left out, with a line in the log.
 
+mod amiss;
+mod answers;
 mod credentials;
+mod listed;
 mod listing;
 mod open;
 mod refusal;

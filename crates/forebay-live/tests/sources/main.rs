@@ -1,5 +1,6 @@
 //! Sources against what they stand for: bytes, names, versions and refusals.
 
+mod amiss;
 mod faulty;
 mod keys;
 mod labels;

@@ -20,6 +20,7 @@ use super::Bucket;
 use super::credentials::Credentials;
 use super::listing::Listing;
 use super::s3;
+use super::answers::{Answers, Dialect};
 use super::waits::Waits;
 use crate::source::remote::{About, Limits, Modes, RemoteSource};
 use crate::source::web::{Login, Token, Web, WebOptions};
@@ -176,9 +177,9 @@ pub(super) fn both<S: ObjectStore + PaginatedListStore>(
 }
 
 fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
+    let answers = Answers::new(Dialect::Google);
     let mut builder = GoogleCloudStorageBuilder::from_env()
-        .with_http_connector(waits.clone())
+        .with_http_connector(answers.clone())
         .with_url(base)
         .with_client_options(client)
         .with_retry(once());
@@ -191,13 +192,13 @@ fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
     }
-    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), None))
+    builder.build().map(|store| both(store, answers.waits, options.endpoint.as_deref(), None))
 }
 
 fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
+    let answers = Answers::new(Dialect::Azure);
     let mut builder = MicrosoftAzureBuilder::from_env()
-        .with_http_connector(waits.clone())
+        .with_http_connector(answers.clone())
         .with_url(base)
         .with_client_options(client)
         .with_retry(once())
@@ -210,7 +211,7 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
         builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
     }
     let account = builder.get_config_value(&AzureConfigKey::AccountName);
-    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), account.as_deref()))
+    builder.build().map(|store| both(store, answers.waits, options.endpoint.as_deref(), account.as_deref()))
 }
 
 /// A web server is no store of this kind, and reached as one.

@@ -5,6 +5,7 @@
 
 use object_store::Error as StoreError;
 
+use super::amiss::Amiss;
 use super::credentials::Missing;
 use crate::source::Error;
 
@@ -25,8 +26,11 @@ const OF_CREDENTIALS: [&str; 6] = [
 /// Why a request concerning `name` failed.
 pub(super) fn of(name: &str, error: &StoreError) -> Error {
     let name = || name.to_owned();
-    if let Some(missing) = missing(error) {
+    if let Some(missing) = cause::<Missing>(error) {
         return Error::Storage { name: name(), reason: missing.to_string() };
+    }
+    if let Some(amiss) = cause::<Amiss>(error) {
+        return Error::Storage { name: name(), reason: amiss.to_string() };
     }
     match error {
         StoreError::NotFound { .. } | StoreError::InvalidPath { .. } => Error::NotFound(name()),
@@ -57,8 +61,11 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
 
 /// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
 pub(super) fn kind(error: &StoreError) -> String {
-    if missing(error).is_some() {
+    if cause::<Missing>(error).is_some() {
         return CREDENTIALS.into();
+    }
+    if let Some(amiss) = cause::<Amiss>(error) {
+        return amiss.kind().into();
     }
     let words = error.to_string();
     let status = || status(&words).map(|status| status.to_string());
@@ -76,12 +83,12 @@ pub(super) fn is_of_credentials(kind: &str) -> bool {
     OF_CREDENTIALS.contains(&kind)
 }
 
-/// Why there were no credentials, if that is why a request failed.
-fn missing(error: &StoreError) -> Option<&Missing> {
+/// The cause of a failure that is a `T`, if there is one: one that this side found, not the server.
+fn cause<T: std::error::Error + 'static>(error: &StoreError) -> Option<&T> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(missing) = error.downcast_ref() {
-            return Some(missing);
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use object_store::ClientOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
 
+use super::answers::{Answers, Dialect};
 use super::credentials::{Chain, Credentials, Profile};
 use super::open::{Found, StoreOptions, both, once};
-use super::waits::Waits;
 
 /// The region of a bucket of which nobody says one, as the `object_store` crate has it.
 const REGION: &str = "us-east-1";
@@ -25,8 +25,8 @@ const OWN: [Key; 7] = [
 ];
 
 pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
-    let builder = AmazonS3Builder::from_env().with_http_connector(waits.clone());
+    let answers = Answers::new(Dialect::S3);
+    let builder = AmazonS3Builder::from_env().with_http_connector(answers.clone());
     // A file that is not understood is an error only for those who need it: see `Chain`.
     let profile = Profile::read(options.profile.as_deref()).ok();
     let options = &completed(options, &builder, profile.as_ref());
@@ -64,7 +64,7 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     if let Some(credentials) = &credentials {
         builder = builder.with_credentials(Arc::new(credentials.clone()));
     }
-    let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
+    let mut found = both(builder.build()?, answers.waits, options.endpoint.as_deref(), region.as_deref());
     found.credentials = credentials;
     Ok(found)
 }
