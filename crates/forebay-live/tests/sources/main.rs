@@ -6,6 +6,7 @@ mod keys;
 mod labels;
 mod local;
 mod odd;
+mod odd_keys;
 mod store;
 mod striped;
 mod web;

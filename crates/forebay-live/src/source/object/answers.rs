@@ -15,6 +15,7 @@ use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap};
 
 use super::amiss::{Amiss, HTML};
 use super::listed::{self, Keys};
+use super::signer::Signer;
 use super::waits::Waits;
 
 /// The longest page of a listing that is taken, bytes. A thousand keys, of which each has 1,024 bytes
@@ -36,12 +37,13 @@ pub(super) enum Dialect {
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     pub(super) waits: Waits,
+    pub(super) signer: Signer,
     dialect: Dialect,
 }
 
 impl Answers {
     pub(super) fn new(dialect: Dialect) -> Answers {
-        Answers { waits: Waits::default(), dialect }
+        Answers { waits: Waits::default(), signer: Signer::default(), dialect }
     }
 
     /// A page of a listing. The crate gets its token alone, and its keys as an extension.
@@ -79,6 +81,10 @@ struct Listening {
 impl HttpService for Listening {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_listing = self.answers.dialect != Dialect::Azure && lists(&request);
+        let request = match self.answers.dialect {
+            Dialect::S3 => self.answers.signer.prepared(request, is_listing).await?,
+            _ => request,
+        };
         let answer = self.inner.execute(request).await?;
         self.answers.waits.listen(&answer);
         if !answer.status().is_success() {

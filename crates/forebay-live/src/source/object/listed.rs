@@ -6,6 +6,7 @@
 
 use object_store::ObjectMeta;
 use object_store::path::Path as Key;
+use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesRef, Event};
 use quick_xml::reader::Reader;
 
@@ -59,7 +60,7 @@ pub(super) fn parse(document: &[u8]) -> Result<Keys, Amiss> {
             Event::Text(text) => listing.text.extend_from_slice(&text),
             Event::CData(text) => listing.text.extend_from_slice(&text),
             Event::GeneralRef(reference) => listing.refers(&reference),
-            Event::Eof if listing.ended => return Ok(listing.keys),
+            Event::Eof if listing.ended => return Ok(listing.whole()),
             Event::Eof if listing.begun => return Err(Amiss::Broken("it ends early".into())),
             Event::Eof => return Err(Amiss::NotListing(other(document).into())),
             Event::DocType(kind) if kind.trim_ascii_start().to_ascii_lowercase().starts_with(b"html") => {
@@ -89,6 +90,8 @@ struct Listing {
     text: Vec<u8>,
     begun: bool,
     ended: bool,
+    /// Whether keys are written as values of a form.
+    encoded: bool,
     /// Whether the root is an error.
     is_error: bool,
     entry: Raw,
@@ -133,6 +136,7 @@ impl Listing {
             [] => self.ended = true,
             [b"Code"] if self.is_error => return Err(Amiss::Error(text())),
             [b"NextContinuationToken"] => self.keys.next = Some(text()).filter(|token| !token.is_empty()),
+            [b"EncodingType"] => self.encoded = text().trim().eq_ignore_ascii_case("url"),
             [b"Contents", b"Key"] | [b"CommonPrefixes", b"Prefix"] => self.entry.key = Some(text()),
             [b"Contents", b"Size"] => self.entry.size = text().trim().parse().ok(),
             [b"Contents", b"LastModified"] => self.entry.modified = text(),
@@ -145,6 +149,15 @@ impl Listing {
         // What follows is the text of the element around, which has none.
         self.text.clear();
         Ok(())
+    }
+
+    /// The keys, now that it is known how they are written.
+    fn whole(self) -> Keys {
+        let mut keys = self.keys;
+        for entry in keys.entries.iter_mut().filter(|_| self.encoded) {
+            entry.key = decoded(&entry.key);
+        }
+        keys
     }
 
     fn enter(&mut self, entity: impl FnOnce(Raw) -> Entity) {
@@ -166,6 +179,12 @@ impl Listing {
         let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
         self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
+}
+
+/// A key that is written as a value of a form, as S3 and its clients have it. Keys are UTF-8.
+fn decoded(key: &str) -> String {
+    let spaced = key.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 impl Raw {
@@ -200,6 +219,9 @@ mod tests {
             [entry("a\n<b", object(Some(facts))), entry("no length", object(None)), entry("d/", Entity::Prefix)];
         assert_eq!((keys.next.as_deref(), &*keys.entries), (Some("a&b"), &expected[..]));
         assert_eq!(parse(b"<ListBucketResult/>").unwrap(), Keys::default());
+        let encoded = b"<ListBucketResult><Contents><Key>a+b%2B%01%0Ac%25/%C3%A4</Key></Contents>\
+            <EncodingType>url</EncodingType></ListBucketResult>";
+        assert_eq!(parse(encoded).unwrap().entries, [entry("a b+\u{1}\nc%/\u{e4}", object(None))]);
     }
 
     #[test]

@@ -40,9 +40,9 @@ impl Listing {
     }
 
     /// What lies below `prefix`.
-    pub(super) async fn any(&self, prefix: &Key) -> Result<Below> {
+    pub(super) async fn any(&self, prefix: &str) -> Result<Below> {
         let Some(pages) = &self.pages else {
-            return Ok(Below::of(&self.store.list_with_delimiter(Some(prefix)).await?));
+            return Ok(Below::of(&self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?));
         };
         let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
         match pages.list_paginated(below(prefix).as_deref(), options).await {
@@ -53,9 +53,9 @@ impl Listing {
     }
 
     /// A page of the names in the folder `prefix`, and what there is of it at all.
-    pub(super) async fn page(&self, prefix: &Key, next: Option<&Next>) -> Result<(Page, Below)> {
+    pub(super) async fn page(&self, prefix: &str, next: Option<&Next>) -> Result<(Page, Below)> {
         let Some(pages) = &self.pages else {
-            let all = self.store.list_with_delimiter(Some(prefix)).await?;
+            let all = self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?;
             return Ok((Page { names: names(prefix, &all), next: None }, Below::of(&all)));
         };
         let mut options = PaginatedListOptions {
@@ -121,8 +121,8 @@ impl Below {
 }
 
 /// The prefix that only keys below `key` have.
-fn below(key: &Key) -> Option<String> {
-    (!key.is_root()).then(|| format!("{key}/"))
+fn below(key: &str) -> Option<String> {
+    (!key.is_empty()).then(|| format!("{key}/"))
 }
 
 /// The keys of a page of S3.
@@ -131,7 +131,7 @@ fn keys(page: &ListResult) -> Option<&Keys> {
 }
 
 /// The names of a page, and what they stand for.
-fn names(prefix: &Key, page: &ListResult) -> Gathered {
+fn names(prefix: &str, page: &ListResult) -> Gathered {
     if let Some(keys) = keys(page) {
         return names_of_keys(&below(prefix).unwrap_or_default(), keys);
     }
@@ -157,8 +157,8 @@ fn names_of_keys(below: &str, keys: &Keys) -> Gathered {
 }
 
 /// The name of `key` in the folder `prefix`; none for the folder's own marker.
-fn name(prefix: &Key, key: &Key) -> Option<OsString> {
+fn name(prefix: &str, key: &Key) -> Option<OsString> {
     let rest =
-        if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
+        if prefix.is_empty() { key.as_ref() } else { key.as_ref().strip_prefix(prefix)?.strip_prefix('/')? };
     (!rest.is_empty() && !rest.contains('/')).then(|| rest.into())
 }

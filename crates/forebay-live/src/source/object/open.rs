@@ -13,7 +13,6 @@ use std::time::Duration;
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
-use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientOptions, ObjectStore, RetryConfig};
 
 use super::Bucket;
@@ -122,6 +121,8 @@ pub(super) struct Found {
     /// What to say of its server when it cannot be reached.
     about: String,
     waits: Waits,
+    /// Whether keys may have control characters.
+    pub(super) has_controls: bool,
     /// Credentials that are asked for.
     pub(super) credentials: Option<Credentials>,
 }
@@ -144,17 +145,37 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         "az" => az(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about, waits, credentials } = stores.map_err(|error| match error {
+    let Found { store, pages, server, about, waits, has_controls, credentials } = stores.map_err(|error| match error {
         object_store::Error::Generic { source, .. } => refuse(&source.to_string()),
         other => refuse(&other.to_string()),
     })?;
-    let prefix = Key::parse(prefix).map_err(|error| refuse(&error.to_string()))?;
+    let prefix = folder(prefix).map_err(|name| match name.is_empty() {
+        true => {
+            let named: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
+            let named = named.join("/");
+            refuse(&format!("no folder has an empty name between slashes; mount {scheme}://{named} if that is meant"))
+        }
+        false => refuse(&format!("{name:?} is the name of no folder")),
+    })?;
     let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
     let address = format!("{name}{server}").into();
     let hint = "check the credentials";
-    let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits, credentials };
+    let listing = Listing::new(Arc::clone(&store), pages);
+    let bucket = Bucket { prefix, listing, store, waits, has_controls, credentials };
     let name = name.trim_end_matches('/').to_owned();
     RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
+}
+
+/// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name in it
+/// that no folder can have.
+fn folder(prefix: &str) -> std::result::Result<String, String> {
+    let folder = prefix.strip_suffix('/').unwrap_or(prefix);
+    let unnamed = |name: &str| matches!(name, "" | "." | "..") || name.contains('\0');
+    match folder.split('/').find(|name| unnamed(name)) {
+        Some(_) if folder.is_empty() && prefix.is_empty() => Ok(String::new()),
+        Some(name) => Err(name.to_owned()),
+        None => Ok(folder.to_owned()),
+    }
 }
 
 pub(super) fn both<S: ObjectStore + PaginatedListStore>(
@@ -172,6 +193,7 @@ pub(super) fn both<S: ObjectStore + PaginatedListStore>(
         server,
         about,
         waits,
+        has_controls: false,
         credentials: None,
     }
 }

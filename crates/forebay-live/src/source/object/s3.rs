@@ -64,8 +64,11 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     if let Some(credentials) = &credentials {
         builder = builder.with_credentials(Arc::new(credentials.clone()));
     }
-    let mut found = both(builder.build()?, answers.waits, options.endpoint.as_deref(), region.as_deref());
+    let store = builder.build()?;
+    answers.signer.tell(store.credentials());
+    let mut found = both(store, answers.waits, options.endpoint.as_deref(), region.as_deref());
     found.credentials = credentials;
+    found.has_controls = true;
     Ok(found)
 }
 
