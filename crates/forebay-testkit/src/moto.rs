@@ -74,7 +74,10 @@ impl Moto {
 fn put(address: SocketAddr, target: &str, bytes: &[u8]) -> io::Result<()> {
     let mut server = TcpStream::connect(address)?;
     let length = bytes.len();
-    write!(server, "PUT {target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")?;
+    write!(
+        server,
+        "PUT {target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    )?;
     server.write_all(bytes)?;
     let mut answer = String::new();
     server.read_to_string(&mut answer)?;

@@ -73,6 +73,21 @@ impl RemoteSource {
     pub fn open_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         open::open(uri, options)
     }
+
+    /// [`open_uri`](Self::open_uri), and a [`check`](Self::check) of what was opened. A bucket of S3
+    /// that turns out to be in another region is opened there, unless a region was said.
+    pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
+        let source = open::open(uri, options)?;
+        let Err(error) = source.check() else { return Ok(source) };
+        let Error::Setting { region: Some(region), .. } = &error else { return Err(error) };
+        if s3::region_is_said(options) {
+            return Err(error);
+        }
+        log::info!("{uri} is in the region {region}");
+        let options = StoreOptions { region: Some(region.to_string()), ..options.clone() };
+        let source = open::open(uri, &options)?;
+        source.check().map(|()| source)
+    }
 }
 
 impl Bucket {
@@ -116,7 +131,7 @@ impl Bucket {
         if !refusal::is_of_credentials(&trouble.kind) || !credentials.doubt() {
             return trouble;
         }
-        let reason = "the server no longer takes the credentials".into();
+        let reason = format!("the server no longer takes the credentials ({})", trouble.kind);
         Trouble { error: Error::Storage { name: path.display().to_string(), reason }, ..trouble }
     }
 }

@@ -2,6 +2,7 @@
 //! keeps much of them to itself, and takes more for an answer than a store gives.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -13,14 +14,17 @@ use object_store::client::{
 };
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap};
 
-use super::amiss::{Amiss, HTML};
+use super::amiss::{Amiss, HTML, Refused};
 use super::listed::{self, Keys};
-use super::signer::Signer;
+use super::signer::{self, Signer};
 use super::waits::Waits;
 
 /// The longest page of a listing that is taken, bytes. A thousand keys, of which each has 1,024 bytes
 /// that are written as three, take 4 MB.
 const LONGEST: usize = 32 << 20;
+
+/// How much of an error's document is read, bytes. Those of S3 have some hundreds.
+const SHOWN: usize = 64 << 10;
 
 /// Headers that begin so are those of a store.
 const MARKS: [&str; 3] = ["x-amz-", "x-goog-", "x-guploader-"];
@@ -46,10 +50,25 @@ impl Answers {
         Answers { waits: Waits::default(), signer: Signer::default(), dialect }
     }
 
+    /// A refusal, with a document of bounded length. `region` is the one that was asked.
+    async fn refused(&self, answer: HttpResponse, region: Option<&str>) -> Result<HttpResponse, HttpError> {
+        let (parts, body) = answer.into_parts();
+        let document = front(body, SHOWN).await?;
+        let body = String::from_utf8_lossy(&document);
+        let refused = Refused { status: parts.status.as_u16(), headers: &parts.headers, body: &body, region };
+        match Amiss::of_refusal(&refused, SystemTime::now()).filter(|_| self.dialect == Dialect::S3) {
+            Some(error) => Err(amiss(error)),
+            None => Ok(HttpResponse::from_parts(parts, body.into_owned().into())),
+        }
+    }
+
     /// A page of a listing. The crate gets its token alone, and its keys as an extension.
     async fn listing(&self, answer: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (mut parts, body) = answer.into_parts();
-        let document = whole(body).await?;
+        let document = front(body, LONGEST + 1).await?;
+        if document.len() > LONGEST {
+            return Err(amiss(Amiss::Broken("it does not end".into())));
+        }
         let keys = match listed::parse(&document) {
             Ok(keys) => keys,
             Err(Amiss::NotListing(_)) if is_html(&parts.headers) => return Err(amiss(Amiss::NotListing(HTML.into()))),
@@ -85,10 +104,11 @@ impl HttpService for Listening {
             Dialect::S3 => self.answers.signer.prepared(request, is_listing).await?,
             _ => request,
         };
+        let region = signer::region(&request);
         let answer = self.inner.execute(request).await?;
         self.answers.waits.listen(&answer);
         if !answer.status().is_success() {
-            return Ok(answer);
+            return self.answers.refused(answer, region.as_deref()).await;
         }
         if is_listing {
             return self.answers.listing(answer).await;
@@ -122,17 +142,17 @@ fn amiss(amiss: Amiss) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, amiss)
 }
 
-/// A document of bounded length.
-async fn whole(body: HttpResponseBody) -> Result<Bytes, HttpError> {
-    let (mut body, mut whole) = (body.bytes_stream(), BytesMut::new());
+/// A body, or so much of it.
+async fn front(body: HttpResponseBody, most: usize) -> Result<Bytes, HttpError> {
+    let (mut body, mut front) = (body.bytes_stream(), BytesMut::new());
     while let Some(bytes) = body.next().await {
         let bytes = bytes?;
-        if whole.len() + bytes.len() > LONGEST {
-            return Err(amiss(Amiss::Broken("it does not end".into())));
+        front.extend_from_slice(&bytes[..bytes.len().min(most - front.len())]);
+        if front.len() == most {
+            break;
         }
-        whole.extend_from_slice(&bytes);
     }
-    Ok(whole.freeze())
+    Ok(front.freeze())
 }
 
 /// A listing without keys.

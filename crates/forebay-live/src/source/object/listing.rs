@@ -158,7 +158,6 @@ fn names_of_keys(below: &str, keys: &Keys) -> Gathered {
 
 /// The name of `key` in the folder `prefix`; none for the folder's own marker.
 fn name(prefix: &str, key: &Key) -> Option<OsString> {
-    let rest =
-        if prefix.is_empty() { key.as_ref() } else { key.as_ref().strip_prefix(prefix)?.strip_prefix('/')? };
+    let rest = if prefix.is_empty() { key.as_ref() } else { key.as_ref().strip_prefix(prefix)?.strip_prefix('/')? };
     (!rest.is_empty() && !rest.contains('/')).then(|| rest.into())
 }

@@ -16,10 +16,11 @@ use object_store::list::PaginatedListStore;
 use object_store::{BackoffConfig, Certificate, ClientOptions, ObjectStore, RetryConfig};
 
 use super::Bucket;
+use super::answers::{Answers, Dialect};
 use super::credentials::Credentials;
 use super::listing::Listing;
+use super::refusal;
 use super::s3;
-use super::answers::{Answers, Dialect};
 use super::waits::Waits;
 use crate::source::remote::{About, Limits, Modes, RemoteSource};
 use crate::source::web::{Login, Token, Web, WebOptions};
@@ -145,10 +146,15 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         "az" => az(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about, waits, has_controls, credentials } = stores.map_err(|error| match error {
-        object_store::Error::Generic { source, .. } => refuse(&source.to_string()),
-        other => refuse(&other.to_string()),
-    })?;
+    let address = reqwest::Url::parse(&base);
+    if scheme != "az" && !address.is_ok_and(|address| address.host_str() == Some(authority)) {
+        return Err(refuse(&format!("{authority:?} is the name of no bucket")));
+    }
+    let Found { store, pages, server, about, waits, has_controls, credentials } =
+        stores.map_err(|error| match error {
+            generic @ object_store::Error::Generic { .. } => refuse(&refusal::last(&generic)),
+            other => refuse(&other.to_string()),
+        })?;
     let prefix = folder(prefix).map_err(|name| match name.is_empty() {
         true => {
             let named: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();

@@ -4,8 +4,9 @@
 //! generic one, as text only. There the status is read from the text, whose form is pinned by tests.
 
 use object_store::Error as StoreError;
+use object_store::client::{HttpError, HttpErrorKind};
 
-use super::amiss::Amiss;
+use super::amiss::{Amiss, element};
 use super::credentials::Missing;
 use crate::source::Error;
 
@@ -30,7 +31,7 @@ pub(super) fn of(name: &str, error: &StoreError) -> Error {
         return Error::Storage { name: name(), reason: missing.to_string() };
     }
     if let Some(amiss) = cause::<Amiss>(error) {
-        return Error::Storage { name: name(), reason: amiss.to_string() };
+        return amiss.error(name());
     }
     match error {
         StoreError::NotFound { .. } | StoreError::InvalidPath { .. } => Error::NotFound(name()),
@@ -41,6 +42,7 @@ pub(super) fn of(name: &str, error: &StoreError) -> Error {
         }
         error => match status(&error.to_string()) {
             Some(401 | 403) => Error::Denied(name()),
+            Some(400) if is_of_credentials(&kind(error)) => Error::Denied(name()),
             Some(404) => Error::NotFound(name()),
             Some(405) => Error::Refused { name: name(), errno: libc::EOPNOTSUPP },
             Some(412) => Error::Stale(name()),
@@ -74,13 +76,23 @@ pub(super) fn kind(error: &StoreError) -> String {
         StoreError::PermissionDenied { .. } => "403".into(),
         StoreError::Unauthenticated { .. } => "401".into(),
         StoreError::Precondition { .. } => "412".into(),
-        _ => "no answer".into(),
+        error => match cause::<HttpError>(error).map(HttpError::kind) {
+            Some(HttpErrorKind::Timeout) => "no answer".into(),
+            Some(HttpErrorKind::Connect) => "connection".into(),
+            _ => "broken".into(),
+        },
     })
 }
 
 /// Whether a failure of this kind is a refusal of the credentials.
 pub(super) fn is_of_credentials(kind: &str) -> bool {
     OF_CREDENTIALS.contains(&kind)
+}
+
+/// A way out of a refusal of this kind.
+pub(super) fn hint(kind: &str) -> Option<&'static str> {
+    matches!(kind, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired")
+        .then_some("the credentials have expired: log in again, or renew them")
 }
 
 /// The cause of a failure that is a `T`, if there is one: one that this side found, not the server.
@@ -103,24 +115,42 @@ fn status(message: &str) -> Option<u16> {
 
 /// The `Code` of the XML body that S3 and Azure put into a message.
 fn code(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("<Code>")?;
-    Some(rest.split_once("</Code>")?.0.to_owned())
+    element(message, "Code").map(str::to_owned)
 }
 
-/// The last cause, which says most, on one line.
+/// What happened, on one line.
 fn line(error: &StoreError) -> String {
+    let words = error.to_string();
+    let words = match (status(&words), cause::<HttpError>(error).map(HttpError::kind)) {
+        (Some(status), _) => {
+            let code = code(&words).map(|code| format!(" ({code})")).unwrap_or_default();
+            format!("the server answered {status}{code}")
+        }
+        (None, Some(HttpErrorKind::Timeout)) => "no answer in time".into(),
+        (None, Some(HttpErrorKind::Connect)) => format!("no connection: {}", explained(last(error))),
+        (None, Some(_)) => format!("the answer broke off: {}", explained(last(error))),
+        (None, None) => last(error),
+    };
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The last cause, which says most.
+pub(super) fn last(error: &StoreError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let mut words = error.to_string();
-    if let Some(status) = status(&words) {
-        let code = code(&words).map(|code| format!(" ({code})")).unwrap_or_default();
-        words = format!("the server answered {status}{code}");
-    } else {
-        words = cause.to_string();
-    }
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    cause.to_string()
+}
+
+/// The words of the TLS library with what to do.
+fn explained(words: String) -> String {
+    let way_out = match &*words {
+        words if words.contains("InvalidContentType") => "the server speaks without encryption there, with http://",
+        words if words.contains("UnknownIssuer") => "--source-ca names certificates to trust",
+        _ => return words,
+    };
+    format!("{words} ({way_out})")
 }
 
 #[cfg(test)]
@@ -135,6 +165,8 @@ mod tests {
     fn statuses_in_text_are_sorted() {
         for (message, errno) in [
             ("Server returned non-2xx status code: 403 Forbidden: <Code>InvalidAccessKeyId</Code>", libc::EACCES),
+            ("Server returned non-2xx status code: 400 Bad Request: <Code>ExpiredToken</Code>", libc::EACCES),
+            ("Server returned non-2xx status code: 400 Bad Request: <Code>InvalidRequest</Code>", libc::EIO),
             ("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchBucket</Code>", libc::ENOENT),
             ("Server returned non-2xx status code: 405 Method Not Allowed: ", libc::EOPNOTSUPP),
             ("Server returned non-2xx status code: 412 Precondition Failed: ", libc::ESTALE),

@@ -93,6 +93,14 @@ fn completed(options: &StoreOptions, builder: &AmazonS3Builder, profile: Option<
     StoreOptions { endpoint, region, ..options.clone() }
 }
 
+/// Whether a region is an option or a setting, or said by the environment or the profile.
+pub(super) fn region_is_said(options: &StoreOptions) -> bool {
+    let is_region = |(key, _): &(String, String)| key.parse().is_ok_and(|key: Key| key == Key::Region);
+    let builder = AmazonS3Builder::from_env();
+    let profile = Profile::read(options.profile.as_deref()).ok();
+    options.settings.iter().any(is_region) || completed(options, &builder, profile.as_ref()).region.is_some()
+}
+
 /// Whether requests need credentials that no setting tells. A profile that the options name comes
 /// before keys of the environment, but not before keys of the settings.
 fn lacks_keys(builder: &AmazonS3Builder, options: &StoreOptions) -> bool {

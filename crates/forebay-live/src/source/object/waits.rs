@@ -29,7 +29,8 @@ impl Waits {
     ) -> Trouble {
         let wait = self.0.lock().map(|until| until.saturating_duration_since(Instant::now()));
         let wait = wait.filter(|wait| !wait.is_zero());
-        Trouble { error: means(&path.display().to_string(), error), kind: refusal::kind(error), wait }
+        let kind = refusal::kind(error);
+        Trouble { error: means(&path.display().to_string(), error), hint: refusal::hint(&kind), kind, wait }
     }
 
     /// Hears what an answer wishes for.
