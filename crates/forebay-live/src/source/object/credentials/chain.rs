@@ -94,6 +94,7 @@ impl Giver for Chain {
     async fn give(&self) -> Result<Given, Missing> {
         let profile = Profile::read(self.profile.as_deref())?;
         profile.must_be_there()?;
+        profile.must_want_no_factor()?;
         let keys = self.profile.is_none().then(|| "AWS_ACCESS_KEY_ID is not set".to_owned());
         let mut looked: Vec<String> = keys.into_iter().collect();
         let end = Instant::now() + self.limit;
