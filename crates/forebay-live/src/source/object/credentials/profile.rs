@@ -105,11 +105,19 @@ impl Profile {
     }
 }
 
+/// Where the two files are.
+pub(super) fn paths() -> [PathBuf; 2] {
+    let home = variable("HOME").unwrap_or_else(|| "~".into());
+    FILES.map(|(name, place)| match variable(name) {
+        Some(path) if path.starts_with("~/") => PathBuf::from(&home).join(&path[2..]),
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(&home).join(place),
+    })
+}
+
 /// The files, and why one cannot be read.
 fn files() -> String {
-    let home = variable("HOME").unwrap_or_else(|| "~".into());
-    let files = FILES.map(|(name, place)| {
-        let path = variable(name).map_or_else(|| PathBuf::from(&home).join(place), PathBuf::from);
+    let files = paths().map(|path| {
         let state = match File::open(&path) {
             Ok(_) => String::new(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => " (not there)".into(),
