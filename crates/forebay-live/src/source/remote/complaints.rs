@@ -62,7 +62,7 @@ impl Complaints {
         let again = if more > 0 { format!("; {more} more times since the last line") } else { String::new() };
         let words = trouble.error.to_string();
         let kind = if words.contains(&trouble.kind) { String::new() } else { format!(" ({})", trouble.kind) };
-        let hint = trouble.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let hint = trouble.hint.map(|hint| format!("; {}", hint.words())).unwrap_or_default();
         Some(format!("{}: {words}{kind}{hint}{again}", self.source))
     }
 }
