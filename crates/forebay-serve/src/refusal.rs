@@ -85,7 +85,7 @@ impl From<Error> for Refusal {
                 Refusal::not_found()
             }
             Error::Refused { .. } => Refusal::new(StatusCode::FORBIDDEN, "it cannot be read"),
-            Error::CalledOff | Error::Storage { .. } | Error::GivenUp { .. } => {
+            Error::CalledOff | Error::Storage { .. } | Error::Setting { .. } | Error::GivenUp { .. } => {
                 Refusal::new(StatusCode::BAD_GATEWAY, "the storage behind does not give it; ask again")
             }
         }

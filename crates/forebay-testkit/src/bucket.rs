@@ -11,6 +11,9 @@ use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 /// The one bucket that a fresh server has.
 pub const BUCKET: &str = "bucket";
 
+/// The region of servers that are told none.
+pub(crate) const REGION: &str = "us-east-1";
+
 pub(crate) const ACCESS: &str = "test-access";
 pub(crate) const SECRET: &str = "test-secret-key";
 
@@ -24,11 +27,16 @@ pub struct Bucket {
 impl Bucket {
     /// The bucket on the server at `address`, which must have it by the first use.
     pub fn new(address: SocketAddr) -> io::Result<Bucket> {
+        Bucket::in_region(address, REGION)
+    }
+
+    /// The same, of a server in this region.
+    pub(crate) fn in_region(address: SocketAddr, region: &str) -> io::Result<Bucket> {
         let store = AmazonS3Builder::new()
             .with_endpoint(format!("http://{address}"))
             .with_allow_http(true)
             .with_bucket_name(BUCKET)
-            .with_region("us-east-1")
+            .with_region(region)
             .with_access_key_id(ACCESS)
             .with_secret_access_key(SECRET)
             .build()

@@ -29,7 +29,7 @@ impl Moto {
             command.args(["-H", "127.0.0.1", "-p"]).arg(place.address.port().to_string());
             Ok(command)
         })?;
-        create(server.address())?;
+        put(server.address(), &format!("/{BUCKET}"), &[])?;
         Ok(Moto { bucket: Bucket::new(server.address())?, server })
     }
 
@@ -53,6 +53,12 @@ impl Moto {
         self.bucket.put(key, bytes)
     }
 
+    /// Stores an object whose key stands percent-encoded in the address, so that it may be any key.
+    /// (A line feed is none that moto takes.)
+    pub fn put_encoded(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
+        put(self.address(), &format!("/{BUCKET}/{key}"), bytes)
+    }
+
     /// Removes an object.
     pub fn delete(&self, key: &str) -> io::Result<()> {
         self.bucket.delete(key)
@@ -64,16 +70,20 @@ impl Moto {
     }
 }
 
-/// Makes the bucket, for which moto needs no signature.
-fn create(address: SocketAddr) -> io::Result<()> {
+/// Makes a bucket or an object, for which moto needs no signature.
+fn put(address: SocketAddr, target: &str, bytes: &[u8]) -> io::Result<()> {
     let mut server = TcpStream::connect(address)?;
-    write!(server, "PUT /{BUCKET} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+    let length = bytes.len();
+    write!(
+        server,
+        "PUT {target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    )?;
+    server.write_all(bytes)?;
     let mut answer = String::new();
     server.read_to_string(&mut answer)?;
-    if answer.starts_with("HTTP/1.1 200 ") {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("moto does not create the bucket: {answer}")))
+    match answer.starts_with("HTTP/1.1 200 ") {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("moto does not take {target}: {answer}"))),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use object_store::ObjectStore;
 
-use crate::bucket::{ACCESS, Bucket, SECRET};
+use crate::bucket::{ACCESS, Bucket, REGION, SECRET};
 use crate::server::Server;
 
 pub use crate::bucket::BUCKET;
@@ -29,15 +29,26 @@ impl S3 {
 
     /// The same, with the objects in a folder of the caller's choice: one in memory is faster.
     pub fn start_in(versitygw: &Path, place: &Path) -> io::Result<S3> {
+        S3::started(versitygw, place, REGION)
+    }
+
+    /// The same in this region: the server takes no signature for another one.
+    pub fn start_in_region(versitygw: &Path, region: &str) -> io::Result<S3> {
+        S3::started(versitygw, &std::env::temp_dir(), region)
+    }
+
+    fn started(versitygw: &Path, place: &Path, region: &str) -> io::Result<S3> {
         let server = Server::start_in("versitygw", place, |place| {
             let files = place.folder.join("files");
             fs::create_dir_all(files.join(BUCKET))?;
             let mut command = Command::new(versitygw);
-            command.args(["--access", ACCESS, "--secret", SECRET, "--port"]).arg(place.address.to_string());
+            command
+                .args(["--access", ACCESS, "--secret", SECRET, "--region", region, "--port"])
+                .arg(place.address.to_string());
             command.args(["--keep-alive", "--quiet", "posix"]).arg(files);
             Ok(command)
         })?;
-        Ok(S3 { bucket: Bucket::new(server.address())?, server })
+        Ok(S3 { bucket: Bucket::in_region(server.address(), region)?, server })
     }
 
     /// Where it listens.

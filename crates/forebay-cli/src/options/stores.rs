@@ -27,6 +27,12 @@ pub(crate) struct Stores {
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 
+    /// Send requests to object stores without a signature
+    ///
+    /// Public buckets take them. No credentials are looked for. Example: `--no-sign-request`
+    #[arg(long)]
+    pub(crate) no_sign_request: bool,
+
     /// A file with the token that a web server wants to see
     ///
     /// `forebay serve` wants one, and any server of bearer tokens. The token is shown to the web
@@ -73,6 +79,7 @@ impl Stores {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
             profile: self.profile.clone(),
+            anonymous: self.no_sign_request,
             token: self.source_token_file.as_deref().map(Token::of_file).transpose()?,
             login: self.source_password_file.as_deref().map(Login::of_file).transpose()?,
             authority: self.source_ca.clone(),

@@ -13,6 +13,7 @@ mod many_names;
 mod media;
 mod memory;
 mod names;
+mod odd_keys;
 mod patience;
 mod play;
 mod readers;

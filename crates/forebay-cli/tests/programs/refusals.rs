@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::mounts::{self, MountPoint, is_mounted};
 use forebay_testkit::need;
+use forebay_testkit::nginx::Nginx;
 use forebay_testkit::s3::{BUCKET, S3};
 
 use crate::{Mount, forebay, text};
@@ -104,6 +105,30 @@ fn object_stores() {
     let enough = Mount::start(&enough);
     assert_eq!(fs::read(enough.path().join("prefix/key")).expect("readable"), b"value");
     refused(mount("s4://bucket", &endpoint, &[]), &point, &["s4", "s3://", "gs://", "file://"]);
+}
+
+#[test]
+fn stores_that_are_none_and_objects_that_are_no_folders() {
+    if !mounts::possible() {
+        return;
+    }
+    let (server, page) = (S3::start(&need!("versitygw")).expect("a server"), tempfile::tempdir().expect("a folder"));
+    server.put("small.txt", b"content").expect("stored");
+    fs::create_dir(page.path().join(BUCKET)).expect("a folder");
+    fs::write(page.path().join(BUCKET).join("index.html"), "<!doctype html><p>Welcome").expect("written");
+    let nginx = Nginx::start(&need!("nginx"), page.path(), false).expect("a server");
+    let point = MountPoint::new().expect("a mount point");
+    let mount = |uri: &str, endpoint: &str| {
+        forebay(&["mount", uri, text(point.path()), "--endpoint", endpoint, "--region", "us-east-1"])
+    };
+    let bucket = format!("s3://{BUCKET}");
+    let words = "the answer is a page of HTML instead of a listing: is this the endpoint of an S3 store?";
+    refused(mount(&bucket, &nginx.url()), &point, &[&bucket, &nginx.url(), words]);
+    let object = format!("{bucket}/small.txt");
+    let words = format!("{object}: this is an object, not a folder; mount {bucket} to see it");
+    refused(mount(&object, &server.endpoint()), &point, &[&words]);
+    let file = page.path().join(BUCKET).join("index.html");
+    refused(mount(text(&file), &server.endpoint()), &point, &["is a file; give the folder that it is in"]);
 }
 
 #[test]

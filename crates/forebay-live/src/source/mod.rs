@@ -67,6 +67,16 @@ pub enum Error {
         /// What the storage said.
         reason: String,
     },
+    /// The storage answers, and a setting has to be changed before it gives what it was asked for.
+    #[error("{name}: {reason}")]
+    Setting {
+        /// What was asked for.
+        name: String,
+        /// What is wrong, and what to do.
+        reason: String,
+        /// The region that the bucket lies in, if another one was asked.
+        region: Option<Box<str>>,
+    },
     /// The storage failed for as long as the source has patience with it.
     #[error("{name}: given up after {after:?}: {reason}")]
     GivenUp {
@@ -88,13 +98,13 @@ impl Error {
             Error::Stale(_) => libc::ESTALE,
             Error::Refused { errno, .. } => *errno,
             Error::CalledOff => libc::ECANCELED,
-            Error::Storage { .. } | Error::GivenUp { .. } => libc::EIO,
+            Error::Storage { .. } | Error::Setting { .. } | Error::GivenUp { .. } => libc::EIO,
         }
     }
 
     /// Whether it says something of the storage, and nothing of the name that was asked for.
     pub fn is_of_the_storage(&self) -> bool {
-        matches!(self, Error::Storage { .. } | Error::GivenUp { .. } | Error::CalledOff)
+        matches!(self, Error::Storage { .. } | Error::Setting { .. } | Error::GivenUp { .. } | Error::CalledOff)
     }
 
     /// Whether the same request may succeed at once: what was given up was tried for long.

@@ -3,13 +3,18 @@
 //! An object store has keys, not folders. A key's parts between slashes are the names here, so a prefix that has keys
 //! is a folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the
 //! folder is shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`,
-//! `.`, `..`, control characters) are left out, with a line in the log.
+//! `.`, `..`, and control characters except in S3) are left out, with a line in the log.
 
+mod amiss;
+mod answers;
 mod credentials;
+mod keys;
+mod listed;
 mod listing;
 mod open;
 mod refusal;
 mod s3;
+mod signer;
 mod waits;
 
 use std::path::{Component, Path};
@@ -25,6 +30,7 @@ use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Told
 use super::{Error, Facts, Result};
 use crate::arena::Segments;
 use credentials::Credentials;
+use keys::marked;
 use listing::{Below, Listing};
 use waits::Waits;
 
@@ -32,11 +38,14 @@ pub use open::{SCHEMES, StoreOptions};
 
 /// A prefix of an object store.
 struct Bucket {
-    prefix: Key,
+    /// The prefix, without a slash at its end.
+    prefix: String,
     store: Arc<dyn ObjectStore>,
     listing: Listing,
     /// For how long the server wants to be left alone.
     waits: Waits,
+    /// Whether keys may have control characters.
+    has_controls: bool,
     /// The credentials that requests are signed with, where no setting tells them.
     credentials: Option<Credentials>,
 }
@@ -55,7 +64,8 @@ impl RemoteSource {
         let name = name.into();
         let about = About { address: name.as_str().into(), name, server: String::new(), hint: "check the credentials" };
         let (listing, waits) = (Listing::new(Arc::clone(&store), pages), Waits::default());
-        let bucket = Bucket { prefix, listing, store, waits, credentials: None };
+        let prefix = prefix.into();
+        let bucket = Bucket { prefix, listing, store, waits, has_controls: false, credentials: None };
         RemoteSource::new(Arc::new(bucket), about, options.limits(), options.modes)
     }
 
@@ -63,19 +73,41 @@ impl RemoteSource {
     pub fn open_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         open::open(uri, options)
     }
+
+    /// [`open_uri`](Self::open_uri), and a [`check`](Self::check) of what was opened. A bucket of S3
+    /// that turns out to be in another region is opened there, unless a region was said.
+    pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
+        let source = open::open(uri, options)?;
+        let Err(error) = source.check() else { return Ok(source) };
+        let Error::Setting { region: Some(region), .. } = &error else { return Err(error) };
+        if s3::region_is_said(options) {
+            return Err(error);
+        }
+        log::info!("{uri} is in the region {region}");
+        let options = StoreOptions { region: Some(region.to_string()), ..options.clone() };
+        let source = open::open(uri, &options)?;
+        source.check().map(|()| source)
+    }
 }
 
 impl Bucket {
-    /// The key of a path.
-    fn key(&self, path: &Path) -> Answer<Key> {
+    /// The key of a path, as the bucket has it.
+    fn key(&self, path: &Path) -> Answer<String> {
         let missing = || Trouble::new(Error::NotFound(path.display().to_string()), "no key");
         let parts = path.components().filter(|part| *part != Component::CurDir).map(|part| match part {
             Component::Normal(name) => name.to_str(),
             _ => None,
         });
-        let parts = (!self.prefix.is_root()).then_some(Some(self.prefix.as_ref())).into_iter().chain(parts);
-        let parts = parts.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        Key::parse(parts.join("/")).map_err(|_| missing())
+        let parts = (!self.prefix.is_empty()).then_some(Some(&*self.prefix)).into_iter().chain(parts);
+        let key = parts.collect::<Option<Vec<_>>>().ok_or_else(missing)?.join("/");
+        let unfit = |char: char| char == '\0' || char.is_ascii_control() && !self.has_controls;
+        if key.contains(unfit) { Err(missing()) } else { Ok(key) }
+    }
+
+    /// A key as the store takes it.
+    fn location(&self, path: &Path, key: &str) -> Answer<Key> {
+        let location = if self.has_controls { Key::parse(marked(key)) } else { Key::parse(key) };
+        location.map_err(|_| Trouble::new(Error::NotFound(path.display().to_string()), "no key"))
     }
 
     /// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of no
@@ -99,7 +131,7 @@ impl Bucket {
         if !refusal::is_of_credentials(&trouble.kind) || !credentials.doubt() {
             return trouble;
         }
-        let reason = "the server no longer takes the credentials".into();
+        let reason = format!("the server no longer takes the credentials ({})", trouble.kind);
         Trouble { error: Error::Storage { name: path.display().to_string(), reason }, ..trouble }
     }
 }
@@ -119,7 +151,8 @@ impl Remote for Bucket {
     /// Asks at once for the object and for a key below it: two requests, the time of one.
     async fn look(&self, path: &Path) -> Answer<Told> {
         let key = self.key(path)?;
-        let (object, below) = futures::join!(self.store.head(&key), self.listing.any(&key));
+        let location = self.location(path, &key)?;
+        let (object, below) = futures::join!(self.store.head(&location), self.listing.any(&key));
         let refused = |error| self.trouble(path, refusal::of, &error);
         match (below.map_err(refused)?, object) {
             (Below::Some, _) => Ok(Told::Folder(None)),
@@ -131,11 +164,11 @@ impl Remote for Bucket {
         let key = self.key(folder)?;
         let refused = |error| self.trouble(folder, refusal::of, &error);
         let (page, below) = self.listing.page(&key, next).await.map_err(refused)?;
-        if below == Below::Some || next.is_some() || key.is_root() {
+        if below == Below::Some || next.is_some() || key.is_empty() {
             return Ok(page);
         }
         // Nothing has this prefix. It may be a file's name.
-        match self.store.head(&key).await {
+        match self.store.head(&self.location(folder, &key)?).await {
             Ok(_) => {
                 let error = Error::Refused { name: folder.display().to_string(), errno: libc::ENOTDIR };
                 Err(Trouble::new(error, "not a folder"))
@@ -156,6 +189,7 @@ impl Remote for Bucket {
             Err(Trouble::new(error, "broken answer"))
         };
         let refused = |error| self.trouble(path, refusal::of_range, &error);
+        let location = self.location(path, &self.key(path)?)?;
         let wanted = offset..offset + len as u64;
         let options = GetOptions {
             range: Some(GetRange::Bounded(wanted.clone())),
@@ -163,7 +197,7 @@ impl Remote for Bucket {
             if_match: version.tag.as_deref().filter(|tag| tag.starts_with('"')).map(str::to_owned),
             ..GetOptions::default()
         };
-        let answer = self.store.get_opts(&self.key(path)?, options).await.map_err(refused)?;
+        let answer = self.store.get_opts(&location, options).await.map_err(refused)?;
         if facts(&answer.meta).version() != *version || answer.range != wanted {
             return Err(Trouble::new(Error::Stale(path.display().to_string()), "changed"));
         }

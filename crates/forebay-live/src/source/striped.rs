@@ -298,6 +298,7 @@ fn of_member(error: Error, member: &str) -> Error {
         Error::Stale(name) => Error::Stale(of(name)),
         Error::Refused { name, errno } => Error::Refused { name: of(name), errno },
         Error::Storage { name, reason } => Error::Storage { name: of(name), reason },
+        Error::Setting { name, reason, region } => Error::Setting { name: of(name), reason, region },
         Error::GivenUp { name, reason, after } => Error::GivenUp { name: of(name), reason, after },
         Error::CalledOff => Error::CalledOff,
     }

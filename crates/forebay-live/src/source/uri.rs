@@ -27,6 +27,14 @@ pub enum OpenError {
         /// The part that is not known.
         scheme: String,
     },
+    /// A file where a folder is needed.
+    #[error("{file} is a file; give the folder that it is in: {folder}")]
+    File {
+        /// The file.
+        file: String,
+        /// The folder that it is in.
+        folder: String,
+    },
     /// A name that cannot be a folder's.
     #[error("{0:?} cannot be the name of a source")]
     BadName(String),
@@ -186,16 +194,17 @@ pub fn open_place<E: From<OpenError>>(
 
 fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Source>, OpenError> {
     match place {
+        Place::Folder(file) if file.is_file() => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).display().to_string();
+            Err(OpenError::File { file: file.display().to_string(), folder })
+        }
         Place::Folder(folder) => {
             let source = LocalSource::new(folder)?;
             source.check()?;
             Ok(Arc::new(source))
         }
-        Place::Store(uri) => {
-            let store = RemoteSource::open_uri(uri, options)?;
-            store.check()?;
-            Ok(Arc::new(store))
-        }
+        Place::Store(uri) => Ok(Arc::new(RemoteSource::reach_uri(uri, options)?)),
         // Only somebody else's arithmetic makes a set of sets; it is one device then.
         Place::Set(..) => open_place(place, options, |_, source| Ok::<_, OpenError>(source)),
     }

@@ -1,10 +1,12 @@
 //! Sources against what they stand for: bytes, names, versions and refusals.
 
+mod amiss;
 mod faulty;
 mod keys;
 mod labels;
 mod local;
 mod odd;
+mod odd_keys;
 mod store;
 mod striped;
 mod web;

@@ -129,6 +129,22 @@ fn that_goes_on_failing_is_an_error_after_the_patience() {
     is_there(&mount);
 }
 
+/// Neither it nor what it started is left behind.
+#[test]
+fn that_hangs_is_killed_with_what_it_started() {
+    if !mounts::possible() {
+        return;
+    }
+    let home = home_with("echo $$ >> ids; sleep 1000 & echo $! >> ids; wait; sleep 1000");
+    let said = home.refusal(&[&bucket(), "--patience", "1s"], &[]);
+    assert!(said.contains("no credentials from profile default within 1 s"), "{said}");
+    let ids = home.read("ids");
+    assert_eq!(ids.lines().count(), 2, "{ids}");
+    for id in ids.lines().map(|id| id.parse().expect("a number")) {
+        eventually("its end", || !forebay_testkit::process::runs(id));
+    }
+}
+
 #[test]
 fn that_is_of_no_use_is_said_at_the_start() {
     if !mounts::possible() {

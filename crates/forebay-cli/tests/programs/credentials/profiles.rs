@@ -121,7 +121,31 @@ fn a_public_bucket_needs_none() {
     let args = [&bucket(), "--endpoint", &store.proxy.url(), "--region", "us-east-1"];
     let said = home.refusal(&args, &[("AWS_SKIP_SIGNATURE", "true")]);
     assert!(said.contains("permission denied"), "this one is not public: {said}");
+    let said = home.refusal(&[&args[..], &["--no-sign-request"]].concat(), &[]);
+    assert!(said.contains("permission denied"), "this one is not public: {said}");
     assert_eq!(keys_of(store.proxy.requests()), ["none"]);
+    assert!(!home.path("sprung").exists(), "a process was run");
+}
+
+/// Nobody can be asked for a code, so the role is not asked for either.
+#[test]
+fn a_role_that_wants_a_second_factor_is_refused() {
+    if !mounts::possible() {
+        return;
+    }
+    let home = Home::new();
+    let base = trap(&home, "profile base");
+    let role = |name: &str, source: &str, more: &str| {
+        format!("[profile {name}]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = {source}\n{more}")
+    };
+    let factor = "mfa_serial = arn:aws:iam::1:mfa/me\n";
+    let profiles = [base, role("admin", "base", factor), role("over", "admin", ""), role("self", "self", factor)];
+    home.write(".aws/config", &profiles.concat());
+    for (profile, named) in [("admin", "admin"), ("over", "admin"), ("self", "self")] {
+        let said = home.refusal(&[&bucket(), "--profile", profile], &[]);
+        assert!(said.contains(&format!("the role of profile {named} wants a code")), "{said}");
+        assert!(said.contains("mfa_serial") && said.contains("credential_process"), "{said}");
+    }
     assert!(!home.path("sprung").exists(), "a process was run");
 }
 
@@ -141,9 +165,16 @@ fn a_machine_without_any_says_where_it_looked() {
     // About a second; the bound is for a chain that tries again and again.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     let config = home.path(".aws/config");
-    for part in
-        ["no credentials found", "AWS_ACCESS_KEY_ID", text(&config), "not there", "container", "instance", "--profile"]
-    {
+    for part in [
+        "no credentials found",
+        "AWS_ACCESS_KEY_ID",
+        text(&config),
+        "not there",
+        "container",
+        "instance",
+        "--profile",
+        "--no-sign-request",
+    ] {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
     home.write(".aws/config", "[default]\nregion = eu-west-1\n");

@@ -17,6 +17,7 @@
 mod chain;
 mod http;
 mod missing;
+mod process;
 mod profile;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Names below a prefix.
 //!
-//! Stores that list page by page are asked page by page, so that only names are kept, never a whole listing, and so
-//! that a page with a key that no path can name does not hide the others: see [`Listing::around`].
+//! Stores that list page by page are asked page by page, so that only names are kept, never a whole
+//! listing. Pages of S3 are read by `listed.rs`. Those of others are read by the `object_store` crate,
+//! and a page with a key that no path can name must not hide the others: see [`Listing::around`].
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use object_store::path::{Error as KeyError, Path as Key};
 use object_store::{Error, ListResult, ObjectStore, Result};
 
 use super::facts;
+use super::listed::{Entity, Entry, Keys};
 use crate::source::listing::Gathered;
 use crate::source::remote::{Next, Page, Told};
 
@@ -38,9 +40,9 @@ impl Listing {
     }
 
     /// What lies below `prefix`.
-    pub(super) async fn any(&self, prefix: &Key) -> Result<Below> {
+    pub(super) async fn any(&self, prefix: &str) -> Result<Below> {
         let Some(pages) = &self.pages else {
-            return Ok(Below::of(&self.store.list_with_delimiter(Some(prefix)).await?));
+            return Ok(Below::of(&self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?));
         };
         let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
         match pages.list_paginated(below(prefix).as_deref(), options).await {
@@ -51,9 +53,9 @@ impl Listing {
     }
 
     /// A page of the names in the folder `prefix`, and what there is of it at all.
-    pub(super) async fn page(&self, prefix: &Key, next: Option<&Next>) -> Result<(Page, Below)> {
+    pub(super) async fn page(&self, prefix: &str, next: Option<&Next>) -> Result<(Page, Below)> {
         let Some(pages) = &self.pages else {
-            let all = self.store.list_with_delimiter(Some(prefix)).await?;
+            let all = self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?;
             return Ok((Page { names: names(prefix, &all), next: None }, Below::of(&all)));
         };
         let mut options = PaginatedListOptions {
@@ -113,26 +115,49 @@ pub(super) enum Below {
 
 impl Below {
     fn of(page: &ListResult) -> Below {
-        if !page.objects.is_empty() || !page.common_prefixes.is_empty() { Below::Some } else { Below::Nothing }
+        let keys = keys(page).is_some_and(|keys| !keys.entries.is_empty());
+        if keys || !page.objects.is_empty() || !page.common_prefixes.is_empty() { Below::Some } else { Below::Nothing }
     }
 }
 
 /// The prefix that only keys below `key` have.
-fn below(key: &Key) -> Option<String> {
-    (!key.is_root()).then(|| format!("{key}/"))
+fn below(key: &str) -> Option<String> {
+    (!key.is_empty()).then(|| format!("{key}/"))
+}
+
+/// The keys of a page of S3.
+fn keys(page: &ListResult) -> Option<&Keys> {
+    page.extensions.get::<Arc<Keys>>().map(|keys| &**keys)
 }
 
 /// The names of a page, and what they stand for.
-fn names(prefix: &Key, page: &ListResult) -> Gathered {
+fn names(prefix: &str, page: &ListResult) -> Gathered {
+    if let Some(keys) = keys(page) {
+        return names_of_keys(&below(prefix).unwrap_or_default(), keys);
+    }
     let files =
         page.objects.iter().filter_map(|object| Some((name(prefix, &object.location)?, Told::File(facts(object)))));
     let folders = page.common_prefixes.iter().filter_map(|folder| Some((name(prefix, folder)?, Told::Folder(None))));
     files.chain(folders).collect()
 }
 
+/// The names of keys that begin with `below`; none of the folder's own marker. Those that no file
+/// system can hold are left out later (`remote/asker.rs`).
+fn names_of_keys(below: &str, keys: &Keys) -> Gathered {
+    let name = |entry: &Entry| {
+        let rest = entry.key.strip_prefix(below).filter(|rest| !rest.is_empty())?;
+        let (rest, told) = match &entry.told {
+            Entity::Prefix => (rest.strip_suffix('/').unwrap_or(rest), Told::Folder(None)),
+            Entity::Object(Some(facts)) => (rest, Told::File(facts.clone())),
+            Entity::Object(None) => (rest, Told::Unmeasured),
+        };
+        Some((rest.into(), told))
+    };
+    keys.entries.iter().filter_map(name).collect()
+}
+
 /// The name of `key` in the folder `prefix`; none for the folder's own marker.
-fn name(prefix: &Key, key: &Key) -> Option<OsString> {
-    let rest =
-        if prefix.is_root() { key.as_ref() } else { key.as_ref().strip_prefix(prefix.as_ref())?.strip_prefix('/')? };
+fn name(prefix: &str, key: &Key) -> Option<OsString> {
+    let rest = if prefix.is_empty() { key.as_ref() } else { key.as_ref().strip_prefix(prefix)?.strip_prefix('/')? };
     (!rest.is_empty() && !rest.contains('/')).then(|| rest.into())
 }

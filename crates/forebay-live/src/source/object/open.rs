@@ -13,12 +13,13 @@ use std::time::Duration;
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::list::PaginatedListStore;
-use object_store::path::Path as Key;
 use object_store::{BackoffConfig, Certificate, ClientOptions, ObjectStore, RetryConfig};
 
 use super::Bucket;
+use super::answers::{Answers, Dialect};
 use super::credentials::Credentials;
 use super::listing::Listing;
+use super::refusal;
 use super::s3;
 use super::waits::Waits;
 use crate::source::remote::{About, Limits, Modes, RemoteSource};
@@ -121,6 +122,8 @@ pub(super) struct Found {
     /// What to say of its server when it cannot be reached.
     about: String,
     waits: Waits,
+    /// Whether keys may have control characters.
+    pub(super) has_controls: bool,
     /// Credentials that are asked for.
     pub(super) credentials: Option<Credentials>,
 }
@@ -143,17 +146,42 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         "az" => az(&base, options, client),
         _ => return Err(refuse("is not an object store")),
     };
-    let Found { store, pages, server, about, waits, credentials } = stores.map_err(|error| match error {
-        object_store::Error::Generic { source, .. } => refuse(&source.to_string()),
-        other => refuse(&other.to_string()),
+    let address = reqwest::Url::parse(&base);
+    if scheme != "az" && !address.is_ok_and(|address| address.host_str() == Some(authority)) {
+        return Err(refuse(&format!("{authority:?} is the name of no bucket")));
+    }
+    let Found { store, pages, server, about, waits, has_controls, credentials } =
+        stores.map_err(|error| match error {
+            generic @ object_store::Error::Generic { .. } => refuse(&refusal::last(&generic)),
+            other => refuse(&other.to_string()),
+        })?;
+    let prefix = folder(prefix).map_err(|name| match name.is_empty() {
+        true => {
+            let named: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
+            let named = named.join("/");
+            refuse(&format!("no folder has an empty name between slashes; mount {scheme}://{named} if that is meant"))
+        }
+        false => refuse(&format!("{name:?} is the name of no folder")),
     })?;
-    let prefix = Key::parse(prefix).map_err(|error| refuse(&error.to_string()))?;
     let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
     let address = format!("{name}{server}").into();
     let hint = "check the credentials";
-    let bucket = Bucket { prefix, listing: Listing::new(Arc::clone(&store), pages), store, waits, credentials };
+    let listing = Listing::new(Arc::clone(&store), pages);
+    let bucket = Bucket { prefix, listing, store, waits, has_controls, credentials };
     let name = name.trim_end_matches('/').to_owned();
     RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
+}
+
+/// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name in it
+/// that no folder can have.
+fn folder(prefix: &str) -> std::result::Result<String, String> {
+    let folder = prefix.strip_suffix('/').unwrap_or(prefix);
+    let unnamed = |name: &str| matches!(name, "" | "." | "..") || name.contains('\0');
+    match folder.split('/').find(|name| unnamed(name)) {
+        Some(_) if folder.is_empty() && prefix.is_empty() => Ok(String::new()),
+        Some(name) => Err(name.to_owned()),
+        None => Ok(folder.to_owned()),
+    }
 }
 
 pub(super) fn both<S: ObjectStore + PaginatedListStore>(
@@ -171,14 +199,15 @@ pub(super) fn both<S: ObjectStore + PaginatedListStore>(
         server,
         about,
         waits,
+        has_controls: false,
         credentials: None,
     }
 }
 
 fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
+    let answers = Answers::new(Dialect::Google);
     let mut builder = GoogleCloudStorageBuilder::from_env()
-        .with_http_connector(waits.clone())
+        .with_http_connector(answers.clone())
         .with_url(base)
         .with_client_options(client)
         .with_retry(once());
@@ -191,13 +220,13 @@ fn gs(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     for (key, value) in &options.settings {
         builder = builder.with_config(key.parse::<GoogleConfigKey>()?, value);
     }
-    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), None))
+    builder.build().map(|store| both(store, answers.waits, options.endpoint.as_deref(), None))
 }
 
 fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
+    let answers = Answers::new(Dialect::Azure);
     let mut builder = MicrosoftAzureBuilder::from_env()
-        .with_http_connector(waits.clone())
+        .with_http_connector(answers.clone())
         .with_url(base)
         .with_client_options(client)
         .with_retry(once())
@@ -210,7 +239,7 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
         builder = builder.with_config(key.parse::<AzureConfigKey>()?, value);
     }
     let account = builder.get_config_value(&AzureConfigKey::AccountName);
-    builder.build().map(|store| both(store, waits, options.endpoint.as_deref(), account.as_deref()))
+    builder.build().map(|store| both(store, answers.waits, options.endpoint.as_deref(), account.as_deref()))
 }
 
 /// A web server is no store of this kind, and reached as one.

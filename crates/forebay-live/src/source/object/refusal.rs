@@ -4,9 +4,12 @@
 //! generic one, as text only. There the status is read from the text, whose form is pinned by tests.
 
 use object_store::Error as StoreError;
+use object_store::client::{HttpError, HttpErrorKind};
 
+use super::amiss::{Amiss, element};
 use super::credentials::Missing;
 use crate::source::Error;
+use crate::source::remote::Hint;
 
 /// The kind of a failure for which there were no credentials to sign with.
 pub(super) const CREDENTIALS: &str = "credentials";
@@ -25,8 +28,11 @@ const OF_CREDENTIALS: [&str; 6] = [
 /// Why a request concerning `name` failed.
 pub(super) fn of(name: &str, error: &StoreError) -> Error {
     let name = || name.to_owned();
-    if let Some(missing) = missing(error) {
+    if let Some(missing) = cause::<Missing>(error) {
         return Error::Storage { name: name(), reason: missing.to_string() };
+    }
+    if let Some(amiss) = cause::<Amiss>(error) {
+        return amiss.error(name());
     }
     match error {
         StoreError::NotFound { .. } | StoreError::InvalidPath { .. } => Error::NotFound(name()),
@@ -37,6 +43,7 @@ pub(super) fn of(name: &str, error: &StoreError) -> Error {
         }
         error => match status(&error.to_string()) {
             Some(401 | 403) => Error::Denied(name()),
+            Some(400) if is_of_credentials(&kind(error)) => Error::Denied(name()),
             Some(404) => Error::NotFound(name()),
             Some(405) => Error::Refused { name: name(), errno: libc::EOPNOTSUPP },
             Some(412) => Error::Stale(name()),
@@ -57,8 +64,11 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
 
 /// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
 pub(super) fn kind(error: &StoreError) -> String {
-    if missing(error).is_some() {
+    if cause::<Missing>(error).is_some() {
         return CREDENTIALS.into();
+    }
+    if let Some(amiss) = cause::<Amiss>(error) {
+        return amiss.kind().into();
     }
     let words = error.to_string();
     let status = || status(&words).map(|status| status.to_string());
@@ -67,7 +77,11 @@ pub(super) fn kind(error: &StoreError) -> String {
         StoreError::PermissionDenied { .. } => "403".into(),
         StoreError::Unauthenticated { .. } => "401".into(),
         StoreError::Precondition { .. } => "412".into(),
-        _ => "no answer".into(),
+        error => match cause::<HttpError>(error).map(HttpError::kind) {
+            Some(HttpErrorKind::Timeout) => "no answer".into(),
+            Some(HttpErrorKind::Connect) => "connection".into(),
+            _ => "broken".into(),
+        },
     })
 }
 
@@ -76,12 +90,17 @@ pub(super) fn is_of_credentials(kind: &str) -> bool {
     OF_CREDENTIALS.contains(&kind)
 }
 
-/// Why there were no credentials, if that is why a request failed.
-fn missing(error: &StoreError) -> Option<&Missing> {
+/// A way out of a refusal of this kind.
+pub(super) fn hint(kind: &str) -> Option<Hint> {
+    matches!(kind, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired").then_some(Hint::Renew)
+}
+
+/// The cause of a failure that is a `T`, if there is one: one that this side found, not the server.
+fn cause<T: std::error::Error + 'static>(error: &StoreError) -> Option<&T> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(missing) = error.downcast_ref() {
-            return Some(missing);
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }
@@ -96,24 +115,42 @@ fn status(message: &str) -> Option<u16> {
 
 /// The `Code` of the XML body that S3 and Azure put into a message.
 fn code(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("<Code>")?;
-    Some(rest.split_once("</Code>")?.0.to_owned())
+    element(message, "Code").map(str::to_owned)
 }
 
-/// The last cause, which says most, on one line.
+/// What happened, on one line.
 fn line(error: &StoreError) -> String {
+    let words = error.to_string();
+    let words = match (status(&words), cause::<HttpError>(error).map(HttpError::kind)) {
+        (Some(status), _) => {
+            let code = code(&words).map(|code| format!(" ({code})")).unwrap_or_default();
+            format!("the server answered {status}{code}")
+        }
+        (None, Some(HttpErrorKind::Timeout)) => "no answer in time".into(),
+        (None, Some(HttpErrorKind::Connect)) => format!("no connection: {}", explained(last(error))),
+        (None, Some(_)) => format!("the answer broke off: {}", explained(last(error))),
+        (None, None) => last(error),
+    };
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The last cause, which says most.
+pub(super) fn last(error: &StoreError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let mut words = error.to_string();
-    if let Some(status) = status(&words) {
-        let code = code(&words).map(|code| format!(" ({code})")).unwrap_or_default();
-        words = format!("the server answered {status}{code}");
-    } else {
-        words = cause.to_string();
-    }
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    cause.to_string()
+}
+
+/// The words of the TLS library with what to do.
+fn explained(words: String) -> String {
+    let way_out = match &*words {
+        words if words.contains("InvalidContentType") => "the server speaks without encryption there, with http://",
+        words if words.contains("UnknownIssuer") => "--source-ca names certificates to trust",
+        _ => return words,
+    };
+    format!("{words} ({way_out})")
 }
 
 #[cfg(test)]
@@ -128,6 +165,8 @@ mod tests {
     fn statuses_in_text_are_sorted() {
         for (message, errno) in [
             ("Server returned non-2xx status code: 403 Forbidden: <Code>InvalidAccessKeyId</Code>", libc::EACCES),
+            ("Server returned non-2xx status code: 400 Bad Request: <Code>ExpiredToken</Code>", libc::EACCES),
+            ("Server returned non-2xx status code: 400 Bad Request: <Code>InvalidRequest</Code>", libc::EIO),
             ("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchBucket</Code>", libc::ENOENT),
             ("Server returned non-2xx status code: 405 Method Not Allowed: ", libc::EOPNOTSUPP),
             ("Server returned non-2xx status code: 412 Precondition Failed: ", libc::ESTALE),

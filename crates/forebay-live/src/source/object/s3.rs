@@ -6,9 +6,9 @@ use std::sync::Arc;
 use object_store::ClientOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
 
+use super::answers::{Answers, Dialect};
 use super::credentials::{Chain, Credentials, Profile};
 use super::open::{Found, StoreOptions, both, once};
-use super::waits::Waits;
 
 /// The region of a bucket of which nobody says one, as the `object_store` crate has it.
 const REGION: &str = "us-east-1";
@@ -25,8 +25,8 @@ const OWN: [Key; 7] = [
 ];
 
 pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
-    let waits = Waits::default();
-    let builder = AmazonS3Builder::from_env().with_http_connector(waits.clone());
+    let answers = Answers::new(Dialect::S3);
+    let builder = AmazonS3Builder::from_env().with_http_connector(answers.clone());
     // A file that is not understood is an error only for those who need it: see `Chain`.
     let profile = Profile::read(options.profile.as_deref()).ok();
     let options = &completed(options, &builder, profile.as_ref());
@@ -64,8 +64,11 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     if let Some(credentials) = &credentials {
         builder = builder.with_credentials(Arc::new(credentials.clone()));
     }
-    let mut found = both(builder.build()?, waits, options.endpoint.as_deref(), region.as_deref());
+    let store = builder.build()?;
+    answers.signer.tell(store.credentials());
+    let mut found = both(store, answers.waits, options.endpoint.as_deref(), region.as_deref());
     found.credentials = credentials;
+    found.has_controls = true;
     Ok(found)
 }
 
@@ -88,6 +91,14 @@ fn completed(options: &StoreOptions, builder: &AmazonS3Builder, profile: Option<
     let region = options.region.clone().or_else(|| set(Key::Region));
     let region = region.or_else(|| profile.and_then(Profile::region).map(str::to_owned));
     StoreOptions { endpoint, region, ..options.clone() }
+}
+
+/// Whether a region is an option or a setting, or said by the environment or the profile.
+pub(super) fn region_is_said(options: &StoreOptions) -> bool {
+    let is_region = |(key, _): &(String, String)| key.parse().is_ok_and(|key: Key| key == Key::Region);
+    let builder = AmazonS3Builder::from_env();
+    let profile = Profile::read(options.profile.as_deref()).ok();
+    options.settings.iter().any(is_region) || completed(options, &builder, profile.as_ref()).region.is_some()
 }
 
 /// Whether requests need credentials that no setting tells. A profile that the options name comes

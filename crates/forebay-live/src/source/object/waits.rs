@@ -1,15 +1,11 @@
-//! What a store wishes for when it has too much to do: the client keeps the header `Retry-After` to
-//! itself, so it is read where answers pass through.
+//! The wish of a store that has too much to do: the client keeps the header `Retry-After` to itself,
+//! so it is read where answers pass through (`answers.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use async_trait::async_trait;
-use object_store::ClientOptions;
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
-};
+use object_store::client::HttpResponse;
 use parking_lot::Mutex;
 
 use super::refusal;
@@ -33,40 +29,23 @@ impl Waits {
     ) -> Trouble {
         let wait = self.0.lock().map(|until| until.saturating_duration_since(Instant::now()));
         let wait = wait.filter(|wait| !wait.is_zero());
-        Trouble { error: means(&path.display().to_string(), error), kind: refusal::kind(error), wait }
+        let kind = refusal::kind(error);
+        Trouble { error: means(&path.display().to_string(), error), hint: refusal::hint(&kind), kind, wait }
+    }
+
+    /// Hears what an answer wishes for.
+    pub(super) fn listen(&self, answer: &HttpResponse) {
+        if matches!(answer.status().as_u16(), 429 | 503)
+            && let Some(wish) = answer.headers().get("retry-after").and_then(|wish| wish.to_str().ok())
+            && let Some(wait) = retry_after(wish, SystemTime::now())
+        {
+            self.heed(wait);
+        }
     }
 
     fn heed(&self, wait: Duration) {
         let until = Instant::now() + wait.min(LONGEST);
         let known = &mut *self.0.lock();
         *known = Some(until).max(*known);
-    }
-}
-
-/// The client's own connector, listened to.
-impl HttpConnector for Waits {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Listening { inner, waits: self.clone() }))
-    }
-}
-
-#[derive(Debug)]
-struct Listening {
-    inner: HttpClient,
-    waits: Waits,
-}
-
-#[async_trait]
-impl HttpService for Listening {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answer = self.inner.execute(request).await?;
-        if matches!(answer.status().as_u16(), 429 | 503)
-            && let Some(wish) = answer.headers().get("retry-after").and_then(|wish| wish.to_str().ok())
-            && let Some(wait) = retry_after(wish, SystemTime::now())
-        {
-            self.waits.heed(wait);
-        }
-        Ok(answer)
     }
 }

@@ -20,6 +20,9 @@ use crate::source::{Error, Kind, Listed, Listing, Result, Then};
 /// Pages of a folder that are asked for when names in it are looked up: 25,000 names of a bucket.
 const PAGES: usize = 25;
 
+/// The longest name of a file on Linux, bytes.
+const LONGEST: usize = 255;
+
 /// Asks one storage for names.
 pub(super) struct Asker {
     pub(super) remote: Arc<dyn Remote>,
@@ -140,9 +143,10 @@ impl Asker {
     fn add(&self, names: &mut Gathered, folder: &Path, mut page: Gathered) {
         page.number(|name| {
             let bytes = name.as_bytes();
-            if matches!(bytes, b"" | b"." | b"..") || bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
+            let held = bytes.len() <= LONGEST && !bytes.iter().any(|byte| matches!(byte, b'/' | 0));
+            if matches!(bytes, b"" | b"." | b"..") || !held {
                 if !self.told_of_names.swap(true, Ordering::Relaxed) {
-                    log::warn!("{}: {name:?} and other names that no path can hold are left out", self.address);
+                    log::warn!("{}: {name:?} and other names that no file system can hold are left out", self.address);
                 }
                 return None;
             }

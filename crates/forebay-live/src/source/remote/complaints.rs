@@ -41,7 +41,10 @@ impl Complaints {
     }
 
     fn line(&self, trouble: &Trouble, now: Instant) -> Option<String> {
-        if !matches!(trouble.error, Error::Storage { .. } | Error::Denied(_) | Error::GivenUp { .. }) {
+        if !matches!(
+            trouble.error,
+            Error::Storage { .. } | Error::Setting { .. } | Error::Denied(_) | Error::GivenUp { .. }
+        ) {
             return None;
         }
         let mut kinds = self.kinds.lock();
@@ -57,7 +60,10 @@ impl Complaints {
         }
         kinds.insert(kind.to_owned(), Said { at: now, more: 0 });
         let again = if more > 0 { format!("; {more} more times since the last line") } else { String::new() };
-        Some(format!("{}: {} ({}){again}", self.source, trouble.error, trouble.kind))
+        let words = trouble.error.to_string();
+        let kind = if words.contains(&trouble.kind) { String::new() } else { format!(" ({})", trouble.kind) };
+        let hint = trouble.hint.map(|hint| format!("; {}", hint.words())).unwrap_or_default();
+        Some(format!("{}: {words}{kind}{hint}{again}", self.source))
     }
 }
 
@@ -78,6 +84,8 @@ mod tests {
         assert_eq!(line(busy(), "SlowDown", 59), None);
         let denied = line(Error::Denied("b".into()), "ExpiredToken", 59).unwrap();
         assert_eq!(denied, "s3://bucket: b: permission denied (ExpiredToken)");
+        let known = Error::Storage { name: "a".into(), reason: "the server answered 503 (Busy)".into() };
+        assert_eq!(line(known, "Busy", 59).unwrap(), "s3://bucket: a: the server answered 503 (Busy)");
         let again = line(busy(), "SlowDown", 61).unwrap();
         assert!(again.ends_with("(SlowDown); 2 more times since the last line"), "{again}");
         assert_eq!(line(Error::NotFound("c".into()), "404", 0), None);

@@ -67,8 +67,17 @@ pub(crate) struct Trouble {
     pub(crate) error: Error,
     /// What kind of trouble it is, for the log: the storage's own code, as `SlowDown` or `503`.
     pub(crate) kind: String,
+    /// What to do about it, where that is known.
+    pub(crate) hint: Option<Hint>,
     /// For how long the storage asked to be left alone (`Retry-After`).
     pub(crate) wait: Option<Duration>,
+}
+
+/// What to do about a trouble.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hint {
+    /// The credentials have come to their end.
+    Renew,
 }
 
 /// The answer to one try.
@@ -118,7 +127,16 @@ pub(crate) trait Remote: Send + Sync + 'static {
 impl Trouble {
     /// Trouble that may pass, or not, by what the error says; without a wish of the storage.
     pub(crate) fn new(error: Error, kind: impl Into<String>) -> Trouble {
-        Trouble { error, kind: kind.into(), wait: None }
+        Trouble { error, kind: kind.into(), hint: None, wait: None }
+    }
+}
+
+impl Hint {
+    /// For people.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Hint::Renew => "the credentials have expired: log in again, or renew them",
+        }
     }
 }
 

@@ -100,7 +100,7 @@ mod tests {
 
     fn trouble(wait: Option<Duration>) -> Trouble {
         let error = Error::Storage { name: "x".into(), reason: "busy".into() };
-        Trouble { error, kind: "503".into(), wait }
+        Trouble { wait, ..Trouble::new(error, "503") }
     }
 
     /// When tries of a storage that fails `failures` times come, in milliseconds, and the outcome.

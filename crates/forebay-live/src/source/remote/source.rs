@@ -14,7 +14,7 @@ use super::fetch::RemoteObject;
 use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
-use super::{Remote, Told, runtime, time};
+use super::{Hint, Remote, Told, runtime, time};
 use crate::source::{
     Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
 };
@@ -135,7 +135,14 @@ impl RemoteSource {
                 log::warn!("{name} cannot list names; files can be opened by name only");
                 return Ok(());
             }
-            Error::Denied(_) => Error::Denied(with(hint)),
+            Error::Denied(_) => Error::Denied(with(trouble.hint.map_or(*hint, Hint::words))),
+            Error::Refused { errno: libc::ENOTDIR, .. } => {
+                let (folder, _) = name.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
+                let reason = format!("this is an object, not a folder; mount {folder} to see it");
+                Error::Setting { name: name.clone(), reason, region: None }
+            }
+            Error::Refused { errno, .. } => Error::Refused { name: name.clone(), errno },
+            Error::Setting { reason, region, .. } => Error::Setting { name: format!("{name}{server}"), reason, region },
             Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{server}"), reason },
             Error::NotFound(_) => Error::NotFound(with("check the name of the bucket or folder")),
             error => error,

@@ -23,6 +23,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::http::Http;
 use super::missing::reason;
+use super::process::Mark;
 use super::{Given, Giver, Missing, Profile};
 use crate::source::object::StoreOptions;
 
@@ -36,6 +37,8 @@ pub(in crate::source::object) struct Chain {
     region: Region,
     http: Http,
     limit: Duration,
+    /// What processes that it starts are known by.
+    mark: Mark,
 }
 
 /// One place.
@@ -59,6 +62,7 @@ impl Chain {
             region: Region::new(region),
             http: Http::new(options.authority.as_deref())?,
             limit: options.patience.min(SLOWEST),
+            mark: Mark::new(),
         })
     }
 
@@ -70,6 +74,10 @@ impl Chain {
             .with_http_client(self.http.clone())
             .with_retry_config(RetryConfig::disabled());
         let of_profile = ProfileFileCredentialsProvider::builder().configure(&config).profile_name(profile.name());
+        let of_profile = match self.mark.files() {
+            Some(files) => of_profile.profile_files(files),
+            None => of_profile,
+        };
         let of_identity = WebIdentityTokenCredentialsProvider::builder().configure(&config).build();
         let of_container = EcsCredentialsProvider::builder().configure(&config).build();
         let of_instance = ImdsCredentialsProvider::builder().configure(&config).build();
@@ -94,12 +102,16 @@ impl Giver for Chain {
     async fn give(&self) -> Result<Given, Missing> {
         let profile = Profile::read(self.profile.as_deref())?;
         profile.must_be_there()?;
+        profile.must_want_no_factor()?;
         let keys = self.profile.is_none().then(|| "AWS_ACCESS_KEY_ID is not set".to_owned());
         let mut looked: Vec<String> = keys.into_iter().collect();
         let end = Instant::now() + self.limit;
         for step in self.steps(&profile) {
             let answer = timeout_at(end, step.provider.provide_credentials()).await;
-            let Ok(answer) = answer else { return Err(Missing::Silent { place: step.name, limit: self.limit }) };
+            let Ok(answer) = answer else {
+                self.mark.end();
+                return Err(Missing::Silent { place: step.name, limit: self.limit });
+            };
             match answer {
                 Ok(credentials) => return Ok(given(&credentials)),
                 Err(CredentialsError::CredentialsNotLoaded(_)) => looked.push(step.lacks),

@@ -26,7 +26,7 @@ pub(in crate::source::object) enum Missing {
     /// No place has any.
     #[error(
         "no credentials found: {looked}; set AWS_ACCESS_KEY_ID or AWS_PROFILE, use --profile, \
-         or set AWS_SKIP_SIGNATURE=true if the bucket is public"
+         or --no-sign-request if the bucket is public"
     )]
     Nowhere {
         /// Each place, and why it has none.
@@ -39,6 +39,15 @@ pub(in crate::source::object) enum Missing {
         profile: String,
         /// The files, and which of them cannot be read.
         files: String,
+    },
+    /// A role that wants a second factor, for which nobody can be asked.
+    #[error(
+        "the role of profile {profile} wants a code of a second factor (mfa_serial), which is not supported; \
+         use a credential_process, or keys of a session (AWS_SESSION_TOKEN)"
+    )]
+    Factor {
+        /// The profile with the role.
+        profile: String,
     },
     /// The profile files are not understood.
     #[error("{0}")]

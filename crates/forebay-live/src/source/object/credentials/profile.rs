@@ -54,6 +54,25 @@ impl Profile {
         Ok(())
     }
 
+    /// An error if its role, or one on the way to it, wants a second factor. The AWS crate would ask
+    /// for the role without.
+    pub(super) fn must_want_no_factor(&self) -> Result<(), Missing> {
+        let (mut name, mut seen) = (&*self.name, Vec::new());
+        while let Some(profile) = self.set.get_profile(name).filter(|_| !seen.contains(&name)) {
+            let has = |key| profile.get(key).is_some_and(|value| !value.is_empty());
+            if !has("role_arn") {
+                break;
+            }
+            if has("mfa_serial") {
+                return Err(Missing::Factor { profile: name.to_owned() });
+            }
+            seen.push(name);
+            let Some(source) = profile.get("source_profile") else { break };
+            name = source;
+        }
+        Ok(())
+    }
+
     fn is_there(&self) -> bool {
         self.set.get_profile(&self.name).is_some()
     }
@@ -86,11 +105,19 @@ impl Profile {
     }
 }
 
+/// Where the two files are.
+pub(super) fn paths() -> [PathBuf; 2] {
+    let home = variable("HOME").unwrap_or_else(|| "~".into());
+    FILES.map(|(name, place)| match variable(name) {
+        Some(path) if path.starts_with("~/") => PathBuf::from(&home).join(&path[2..]),
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(&home).join(place),
+    })
+}
+
 /// The files, and why one cannot be read.
 fn files() -> String {
-    let home = variable("HOME").unwrap_or_else(|| "~".into());
-    let files = FILES.map(|(name, place)| {
-        let path = variable(name).map_or_else(|| PathBuf::from(&home).join(place), PathBuf::from);
+    let files = paths().map(|path| {
         let state = match File::open(&path) {
             Ok(_) => String::new(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => " (not there)".into(),
