@@ -151,7 +151,7 @@ fn below_the_ceiling_nothing_but_abandoned_pages_go() {
 /// By then it would have gone from any other queue. Memory has been filled anew since a page came once it was so twice from some moment on.
 #[test]
 fn what_was_passed_over_goes_once_memory_was_filled_anew() {
-    let parts = CacheParts { rent: false, order: false, growth: false, active: false, waits: false, turnover: true };
+    let parts = CacheParts { rent: false, order: false, active: false, turnover: true };
     let mut cache = Cache::new(FRAMES, Settings { start: 25, epoch_ms: 0, ..Settings::PAPER }, parts);
     let (mut frames, mut at) = (Frames::new(4, FRAMES, 0), 1_000);
     let enter = |cache: &mut Cache, frames: &mut Frames, handler: u32, at: u64| {
