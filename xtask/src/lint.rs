@@ -1,8 +1,10 @@
 //! The repository's own rules, which no other tool checks: short files, names of the field, nothing
-//! left to do, a core that knows no clock, thread or hash map, and pages that read well (`prose`).
+//! left to do, a core that knows no clock, thread or hash map, parts of it that know only what they may
+//! (`house`), and pages that read well (`prose`).
 
 use std::path::{Path, PathBuf};
 
+use crate::house::House;
 use crate::{prose, root};
 
 /// The most lines that a source file may have.
@@ -29,7 +31,7 @@ pub(crate) fn report() -> bool {
 
 /// Everything under `root` that breaks a rule, a line each.
 fn broken(root: &Path) -> Vec<String> {
-    let mut broken = Vec::new();
+    let (mut broken, mut house) = (Vec::new(), House::default());
     for file in files(root) {
         let shown = file.strip_prefix(root).unwrap_or(&file);
         if let Some(name) = nameless(shown) {
@@ -40,11 +42,15 @@ fn broken(root: &Path) -> Vec<String> {
             continue;
         }
         match std::fs::read_to_string(&file) {
-            Ok(text) if code => broken.extend(broken_in(shown, &text)),
+            Ok(text) if code => {
+                broken.extend(broken_in(shown, &text));
+                broken.extend(house.enters(shown, &text));
+            }
             Ok(page) => broken.extend(worded(shown, &page)),
             Err(error) => broken.push(format!("{}: cannot be read: {error}", shown.display())),
         }
     }
+    broken.extend(house.circles());
     broken
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything here is plain `std::process`: a chore is a program that is run, and its output is shown as it comes.
 
+mod house;
 mod leftovers;
 mod licences;
 mod lint;
