@@ -439,7 +439,7 @@ fn gill_goes_with_everything() {
     for policy in ["gill", "gill+lazy", "gill+static", "gill+eager+arc", "competitive+gill-lru", "gill+sarc-lists"] {
         for block_bytes in [512, 4096, 65536, 1 << 20, 16 << 20] {
             for handed_on in [false, true] {
-                let mut bench = Bench::of(policy, 64, block_bytes, handed_on, &devices);
+                let mut bench = bench::Bench::of(policy, 64, block_bytes, handed_on, &devices);
                 for page in 0..300 {
                     bench.read_in(0, page, 1);
                     bench.read_in(1, page * 7 % 400, 2);
