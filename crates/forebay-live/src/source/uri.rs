@@ -193,7 +193,7 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
         }
         Place::Store(uri) => {
             let store = RemoteSource::open_uri(uri, options)?;
-            store.check()?;
+            store.check_telling(options.tell)?;
             Ok(Arc::new(store))
         }
         // Only somebody else's arithmetic makes a set of sets; it is one device then.

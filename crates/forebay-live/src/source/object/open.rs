@@ -57,6 +57,8 @@ pub struct StoreOptions {
     pub ttl: Duration,
     /// The memory in which they are kept, bytes.
     pub names: usize,
+    /// Hears, when a store is opened, that it is waited for.
+    pub tell: fn(&str),
     /// Modes and owners to show, since stores keep none.
     pub modes: Modes,
     /// What web servers are shown; other stores have credentials of their own.
@@ -102,6 +104,7 @@ impl Default for StoreOptions {
             patience: Duration::from_secs(30),
             ttl: Duration::from_secs(1),
             names: 32 << 20,
+            tell: |line| log::warn!("{line}"),
             modes: Modes::default(),
             token: None,
             login: None,

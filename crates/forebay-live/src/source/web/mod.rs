@@ -63,6 +63,8 @@ pub(crate) struct Web {
     labels: Labels,
     learnt: Learnt,
     what: OnceCell<What>,
+    /// Whether it finds names that nothing can have: see [`Web::finds_any_name`].
+    finds_any: OnceCell<bool>,
 }
 
 /// What the URL names.
@@ -94,6 +96,7 @@ impl Web {
             labels: options.labels,
             learnt: Learnt::default(),
             what: OnceCell::new(),
+            finds_any: OnceCell::new(),
         })
     }
 
@@ -121,6 +124,11 @@ impl Web {
 impl Remote for Web {
     async fn look(&self, path: &Path) -> Answer<Told> {
         Ok(self.settled_tag(self.look_at(path).await?))
+    }
+
+    async fn look_unlisted(&self, path: &Path) -> Answer<Told> {
+        let told = self.look(path).await?;
+        if self.finds_any_name(path).await { Err(trouble::not_found(&self.name(path))) } else { Ok(told) }
     }
 
     async fn page(&self, folder: &Path, _next: Option<&Next>) -> Answer<Page> {
