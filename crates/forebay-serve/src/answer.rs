@@ -204,8 +204,7 @@ impl Service {
         insert(answer.headers_mut(), CONTENT_TYPE, "text/html; charset=utf-8");
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         if !head_only {
-            let walk =
-                Walk::begin(self.site.clone(), folder, String::new(), How { deep: false, shows: |_| true }).await?;
+            let walk = Walk::begin(self.site.clone(), folder, String::new(), How { deep: false }).await?;
             *answer.body_mut() = text(index::head(&target.names), walk, |items| index::lines(&items), index::FOOT);
         }
         Ok(answer)
@@ -234,7 +233,7 @@ impl Service {
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         *answer.body_mut() = match folder {
             Some(folder) if depth != Depth::Itself => {
-                let how = How { deep: depth == Depth::All, shows: propfind::can_be_listed };
+                let how = How { deep: depth == Depth::All };
                 let walk = Walk::begin(self.site.clone(), folder, href, how).await?;
                 let started = self.started;
                 text(head, walk, move |items| propfind::responses(&items, started), propfind::FOOT)

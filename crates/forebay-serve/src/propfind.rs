@@ -1,8 +1,7 @@
 //! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), which is what the http client of `object_store` understands.
 //!
-//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind. Names that are not UTF-8
-//! or hold control characters are left out, since one such name makes clients give up the whole folder; by themselves they can
-//! be read.
+//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind. All names are
+//! listed: addresses are escaped byte by byte, so that those which are not UTF-8 or hold control characters are XML, too.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -53,11 +52,6 @@ pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
         response(&mut text, &item.href, &item.name, &item.seen, started);
     }
     text
-}
-
-/// Whether clients can have a name.
-pub(crate) fn can_be_listed(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| !name.chars().any(char::is_control))
 }
 
 /// What is said of one name, at the address `href`, which is escaped; what is not known to have a time has that of the start.

@@ -230,6 +230,7 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let hint = match (&options.token, &options.login) {
         (Some(_), _) => "it does not take this token",
         (None, Some(_)) => "it does not take this user and password",
+        (None, None) if web.shows_a_secret() => "it does not take this user and password",
         (None, None) => "it may want a token, or a user and a password",
     };
     let (name, address) = (web.describe().to_owned(), Arc::clone(web.identity()));

@@ -100,6 +100,11 @@ impl Web {
         })
     }
 
+    /// Whether the server is shown a secret.
+    pub(crate) fn shows_a_secret(&self) -> bool {
+        self.asker.shows_a_secret()
+    }
+
     /// For messages: the URL without user, password and query.
     pub(crate) fn describe(&self) -> &str {
         &self.description
@@ -150,9 +155,9 @@ impl Remote for Web {
 
 /// A URL as messages may show it.
 fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return "the URL".into() };
-    let authority = rest.find('/').unwrap_or(rest.len());
-    let host = rest[..authority].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[host..])
+    // A password that is not escaped may have any character, also those that end a host.
+    let host = rest.rfind('@').map_or(0, |at| at + 1);
+    let shown = rest[host..].split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{shown}")
 }
