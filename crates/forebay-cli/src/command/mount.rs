@@ -1,13 +1,13 @@
 //! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Keeper, Threads};
-use forebay_live::source::uri::Place;
+use forebay_live::source::uri::{self, Place};
 use forebay_live::tree::Tree;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -42,8 +42,8 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
     match options.places.split_last() {
         Some((point, sources)) if !sources.is_empty() => Ok((sources, Path::new(point))),
         _ => {
-            let given = options.places.first().map(PathBuf::from).unwrap_or_default();
-            let given = given.display();
+            let given = options.places.first().map(|place| place.to_string_lossy().into_owned()).unwrap_or_default();
+            let given = uri::without_user(&given);
             Err(Failure::input(format!(
                 "only {given} was given: a source and a mount point are needed, as in `forebay mount {given} /mnt/data`"
             )))
@@ -189,6 +189,8 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::options::{Command, parse};
 
@@ -204,6 +206,8 @@ mod tests {
         assert_eq!(given(&["a", "b"]).unwrap(), (vec!["a".into()], "b".into()));
         assert_eq!(given(&["x=a", "y=s3://b", "c"]).unwrap(), (vec!["x=a".into(), "y=s3://b".into()], "c".into()));
         assert!(given(&["/srv"]).unwrap_err().contains("only /srv was given"));
+        let secret = given(&["http://user:pass@host/"]).unwrap_err();
+        assert!(secret.contains("only http://host/ was given"), "{secret}");
         assert!(given(&[]).is_err());
     }
 

@@ -122,11 +122,7 @@ impl RemoteSource {
             }
         })?;
         let Err(trouble) = answer else { return Ok(()) };
-        let code = Some(&trouble.kind).filter(|kind| kind.parse::<u16>().is_err());
-        let with = |hint: &str| match code {
-            Some(code) => format!("{name} ({hint}; the server says {code})"),
-            None => format!("{name} ({hint})"),
-        };
+        let with = |hint: &str| format!("{name} ({hint}; the server says {})", trouble.kind);
         Err(match trouble.error {
             // A web server that lists nothing: its files can be read by those who know their names.
             Error::Refused { errno: libc::EOPNOTSUPP, .. } => {

@@ -43,6 +43,7 @@ use forebay_core::level::Labels;
 use tokio::sync::OnceCell;
 
 use super::remote::{Answer, Next, Page, Range, Remote, Told};
+use super::uri::without_user;
 use super::{Error, Result};
 use crate::arena::Segments;
 use address::{Address, Parsed};
@@ -155,9 +156,6 @@ impl Remote for Web {
 
 /// A URL as messages may show it.
 fn without_secrets(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return "the URL".into() };
-    // A password that is not escaped may have any character, also those that end a host.
-    let host = rest.rfind('@').map_or(0, |at| at + 1);
-    let shown = rest[host..].split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}://{shown}")
+    let shown = without_user(url);
+    shown.split(['?', '#']).next().unwrap_or_default().to_owned()
 }
