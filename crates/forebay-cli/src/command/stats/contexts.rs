@@ -96,7 +96,7 @@ mod tests {
         .unwrap();
         for expected in [
             "context  pattern   recency  accesses  blocks   loop  every  part  where",
-            "      3  looping      0.06    20,000   1,000  1,000  1,500     2  cscope: cs…",
+            "      3  looping      0.06    20,000   1,000  1,000  1,500     2  cscope: csc…e+0x20 < libc.so.6+0x2",
             "      1  one-shot        –         7       0      –      –     –  cp data/x",
             "      0  other        0.50         1       0      –      –     –\n",
             "and 1 context with fewer accesses",
