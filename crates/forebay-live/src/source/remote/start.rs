@@ -87,6 +87,9 @@ where
         if !busy && failed + 1 >= TRIES {
             return Err(trouble);
         }
+        if reason.contains("timed out") {
+            *reason = "no answer in time".to_owned();
+        }
         last.lock().clone_from(reason);
         let pause = pause(failed, rand::random()).max(trouble.wait.unwrap_or_default());
         let next = Instant::now() + pause.min(patience);
