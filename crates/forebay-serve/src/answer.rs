@@ -1,6 +1,7 @@
 //! From a request to its answer.
 
 use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -105,7 +106,7 @@ impl Service {
             Method::OPTIONS => Ok(options()),
             ref method if method.as_str() == "PROPFIND" => {
                 ignore(body).await?;
-                self.list(path, Depth::of(&head.headers)?).await
+                self.list(path, Depth::of(&head.headers)?, propfind::listed_for(&head.headers)).await
             }
             _ => Err(Refusal::method()),
         }
@@ -204,14 +205,15 @@ impl Service {
         insert(answer.headers_mut(), CONTENT_TYPE, "text/html; charset=utf-8");
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         if !head_only {
-            let walk = Walk::begin(self.site.clone(), folder, String::new(), How { deep: false }).await?;
+            let walk =
+                Walk::begin(self.site.clone(), folder, String::new(), How { deep: false, shows: |_| true }).await?;
             *answer.body_mut() = text(index::head(&target.names), walk, |items| index::lines(&items), index::FOOT);
         }
         Ok(answer)
     }
 
     /// PROPFIND.
-    async fn list(self: &Arc<Self>, path: &str, depth: Depth) -> Result<Answer, Refusal> {
+    async fn list(self: &Arc<Self>, path: &str, depth: Depth, shows: fn(&OsStr) -> bool) -> Result<Answer, Refusal> {
         let target = Target::parse(path)?;
         let (site, wanted) = (self.site.clone(), target.clone());
         let found = blocking(move || site.find(&wanted)).await?;
@@ -233,7 +235,7 @@ impl Service {
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         *answer.body_mut() = match folder {
             Some(folder) if depth != Depth::Itself => {
-                let how = How { deep: depth == Depth::All };
+                let how = How { deep: depth == Depth::All, shows };
                 let walk = Walk::begin(self.site.clone(), folder, href, how).await?;
                 let started = self.started;
                 text(head, walk, move |items| propfind::responses(&items, started), propfind::FOOT)

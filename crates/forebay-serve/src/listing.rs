@@ -1,6 +1,6 @@
 //! Names and what they stand for, of a folder or of all below it, as far as somebody takes them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use forebay_live::source::{Error, Kind, Listed, Listing, Result};
@@ -54,11 +54,14 @@ struct At {
 pub(crate) struct How {
     /// With all that lies below.
     pub(crate) deep: bool,
+    /// Which names there are for whoever asks.
+    pub(crate) shows: fn(&OsStr) -> bool,
 }
 
-/// Whether a name is shown: pipes, sockets and devices are not.
-fn shows(listed: &Listed<'_>) -> bool {
-    listed.kind != Kind::Special
+impl How {
+    fn shows(self, listed: &Listed<'_>) -> bool {
+        listed.kind != Kind::Special && (self.shows)(listed.name)
+    }
 }
 
 impl Walk {
@@ -81,7 +84,7 @@ impl Walk {
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Item>>> {
         while let Some(level) = self.levels.last_mut() {
             if level.next < level.names.len() {
-                let items = level.look(&self.site).await?;
+                let items = level.look(&self.site, self.how).await?;
                 if !items.is_empty() {
                     return Ok(Some(items));
                 }
@@ -101,7 +104,7 @@ impl Walk {
 
 impl Level {
     /// Looks at the next names.
-    async fn look(&mut self, site: &Site) -> Result<Vec<Item>> {
+    async fn look(&mut self, site: &Site, how: How) -> Result<Vec<Item>> {
         let mut batches = Vec::new();
         while batches.len() < THREADS && self.next < self.names.len() {
             let batch = self.next..self.names.len().min(self.next + BATCH);
@@ -109,7 +112,7 @@ impl Level {
             let (site, of, names) = (site.clone(), Arc::clone(&self.of), self.names.clone());
             batches.push(blocking(move || {
                 let mut look = site.listed_in(&of.folder);
-                let listed = batch.filter_map(|position| names.get(position)).filter(shows);
+                let listed = batch.filter_map(|position| names.get(position)).filter(|listed| how.shows(listed));
                 listed.filter_map(|listed| item(&of, &listed, look(&listed))).collect()
             }));
         }
@@ -126,7 +129,7 @@ impl Level {
         let found = blocking(move || {
             let mut look = site.listed_in(&of.folder);
             for position in from..names.len() {
-                let Some(listed) = names.get(position).filter(shows) else { continue };
+                let Some(listed) = names.get(position).filter(|listed| how.shows(listed)) else { continue };
                 if !matches!(listed.kind, Kind::Folder | Kind::Link) {
                     continue;
                 }
