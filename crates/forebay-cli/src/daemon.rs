@@ -4,8 +4,10 @@
 //! standard error, so that what goes wrong is seen.
 
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::failure::Failure;
 
@@ -31,6 +33,23 @@ pub(crate) fn start() -> Result<(), Failure> {
 pub(crate) fn leave_session() {
     // Fails only where we lead a session of our own, which is as good.
     let _ = rustix::process::setsid();
+}
+
+/// In the background process: it ends with the command that waits for it, until [`outlive`].
+pub(crate) fn follow() {
+    // Where that cannot be, `ready` still notices that nobody waits.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
+
+/// In the background process, before it mounts: it must not end between mounting and unmounting.
+pub(crate) fn outlive() {
+    let _ = set_parent_process_death_signal(None);
+}
+
+/// In the background process: tells the command that waits. An error if that one is gone.
+pub(crate) fn ready(line: &str) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
 /// In the background process, once it has said that it is ready: lets go of everything that was inherited.

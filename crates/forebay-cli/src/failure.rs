@@ -86,8 +86,23 @@ pub(crate) fn coloured(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// What to do instead of a command that there is not, where a likely name does something else.
+fn instead(error: &clap::Error) -> Option<&'static str> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let given = error.get(ContextKind::InvalidSubcommand).filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
+    match given {
+        Some(ContextValue::String(name)) if matches!(name.as_str(), "umount" | "unmount") => {
+            Some("there is no such command: `umount /mnt/data` ends a mount, for its user `fusermount3 -u /mnt/data`")
+        }
+        _ => None,
+    }
+}
+
 /// clap's message without its ornaments: the reason, the hints, and where help is.
 pub(crate) fn in_one_line(error: &clap::Error) -> String {
+    if let Some(hint) = instead(error) {
+        return hint.to_owned();
+    }
     let text = error.render().to_string();
     let mut line = String::new();
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
@@ -117,7 +132,7 @@ mod tests {
     fn clap_speaks_in_one_line() {
         assert_eq!(
             line(&["mount"]),
-            "the following required arguments were not provided: <PLACE>...; usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"
+            "the following required arguments were not provided: <SOURCE>...; usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"
         );
         let policy = line(&["mount", "a", "b", "--policy", "psychic"]);
         assert!(
@@ -128,6 +143,10 @@ mod tests {
         );
         let memory = line(&["mount", "a", "b", "--memory", "much"]);
         assert!(memory.contains("'much'") && memory.contains("512MiB"), "{memory}");
+        for name in ["umount", "unmount"] {
+            let command = line(&[name, "/mnt"]);
+            assert!(command.contains("fusermount3 -u") && !command.contains("similar"), "{command}");
+        }
         let command = line(&["munt"]);
         assert!(command.contains("unrecognized subcommand 'munt'") && command.contains("'mount'"), "{command}");
     }

@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Instant;
 
-use env_logger::{Builder, Target, WriteStyle};
-use log::LevelFilter;
+use env_logger::{Builder, Logger, Target, WriteStyle};
+use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::failure::Failure;
 use crate::options::Forebay;
@@ -16,6 +16,32 @@ use crate::options::Forebay;
     "`{0}` is not a level; levels are off, error, warn, info, debug and trace, or by module as in warn,forebay_live=debug"
 )]
 pub(crate) struct LevelError(String);
+
+/// The log without a line for each reader that was killed: the kernel no longer knows the request
+/// that is answered then (ENOENT), which FUSE's crate takes for an error.
+struct Journal(Logger);
+
+impl Journal {
+    fn is_of_a_killed_reader(record: &Record<'_>) -> bool {
+        record.target() == "fuser::reply" && record.args().to_string().contains("(os error 2)")
+    }
+}
+
+impl Log for Journal {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        self.0.enabled(metadata)
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.0.matches(record) && !Journal::is_of_a_killed_reader(record) {
+            self.0.log(record);
+        }
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
 
 /// Checks levels, since the logger takes a word that is none for a module of which everything is logged.
 pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
@@ -39,7 +65,11 @@ pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
         let log = log.map_err(|error| Failure::input(format!("cannot log to {}: {error}", file.display())))?;
         builder.target(Target::Pipe(Box::new(log)));
     }
-    builder.init();
+    let logger = builder.build();
+    let most = logger.filter();
+    log::set_boxed_logger(Box::new(Journal(logger)))
+        .map_err(|error| Failure::run(format!("cannot start the log: {error}")))?;
+    log::set_max_level(most);
     log::debug!("options: {options:?}");
     Ok(())
 }
@@ -47,6 +77,18 @@ pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn killed_readers_are_no_errors() {
+        let is = |target: &str, args: std::fmt::Arguments<'_>| {
+            Journal::is_of_a_killed_reader(&Record::builder().target(target).args(args).build())
+        };
+        let gone = std::io::Error::from_raw_os_error(2);
+        let other = std::io::Error::from_raw_os_error(22);
+        assert!(is("fuser::reply", format_args!("Failed to send FUSE reply: {gone}")));
+        assert!(!is("fuser::reply", format_args!("Failed to send FUSE reply: {other}")));
+        assert!(!is("forebay_live", format_args!("{gone}")));
+    }
 
     #[test]
     fn levels_alone_or_by_module() {

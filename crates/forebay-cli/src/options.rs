@@ -150,7 +150,7 @@ pub(crate) struct Mount {
     /// over, as in stripe:64KiB:/d1,/d2. NAME=SOURCE gives a source a folder of its own; several
     /// sources need such names. Example: `hot=/ssd cold=s3://bucket /mnt/data`
     // One list, split in code: two would make clap take `SOURCE` before an option for the mount point.
-    #[arg(required = true, num_args = 1.., value_name = "PLACE")]
+    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) places: Vec<OsString>,
 
     /// How they are read.

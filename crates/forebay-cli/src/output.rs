@@ -17,6 +17,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Says on standard error why the command takes long.
+pub(crate) fn tell(line: &str) {
+    // Nobody is left to tell if it is closed.
+    let _ = writeln!(std::io::stderr(), "forebay: {line}");
+}
+
 /// Prints a value as JSON, on one line.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::run(format!("cannot write JSON: {error}")))?;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use forebay_core::DeviceCost;
-use forebay_live::profiler::{self, ProfileError, QUICK, Store, Target};
+use forebay_live::profiler::{self, ProfileError, Store, Target};
 use forebay_live::source::Source;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::uri::{self, Place};
@@ -77,7 +77,7 @@ impl Costs {
         let profile = match store.as_ref().and_then(|store| store.load(&device)) {
             Some(profile) => profile,
             None => {
-                let profile = profiler::profile(target, QUICK, &mut |_| ())?;
+                let profile = profiler::quick(target)?;
                 log::info!("{device}: measured quickly; `forebay profile` does it thoroughly");
                 if let Some(Err(error)) = store.map(|store| store.save(&profile)) {
                     log::warn!("the profile of {device} cannot be kept: {error}");

@@ -11,6 +11,12 @@ pub(crate) enum Side {
     Right,
 }
 
+/// Characters between two columns.
+const GAP: usize = 2;
+
+/// The fewest characters that a cell is shortened to.
+const LEAST: usize = 12;
+
 /// A table. Widths count characters, so that wide scripts are a little off.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -32,10 +38,60 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// The same in at most so many characters a line: the cells of `column` are shortened in their
+    /// middle, though not to fewer than [`LEAST`].
+    pub(crate) fn within(mut self, width: usize, column: usize) -> Table {
+        let others = (0..self.sides.len()).filter(|&other| other != column);
+        let taken: usize = others.map(|other| self.width(other) + GAP).sum();
+        let left = width.saturating_sub(taken).max(LEAST);
+        for row in &mut self.rows {
+            if let Some(cell) = row.get_mut(column) {
+                *cell = shortened(cell, left);
+            }
+        }
+        self
+    }
+
+    fn width(&self, column: usize) -> usize {
+        self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+    }
+
     /// Whether it has a heading only.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
+}
+
+/// A text of at most so many characters: what is too much is taken out of its middle.
+fn shortened(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    // The end says more of a path than its begin.
+    let (begin, end) = ((most - 1) / 3, most - 1 - (most - 1) / 3);
+    let head: String = text.chars().take(begin).collect();
+    let tail: String = text.chars().skip(count - end).collect();
+    format!("{head}…{tail}")
+}
+
+/// A text with line breaks at spaces, so that no line has more characters than `width`; further lines
+/// are indented. Words are not broken.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("  {word}"));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// A file may be named with line feeds or escapes, which must not reach the terminal.
@@ -45,8 +101,7 @@ fn printable(cell: String) -> String {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.sides.len()).map(width).collect();
+        let widths: Vec<usize> = (0..self.sides.len()).map(|column| self.width(column)).collect();
         for row in &self.rows {
             let mut line = String::new();
             for ((cell, side), &width) in row.iter().zip(&self.sides).zip(&widths) {
@@ -73,6 +128,16 @@ mod tests {
         table.row(["größer".into(), "7".into(), "too much".into()]);
         table.row(["missing".into()]);
         assert_eq!(table.to_string(), "file      hits\na        1,000\ngrößer       7\nmissing\n");
+    }
+
+    #[test]
+    fn long_cells_are_shortened_in_their_middle() {
+        let mut table = Table::new([("file", Side::Left), ("hits", Side::Right)]);
+        table.row(["a/rather/long/path/to/some/file-00012.bin".into(), "1,000".into()]);
+        let text = table.within(30, 0).to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
+        assert!(text.contains("a/rat") && text.contains("-00012.bin") && text.contains('…'), "{text}");
+        assert_eq!(folded("one two three", 8), "one two\n  three\n");
     }
 
     #[test]

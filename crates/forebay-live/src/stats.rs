@@ -184,6 +184,9 @@ pub struct ContextStats {
 pub struct StreamStats {
     /// The number of its file.
     pub file: u32,
+    /// The path of its file, as far as the mount knows it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
     /// The number of its device.
     pub device: u16,
     /// Who read last.
@@ -290,6 +293,7 @@ impl Engine {
                     .take(LISTED)
                     .map(|(id, stream)| StreamStats {
                         file: stream.file.0,
+                        path: String::new(),
                         device: stream.device.0,
                         handler: stream.handler.0,
                         position: u64::from(stream.next) * BLOCK as u64,

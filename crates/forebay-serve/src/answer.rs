@@ -1,6 +1,7 @@
 //! From a request to its answer.
 
 use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -105,7 +106,7 @@ impl Service {
             Method::OPTIONS => Ok(options()),
             ref method if method.as_str() == "PROPFIND" => {
                 ignore(body).await?;
-                self.list(path, Depth::of(&head.headers)?).await
+                self.list(path, Depth::of(&head.headers)?, propfind::listed_for(&head.headers)).await
             }
             _ => Err(Refusal::method()),
         }
@@ -212,7 +213,7 @@ impl Service {
     }
 
     /// PROPFIND.
-    async fn list(self: &Arc<Self>, path: &str, depth: Depth) -> Result<Answer, Refusal> {
+    async fn list(self: &Arc<Self>, path: &str, depth: Depth, shows: fn(&OsStr) -> bool) -> Result<Answer, Refusal> {
         let target = Target::parse(path)?;
         let (site, wanted) = (self.site.clone(), target.clone());
         let found = blocking(move || site.find(&wanted)).await?;
@@ -234,7 +235,7 @@ impl Service {
         insert(answer.headers_mut(), CACHE_CONTROL, "no-cache");
         *answer.body_mut() = match folder {
             Some(folder) if depth != Depth::Itself => {
-                let how = How { deep: depth == Depth::All, shows: propfind::can_be_listed };
+                let how = How { deep: depth == Depth::All, shows };
                 let walk = Walk::begin(self.site.clone(), folder, href, how).await?;
                 let started = self.started;
                 text(head, walk, move |items| propfind::responses(&items, started), propfind::FOOT)

@@ -1,14 +1,15 @@
 //! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), which is what the http client of `object_store` understands.
 //!
-//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind. Names that are not UTF-8
-//! or hold control characters are left out, since one such name makes clients give up the whole folder; by themselves they can
-//! be read.
+//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind. Forebay's
+//! own mounts get all names, escaped byte by byte. For others, names that are not UTF-8 or hold control characters are left out,
+//! since one such name makes clients give up the whole folder; by themselves they can be read.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::time::SystemTime;
 
 use hyper::HeaderMap;
+use hyper::header::USER_AGENT;
 
 use crate::conditions::date;
 use crate::listing::Item;
@@ -55,8 +56,14 @@ pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
     text
 }
 
-/// Whether clients can have a name.
-pub(crate) fn can_be_listed(name: &OsStr) -> bool {
+/// Which names are listed for a client: see above.
+pub(crate) fn listed_for(headers: &HeaderMap) -> fn(&OsStr) -> bool {
+    let agent = headers.get(USER_AGENT).map(|agent| agent.as_bytes());
+    if agent.is_some_and(|agent| agent.starts_with(b"forebay/")) { |_| true } else { can_be_listed }
+}
+
+/// Whether all clients can have a name.
+fn can_be_listed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| !name.chars().any(char::is_control))
 }
 

@@ -1,13 +1,13 @@
 //! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Keeper, Threads};
-use forebay_live::source::uri::Place;
+use forebay_live::source::uri::{self, Place};
 use forebay_live::tree::Tree;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -22,16 +22,17 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
     let (sources, point) = places(options)?;
     if options.detached {
         daemon::leave_session();
+        daemon::follow();
     } else if options.daemon {
         return daemon::start();
     }
-    // Before any thread is started, so that no signal finds us unprepared.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
-    let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
-    let served = start(options, sources, point)?;
-    output::print(&format!("ready: {} at {}\n", served.what, point.display()))?;
-    if options.detached {
-        daemon::let_go().map_err(|error| Failure::run(format!("cannot go into the background: {error}")))?;
+    let (served, signals) = start(options, sources, point)?;
+    let line = format!("ready: {} at {}\n", served.what, point.display());
+    if !options.detached {
+        output::print(&line)?;
+    } else if let Err(error) = daemon::ready(&line).and_then(|()| daemon::let_go()) {
+        (served.unmount)()?;
+        return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
     serve(served, signals)
 }
@@ -41,8 +42,8 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
     match options.places.split_last() {
         Some((point, sources)) if !sources.is_empty() => Ok((sources, Path::new(point))),
         _ => {
-            let given = options.places.first().map(PathBuf::from).unwrap_or_default();
-            let given = given.display();
+            let given = options.places.first().map(|place| place.to_string_lossy().into_owned()).unwrap_or_default();
+            let given = uri::without_user(&given);
             Err(Failure::input(format!(
                 "only {given} was given: a source and a mount point are needed, as in `forebay mount {given} /mnt/data`"
             )))
@@ -61,19 +62,26 @@ pub(super) struct Served {
 }
 
 /// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
-fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, Failure> {
+/// Signals are taken from the moment on when there is something to unmount: until then they end the command, also while it
+/// waits for a source.
+fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served, Signals), Failure> {
     let policy = options.kernel_cache.applied_to(options.reading.policy);
     let reading = Reading { policy, ..options.reading.clone() };
     let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
     let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
     let shows = Shows { referenced, apart, modes: options.shown.modes() };
     let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+    let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
     let keeper = if policy.context.is_some() { callers(options, &mut tree)? } else { None };
     let what = tree.describe();
     let how = how(options, &what, read_ahead(&costs));
+    if options.detached {
+        daemon::outlive();
+    }
     let mounted = forebay_fuse::mount(Arc::new(tree), point, how).map_err(Failure::input)?;
     let unmounter = mounted.unmounter();
-    Ok(Served {
+    let served = Served {
         what,
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || {
@@ -82,7 +90,8 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<Served, 
             drop(keeper);
             ended
         }),
-    })
+    };
+    Ok((served, signals))
 }
 
 /// Has readers' program contexts told to the policy, which has partitions for them, and what it learns of them kept.
@@ -180,6 +189,8 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::options::{Command, parse};
 
@@ -195,6 +206,8 @@ mod tests {
         assert_eq!(given(&["a", "b"]).unwrap(), (vec!["a".into()], "b".into()));
         assert_eq!(given(&["x=a", "y=s3://b", "c"]).unwrap(), (vec!["x=a".into(), "y=s3://b".into()], "c".into()));
         assert!(given(&["/srv"]).unwrap_err().contains("only /srv was given"));
+        let secret = given(&["http://user:pass@host/"]).unwrap_err();
+        assert!(secret.contains("only http://host/ was given"), "{secret}");
         assert!(given(&[]).is_err());
     }
 

@@ -1,5 +1,7 @@
 //! `forebay profile`: what a switch to another place and a transfer cost, and the depth that follows.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Duration;
 
 use forebay_device::Profile;
@@ -36,12 +38,14 @@ struct Record<'a> {
 pub(crate) fn run(options: &options::Profile) -> Result<(), Failure> {
     let (_, place) = parse(&options.target)?;
     let stores = options.stores.options().map_err(Failure::input)?;
-    let profiles = place.devices().iter().map(|device| measured(device, &stores, options.seconds));
+    let devices = place.devices();
+    let profiles = devices.iter().map(|device| measured(device, &stores, options.seconds));
     let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+    let picture = |(device, profile)| picture(&heading(device, profile), profile);
     match (&*profiles, options.json) {
         ([profile], true) => output::json(&record(profile)),
         (profiles, true) => output::json(&profiles.iter().map(record).collect::<Vec<_>>()),
-        (profiles, false) => output::print(&profiles.iter().map(picture).collect::<Vec<_>>().join("\n")),
+        (profiles, false) => output::print(&devices.iter().zip(profiles).map(picture).collect::<Vec<_>>().join("\n")),
     }
 }
 
@@ -82,10 +86,28 @@ fn record(profile: &Profile) -> Record<'_> {
     }
 }
 
+/// What was measured: a path and the device below it, or the address of a store.
+fn heading(place: &Place<'_>, profile: &Profile) -> String {
+    let Place::Folder(path) = place else { return profile.device.clone() };
+    let device = path.canonicalize().ok().and_then(|path| device_below(&path));
+    let shown = path.display();
+    device.map_or_else(|| shown.to_string(), |device| format!("{shown} on {device}"))
+}
+
+/// The device that is mounted where a path lies, as the kernel calls it.
+fn device_below(path: &Path) -> Option<String> {
+    let number = path.metadata().ok()?.dev();
+    let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    // Its number is the third word, and the device the second one behind the dash (proc_pid_mountinfo).
+    let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&number))?;
+    Some(line.split_once(" - ")?.1.split(' ').nth(1)?.to_owned())
+}
+
 /// The numbers that matter, then the curves.
-fn picture(profile: &Profile) -> String {
+fn picture(heading: &str, profile: &Profile) -> String {
     let record = record(profile);
-    let mut table = Table::new([(record.device, Side::Left), ("", Side::Right)]);
+    let mut table = Table::new([(heading, Side::Left), ("", Side::Right)]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     let (switch, place) = if record.capacity_bytes > 0 {
         row("size", about(record.capacity_bytes));
@@ -123,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_disk_has_its_depth_and_two_curves() {
-        let text = picture(&disk());
+        let text = picture("/srv", &disk());
         for expected in ["10.53 ms", "51.3 MB/s", "527.5 KiB", "against distance", "against place"] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
@@ -133,10 +155,18 @@ mod tests {
     fn a_store_without_places_has_one() {
         let (kind, seek, zones) = (Kind::Flat, Vec::new(), Vec::new());
         let store = Profile { kind, seek, zones, capacity: 0, first_byte: 20_000_000, rate: 100_000_000, ..disk() };
-        let text = picture(&store);
+        let text = picture("s3://x", &store);
         for expected in ["time to the first byte", "20.00 ms", "1.9 MiB", "against its size"] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_folder_is_called_by_its_path_and_its_device() {
+        let heading = heading(&Place::Folder(Path::new("/proc")), &disk());
+        assert_eq!(heading, "/proc on proc");
+        let store = super::heading(&Place::Store("s3://x"), &Profile { device: "s3://x".into(), ..disk() });
+        assert_eq!(store, "s3://x");
     }
 
     #[test]

@@ -19,10 +19,7 @@ const TOKEN: &str = "FOREBAY_TOKEN";
 
 /// Serves, says when it is ready, and returns once it was told to stop and has finished what was under way.
 pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
-    // Before any thread is started, so that no signal finds us unprepared.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
-    let mut signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
-    let (server, what) = start(options)?;
+    let (server, what, mut signals) = start(options)?;
     let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}/", server.address());
     if options.json {
@@ -40,7 +37,8 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
 }
 
 /// Opens the sources and listens. Whatever is wrong here was asked for: exit code 2, nothing served.
-fn start(options: &Serve) -> Result<(Server, String), Failure> {
+/// Until it listens, signals end the command, also while it waits for a source.
+fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     let limits = limits(options);
     let how = Options {
         labels: options.labels,
@@ -56,8 +54,10 @@ fn start(options: &Serve) -> Result<(Server, String), Failure> {
     let shows = Shows { referenced: Referenced::Kept, apart: limits.bytes(), modes: Modes::default() };
     let (tree, _) = reading::open(&options.reading, &options.sources, shows, |_| Ok(()))?;
     let what = tree.describe();
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+    let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
     let server = Server::start(Arc::new(tree), options.listen, how).map_err(Failure::input)?;
-    Ok((server, what))
+    Ok((server, what, signals))
 }
 
 fn limits(options: &Serve) -> Limits {

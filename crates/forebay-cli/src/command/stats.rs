@@ -1,6 +1,7 @@
 //! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of its root.
 
 mod contexts;
+mod streams;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -14,14 +15,21 @@ use crate::failure::Failure;
 use crate::options::Stats;
 use crate::output;
 use crate::size::{about, count};
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, folded};
 use contexts::Context;
+use streams::Stream;
 
 /// The attribute whose value is the counters as JSON.
 const ATTRIBUTE: &str = "user.forebay.stats";
 
 /// The largest value that the kernel hands over (`XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 << 10;
+
+/// How many characters a line has at most.
+const WIDTH: usize = 100;
+
+/// A stream that was not read for so long is idle.
+const IDLE_MS: u64 = 5_000;
 
 /// Clears the terminal and begins at its top.
 const CLEAR: &str = "\x1b[H\x1b[2J";
@@ -146,20 +154,6 @@ struct Partition {
     state: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Stream {
-    file: u64,
-    handler: u64,
-    position: u64,
-    depth_blocks: u64,
-    ahead_blocks: u64,
-    rate_bytes: u64,
-    deviation_bytes: Option<u64>,
-    distance_blocks: Option<u64>,
-    idle_ms: u64,
-}
-
 impl Counters {
     fn text(&self) -> String {
         let cache = self.prefetch_cache.as_ref().map(PrefetchCache::text).unwrap_or_default();
@@ -171,7 +165,7 @@ impl Counters {
             self.device_table(),
             self.partition_table(),
             contexts::table(&self.contexts, self.context_count.unwrap_or(0)),
-            self.stream_table(),
+            streams::table(&self.streams),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
@@ -185,11 +179,12 @@ impl Counters {
             Referenced::Kept => "off",
             Referenced::HandedOn => "on",
         };
-        format!(
-            "{policy}, {} of memory, {full} of its frames in use, kernel cache {kernel}, {} active\n",
+        let line = format!(
+            "{policy}, {} of memory, {full} of its frames in use, kernel cache {kernel}, {} active",
             about(self.memory_bytes),
             plural(self.active_streams, "stream")
-        )
+        );
+        folded(&line, WIDTH)
     }
 
     fn device_table(&self) -> String {
@@ -201,6 +196,9 @@ impl Counters {
             ("late", right),
             ("wasted", right),
             ("fetched", right),
+        ]);
+        let mut costs = Table::new([
+            ("device", Side::Left),
             ("depth", right),
             ("switch", right),
             ("transfer", right),
@@ -216,6 +214,9 @@ impl Counters {
                 count(counts.late),
                 count(counts.wasted),
                 about(counts.fetched_bytes),
+            ]);
+            costs.row([
+                device.name.clone(),
                 about(device.depth_bytes),
                 format!("{:.2} ms", device.switch_cost_us / 1e3),
                 format!("{:.1} MB/s", device.transfer_mb_s),
@@ -224,10 +225,13 @@ impl Counters {
                 if device.lead_time_us > 0.0 { format!("{:.2} ms", device.lead_time_us / 1e3) } else { "–".into() },
             ]);
         }
+        if table.is_empty() {
+            return String::new();
+        }
+        let tables = format!("{}\n{}", table.within(WIDTH, 0), costs.within(WIDTH, 0));
         match self.device_count.saturating_sub(self.devices.len() as u64) {
-            _ if table.is_empty() => String::new(),
-            0 => table.to_string(),
-            more => format!("{table}and {} that are too many to be listed\n", plural(more, "device")),
+            0 => tables,
+            more => format!("{tables}and {} that are too many to be listed\n", plural(more, "device")),
         }
     }
 
@@ -259,42 +263,7 @@ impl Counters {
             return String::new();
         }
         let looked = "partitions, by the last of";
-        format!("{looked} {}\n{table}", plural(epochs, "epoch"))
-    }
-
-    fn stream_table(&self) -> String {
-        let right = Side::Right;
-        // Not every policy measures deviations or has trigger distances.
-        let deviates = self.streams.iter().any(|stream| stream.deviation_bytes.is_some());
-        let triggers = self.streams.iter().any(|stream| stream.distance_blocks.is_some());
-        let columns = [
-            ("file", true),
-            ("reader", true),
-            ("position", true),
-            ("rate", true),
-            ("deviation", deviates),
-            ("depth", true),
-            ("distance", triggers),
-            ("ahead", true),
-            ("idle", true),
-        ];
-        let mut table = Table::new(columns.into_iter().filter(|column| column.1).map(|(name, _)| (name, right)));
-        for stream in &self.streams {
-            let known = |text: Option<String>| text.unwrap_or_else(|| "–".into());
-            let cells = [
-                stream.file.to_string(),
-                stream.handler.to_string(),
-                about(stream.position),
-                format!("{}/s", about(stream.rate_bytes)),
-                known(stream.deviation_bytes.map(|bytes| format!("{}/s", about(bytes)))),
-                plural(stream.depth_blocks, "block"),
-                known(stream.distance_blocks.map(|blocks| plural(blocks, "block"))),
-                plural(stream.ahead_blocks, "block"),
-                format!("{:.1} s", stream.idle_ms as f64 / 1e3),
-            ];
-            table.row(columns.iter().zip(cells).filter(|(column, _)| column.1).map(|(_, cell)| cell));
-        }
-        if table.is_empty() { String::new() } else { table.to_string() }
+        format!("{looked} {}\n{}", plural(epochs, "epoch"), table.within(WIDTH, 0))
     }
 }
 
@@ -302,14 +271,15 @@ impl PrefetchCache {
     fn text(&self) -> String {
         let PrefetchCache { unread, under_way, ceiling, unit, thrashed } = *self;
         let full = percent(unread, ceiling);
-        format!(
-            "prefetch cache: {} unread, {} of them under way; ceiling {}, {full} full, moves by {}; {} thrashed\n",
+        let line = format!(
+            "prefetch cache: {} unread, {} of them under way; ceiling {}, {full} full, moves by {}; {} thrashed",
             plural(unread, "block"),
             count(under_way),
             count(ceiling),
             count(unit),
             count(thrashed)
-        )
+        );
+        folded(&line, WIDTH)
     }
 }
 
@@ -358,7 +328,7 @@ mod tests {
         "prefetch_cache": {"unread": 1500, "under_way": 132, "ceiling": 2000, "unit": 31, "thrashed": 50},
         "devices": [{"name": "cold", "hits": 5, "depth_bytes": 540672, "switch_cost_us": 10530.0,
                      "transfer_mb_s": 51.3, "in_flight": 2}],
-        "streams": [{"file": 7, "handler": 4321, "position": 1048576, "depth_blocks": 132, "ahead_blocks": 1,
+        "streams": [{"file": 7, "path": "a/file", "handler": 4321, "position": 1048576, "depth_blocks": 132, "ahead_blocks": 1,
                      "rate_bytes": 5242880, "idle_ms": 1250, "novelty": 1}]
     }"#;
 
@@ -373,11 +343,11 @@ mod tests {
             "thrashed        50   0.4 %",
             "called off   2,500  20.0 %",
             "1.2 GiB, 1.0 GiB of it ahead",
-            "prefetch cache: 1,500 blocks unread, 132 of them under way; ceiling 2,000, 75.0 % full, moves by 31; 50 thrashed",
+            "prefetch cache: 1,500 blocks unread, 132 of them under way; ceiling 2,000, 75.0 % full, moves by",
             "10.53 ms",
             "51.3 MB/s",
             "528.0 KiB",
-            "   7    4321   1.0 MiB  5.0 MiB/s  132 blocks  1 block  1.2 s",
+            "a/file    4321   1.0 MiB  5.0 MiB/s    132      1",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
@@ -422,9 +392,9 @@ mod tests {
         )
         .unwrap();
         for expected in [
-            "file  reader  position       rate    deviation      depth   distance     ahead   idle",
-            "   1       0       0 B  4.0 MiB/s  512.0 KiB/s  48 blocks  36 blocks  0 blocks  0.0 s",
-            "   2       0       0 B  1.0 MiB/s        0 B/s   0 blocks          –  0 blocks  0.0 s",
+            "file    reader  position       rate    deviation  depth  distance  ahead",
+            "file 1       0       0 B  4.0 MiB/s  512.0 KiB/s     48        36      0",
+            "file 2       0       0 B  1.0 MiB/s        0 B/s      0         –      0",
             "12.34 ms\n",
             "–\n",
         ] {

@@ -54,8 +54,9 @@ pub(crate) struct Stores {
 
     /// Time for which a failing or silent store is asked again
     ///
-    /// After it the readers get an error. It holds for object stores and web servers. Example:
-    /// `--patience 5s`
+    /// After it the readers get an error. It holds for object stores and web servers, also at the
+    /// start: a store that is busy (429, 503) or silent is waited for. A wrong address and a refusal
+    /// are told at once. Example: `--patience 5s`
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) patience: Period,
 
@@ -85,6 +86,7 @@ impl Stores {
             authority: self.source_ca.clone(),
             labels: self.source_labels,
             patience: self.patience.duration(),
+            tell: crate::output::tell,
             ..StoreOptions::default()
         })
     }

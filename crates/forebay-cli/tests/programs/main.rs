@@ -21,6 +21,7 @@ mod record;
 mod refusals;
 mod servers;
 mod several;
+mod start;
 mod striped;
 mod tools;
 

@@ -20,6 +20,7 @@ pub mod measure;
 pub mod object;
 pub mod store;
 
+use object::Bound;
 pub use store::Store;
 
 /// How long to measure unless told otherwise.
@@ -86,11 +87,25 @@ pub trait Probe {
 /// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of samples takes).
 /// `progress` is told the share that is done, 0 to 1, never falling.
 pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
-    let budget = budget.min(LONGEST);
-    let plan = measure::Plan { budget, seed: 1 };
+    let plan = measure::Plan { budget: budget.min(LONGEST), seed: 1 };
+    measured(target, plan, Bound::Patience, progress)
+}
+
+/// Measures `target` within what a mount may take ([`QUICK`]). Files that are silent are left out, and
+/// if too few answer, there is no profile: a mount must not wait for a file that nobody reads.
+pub fn quick(target: &Target) -> Result<Profile, ProfileError> {
+    measured(target, measure::Plan { budget: QUICK, seed: 1 }, Bound::Soon, &mut |_| ())
+}
+
+fn measured(
+    target: &Target,
+    plan: measure::Plan,
+    bound: Bound,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Profile, ProfileError> {
     let mut profile = match target {
         Target::Path(path) => disk::profile(path, plan, progress)?,
-        Target::Source(source) => object::profile(source, plan, progress)?,
+        Target::Source(source) => object::profile(source, plan, bound, progress)?,
     };
     profile.device = identity(target)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

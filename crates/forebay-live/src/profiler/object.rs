@@ -1,9 +1,9 @@
 //! Reading the objects of a source to measure it: range gets of the largest ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvError, Sender, channel};
-use std::time::Instant;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
 use forebay_device::Profile;
 
@@ -11,7 +11,7 @@ use super::measure::{self, Plan};
 use super::{Probe, ProfileError};
 use crate::Label;
 use crate::arena::Segments;
-use crate::source::{Error, Fetch, FetchId, Kind, Object, Result as SourceResult, Source};
+use crate::source::{Attributes, Error, Fetch, FetchId, Kind, Object, Result as SourceResult, Source, Then};
 
 /// Files whose size is asked for, at most: over a network each is a request.
 const LOOKS: usize = 64;
@@ -19,11 +19,48 @@ const LOOKS: usize = 64;
 const FOLDERS: usize = 16;
 /// Objects that are read, at most.
 const OBJECTS: usize = 8;
+/// Names that are asked for at once.
+const ABREAST: usize = 8;
+/// How long names are looked for, and the first block of each object is waited for, where a mount
+/// waits.
+const SOON: Duration = Duration::from_millis(500);
+/// Bytes a second that a later read must bring beyond that.
+const SLOWEST: u64 = 2_000_000;
+
+/// How long to wait for a source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// As long as its own patience lasts.
+    Patience,
+    /// A moment. Names and files that do not answer are left out.
+    Soon,
+}
+
+impl Bound {
+    /// When to end, from now on, what brings so many bytes.
+    fn end(self, bytes: u64) -> Option<Instant> {
+        let time = SOON + Duration::from_nanos(bytes.saturating_mul(1_000_000_000 / SLOWEST));
+        (self == Bound::Soon).then(|| Instant::now() + time)
+    }
+}
+
+/// What comes, until a moment.
+fn receive<T>(from: &Receiver<T>, until: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    match until {
+        Some(until) => from.recv_timeout(until.saturating_duration_since(Instant::now())),
+        None => from.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    }
+}
 
 /// Measures `source` as a store without places.
-pub fn profile(source: &Arc<dyn Source>, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
+pub fn profile(
+    source: &Arc<dyn Source>,
+    plan: Plan,
+    bound: Bound,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Profile, ProfileError> {
     let what = source.describe();
-    let mut probe = SourceProbe::of_largest(&**source)?;
+    let mut probe = SourceProbe::of_largest(&**source, bound)?;
     if probe.objects.is_empty() {
         return Err(ProfileError::TooSmall { what, bytes: 0 });
     }
@@ -37,10 +74,13 @@ struct SourceProbe {
     each: u64,
     /// Memory that was read into. New memory takes its time when it is first written, and that is not the storage's.
     buffers: Vec<Segments>,
+    bound: Bound,
 }
 
 /// A read that is over.
 struct Read {
+    /// The number of its object.
+    object: usize,
     buffer: Segments,
     /// Nanoseconds.
     took: SourceResult<u64>,
@@ -48,15 +88,34 @@ struct Read {
 
 impl SourceProbe {
     /// The largest objects among the first that are found, none smaller than a quarter of the largest.
-    fn of_largest(source: &dyn Source) -> SourceResult<SourceProbe> {
-        let mut files = files(source)?;
+    fn of_largest(source: &dyn Source, bound: Bound) -> SourceResult<SourceProbe> {
+        let mut files = files(source, bound)?;
         files.sort_by_key(|&(_, size)| std::cmp::Reverse(size));
         let least = files.first().map_or(0, |&(_, size)| size / 4);
         files.retain(|&(_, size)| size >= least.max(1));
         files.truncate(OBJECTS);
         let each = files.last().map_or(0, |&(_, size)| if size < 4096 { 0 } else { size / 4096 * 4096 });
-        let objects = files.iter().map(|(path, _)| source.open(path)).collect::<SourceResult<_>>()?;
-        Ok(SourceProbe { objects, each, buffers: Vec::new() })
+        let opened = files.iter().map(|(path, _)| open(source, path, bound));
+        let objects = opened.filter_map(Result::transpose).collect::<SourceResult<_>>()?;
+        let mut probe = SourceProbe { objects, each, buffers: Vec::new(), bound };
+        if bound == Bound::Soon {
+            probe.keep_those_that_answer();
+        }
+        Ok(probe)
+    }
+
+    /// Reads a block of each object, and leaves out those that are silent or cannot be read.
+    fn keep_those_that_answer(&mut self) {
+        let (sender, outcomes) = channel();
+        let count = self.objects.len();
+        (0..count).for_each(|object| self.start(object as u64 * self.each, self.each.min(4096), &sender));
+        drop(sender);
+        let (until, mut answer) = (self.bound.end(0), vec![false; count]);
+        while let Ok(Read { object, took, .. }) = receive(&outcomes, until) {
+            answer[object] = took.is_ok();
+        }
+        let mut answer = answer.into_iter();
+        self.objects.retain(|_| answer.next().unwrap_or(false));
     }
 
     /// Memory for a read, that of an earlier one of the same length if there is one.
@@ -65,11 +124,15 @@ impl SourceProbe {
         known.map_or_else(|| Segments::own(len), |at| self.buffers.swap_remove(at))
     }
 
-    /// How long a read took.
-    fn over(&mut self, read: Result<Read, RecvError>) -> Result<u64, ProfileError> {
+    /// How long the next of the reads took that are over, none of which is longer than `len`.
+    fn over(&mut self, outcomes: &Receiver<Read>, len: u64) -> Result<u64, ProfileError> {
         // A source that drops a fetch without saying how it went has failed.
-        let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
-        let Read { buffer, took } = read.map_err(lost)?;
+        let lost = |error| {
+            let late = error == RecvTimeoutError::Timeout;
+            let reason = if late { "no answer soon" } else { "its outcome was lost" };
+            Error::Storage { name: "a range".into(), reason: reason.into() }
+        };
+        let Read { buffer, took, .. } = receive(outcomes, self.bound.end(len)).map_err(lost)?;
         self.buffers.push(buffer);
         Ok(took?)
     }
@@ -82,39 +145,83 @@ impl SourceProbe {
         let offset = (place % each).min(each - len) / 4096 * 4096;
         let sender = sender.clone();
         let (buffer, len) = (self.buffer(len as usize), len as usize);
-        let object = &self.objects[(place / each) as usize % self.objects.len()];
+        let number = (place / each) as usize % self.objects.len();
         let begin = Instant::now();
         let done = Box::new(move |buffer, outcome: SourceResult<()>| {
             let took = outcome.map(|()| begin.elapsed().as_nanos() as u64);
             // Nobody listens any more if another read failed.
-            let _ = sender.send(Read { buffer, took });
+            let _ = sender.send(Read { object: number, buffer, took });
         });
         let label = Label::all(offset..offset + len as u64);
-        object.fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent: true, label, done });
+        let urgent = self.bound == Bound::Patience;
+        self.objects[number].fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent, label, done });
     }
 }
 
 /// Some files of a source with their sizes, folders nearest the root first.
-fn files(source: &dyn Source) -> SourceResult<Vec<(PathBuf, u64)>> {
+fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>> {
+    let until = bound.end(0);
     let mut folders = std::collections::VecDeque::from([PathBuf::new()]);
     let mut files = Vec::new();
     for _ in 0..FOLDERS {
         let Some(folder) = folders.pop_front() else { break };
         // Read from the listing as it is: taken apart, a large folder takes several times as much.
-        for listed in source.listing(&folder)?.iter() {
+        let Some(listing) = told(until, |then| source.list_then(&folder, then))? else { break };
+        let mut here = Vec::new();
+        for listed in listing.iter() {
             let path = folder.join(listed.name);
             match listed.kind {
                 Kind::Folder if folders.len() < FOLDERS => folders.push_back(path),
-                Kind::File if files.len() < LOOKS => match source.stat(&path) {
-                    Ok(attributes) => files.push((path, attributes.size)),
-                    Err(Error::NotFound(_) | Error::Denied(_)) => {}
-                    Err(error) => return Err(error),
-                },
+                Kind::File if files.len() + here.len() < LOOKS => here.push(path),
                 _ => {}
             }
         }
+        files.extend(sizes(source, &here, until)?);
     }
     Ok(files)
+}
+
+/// The sizes of files, as far as they are told in time.
+fn sizes(source: &dyn Source, paths: &[PathBuf], until: Option<Instant>) -> SourceResult<Vec<(PathBuf, u64)>> {
+    let mut files = Vec::new();
+    for paths in paths.chunks(ABREAST) {
+        let (sender, answers) = channel();
+        for path in paths {
+            let (sender, name) = (sender.clone(), path.clone());
+            let then = move |found: SourceResult<Attributes>| drop(sender.send((name, found)));
+            source.stat_then(path, Box::new(then));
+        }
+        drop(sender);
+        while let Ok((path, found)) = receive(&answers, until) {
+            match found {
+                Ok(attributes) => files.push((path, attributes.size)),
+                Err(Error::NotFound(_) | Error::Denied(_)) => {}
+                Err(_) if until.is_some() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// The file under a path; `None` if the answer does not come in time.
+fn open(source: &dyn Source, path: &Path, bound: Bound) -> SourceResult<Option<Arc<dyn Object>>> {
+    told(bound.end(0), |then| source.open_then(path, then))
+}
+
+/// An answer; `None` if it does not come in time, or is an error where there is a bound.
+fn told<T: Send + 'static>(until: Option<Instant>, ask: impl FnOnce(Then<T>)) -> SourceResult<Option<T>> {
+    let (sender, answer) = channel();
+    ask(Box::new(move |told| drop(sender.send(told))));
+    match receive(&answer, until) {
+        Ok(told) if until.is_some() => Ok(told.ok()),
+        Ok(told) => told.map(Some),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(Error::Storage { name: "a name".into(), reason: "the request was abandoned".into() })
+        }
+    }
 }
 
 impl Probe for SourceProbe {
@@ -130,7 +237,7 @@ impl Probe for SourceProbe {
         let (sender, outcome) = channel();
         self.start(place, len, &sender);
         drop(sender);
-        self.over(outcome.recv())
+        self.over(&outcome, len)
     }
 
     fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
@@ -144,11 +251,12 @@ impl Probe for SourceProbe {
         // Given up once nothing more is to be started, so that a lost outcome is noticed.
         let mut sender = Some(sender);
         let mut times = Vec::with_capacity(reads.len());
+        let len = reads.iter().map(|&(_, len)| len).max().unwrap_or(0);
         for _ in reads {
             if waiting.len() == 0 {
                 sender = None;
             }
-            times.push(self.over(outcomes.recv())?);
+            times.push(self.over(&outcomes, len)?);
             if let (Some(&(place, len)), Some(sender)) = (waiting.next(), &sender) {
                 self.start(place, len, sender);
             }
@@ -189,7 +297,8 @@ mod tests {
 
     #[test]
     fn reads_stay_inside_objects() {
-        let mut probe = SourceProbe::of_largest(&MemorySource::of(&["a", "b", "c"], 10_000)).unwrap();
+        let source = MemorySource::of(&["a", "b", "c"], 10_000);
+        let mut probe = SourceProbe::of_largest(&source, Bound::Patience).unwrap();
         assert_eq!((probe.capacity(), probe.longest()), (3 * 8192, 8192));
         let reads: Vec<(u64, u64)> = (0..6).flat_map(|i| [(i * 4096, 4096), (i * 4096, 8192)]).collect();
         for at_once in [1, 3, 50] {

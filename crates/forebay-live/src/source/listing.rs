@@ -55,6 +55,8 @@ struct Names {
     /// All names, each with its tag behind it.
     text: Vec<u8>,
     entries: Vec<Packed>,
+    /// There may be names that were not told.
+    may_lack: bool,
 }
 
 impl Listing {
@@ -76,7 +78,7 @@ impl Listing {
     /// folder stays.
     pub(crate) fn in_order(mut names: Gathered, told: Instant) -> Listing {
         names.put_in_order();
-        let Names { text, entries } = &mut names.0;
+        let Names { text, entries, .. } = &mut names.0;
         text.shrink_to_fit();
         entries.shrink_to_fit();
         Listing { names: Arc::new(names.0), told }
@@ -89,7 +91,7 @@ impl Listing {
             return self;
         }
         let mut names = Arc::unwrap_or_clone(self.names);
-        let Names { text, entries } = &mut names;
+        let Names { text, entries, .. } = &mut names;
         entries.sort_unstable_by(|a, b| a.name(text).cmp(b.name(text)));
         Listing { names: Arc::new(names), told: self.told }
     }
@@ -97,6 +99,12 @@ impl Listing {
     /// When the storage was asked.
     pub fn told(&self) -> Instant {
         self.told
+    }
+
+    /// Whether the storage may have left out names that are there, so that a missing one has to be
+    /// asked for.
+    pub fn may_lack(&self) -> bool {
+        self.names.may_lack
     }
 
     /// How many names there are.
@@ -159,11 +167,14 @@ impl Gathered {
     /// Adds the names of a page, which cost nothing more if they are the first. A page beyond 4 GiB
     /// of names is left out.
     pub(crate) fn append(&mut self, page: Gathered) {
+        let may_lack = self.0.may_lack || page.0.may_lack;
         if self.0.entries.is_empty() {
             *self = page;
+            self.0.may_lack = may_lack;
             return;
         }
-        let Names { text, entries } = &mut self.0;
+        self.0.may_lack = may_lack;
+        let Names { text, entries, .. } = &mut self.0;
         let behind = u32::try_from(text.len() + page.0.text.len()).is_ok();
         if let Some(by) = u32::try_from(text.len()).ok().filter(|_| behind) {
             text.extend_from_slice(&page.0.text);
@@ -173,7 +184,7 @@ impl Gathered {
 
     /// Gives each name the inode number that `number` says, and leaves out those that get none.
     pub(crate) fn number(&mut self, mut number: impl FnMut(&OsStr) -> Option<u64>) {
-        let Names { text, entries } = &mut self.0;
+        let Names { text, entries, .. } = &mut self.0;
         entries.retain_mut(|packed| match number(OsStr::from_bytes(packed.name(text))) {
             Some(inode) => {
                 packed.inode = inode;
@@ -186,7 +197,7 @@ impl Gathered {
     /// Puts the names in the order of their bytes, each once. Where one is a file and a folder, the
     /// folder stays.
     pub(crate) fn put_in_order(&mut self) {
-        let Names { text, entries } = &mut self.0;
+        let Names { text, entries, .. } = &mut self.0;
         let name = |packed: &Packed| packed.name(text);
         entries.sort_unstable_by(|a, b| {
             let folder_first = || (a.kind != Kind::Folder).cmp(&(b.kind != Kind::Folder));
@@ -195,15 +206,21 @@ impl Gathered {
         entries.dedup_by(|later, earlier| name(later) == name(earlier));
     }
 
+    /// Notes that there may be names which were not told.
+    pub(crate) fn may_lack_names(&mut self) {
+        self.0.may_lack = true;
+    }
+
     /// Whether there are no names.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
     }
 
-    /// The first file of which more is known than its name.
-    pub(crate) fn first_file(&self) -> Option<(&OsStr, Facts)> {
+    /// A file, counted from zero among those of which more is known than their name.
+    pub(crate) fn file(&self, number: usize) -> Option<(&OsStr, Facts)> {
         let file = |packed: &Packed| packed.kind == Kind::File && packed.has_facts;
-        let position = self.0.entries.iter().position(file)?;
+        let files = self.0.entries.iter().enumerate().filter(|(_, packed)| file(packed));
+        let position = files.map(|(position, _)| position).nth(number)?;
         Some((self.0.name(position), self.0.facts(position)?))
     }
 
@@ -370,7 +387,7 @@ mod tests {
             let expected: Vec<Entry> = expected.collect();
             let first = expected.iter().find(|entry| entry.kind == Kind::File && entry.facts.is_some());
             let first = first.map(|entry| (entry.name.as_os_str(), entry.facts.clone().unwrap()));
-            prop_assert_eq!(names.first_file(), first);
+            prop_assert_eq!(names.file(0), first);
             prop_assert_eq!(names.is_empty(), expected.is_empty());
             let all = |names: &Names| (0..names.entries.len()).map(|position| names.facts(position)).collect::<Vec<_>>();
             prop_assert_eq!(all(&names.0), expected.iter().map(|entry| entry.facts.clone()).collect::<Vec<_>>());
@@ -379,7 +396,7 @@ mod tests {
                 expected.iter().map(|entry| entry.inode).collect::<Vec<_>>()
             );
             names.forget_facts();
-            prop_assert_eq!(names.first_file(), None);
+            prop_assert_eq!(names.file(0), None);
         }
 
         #[test]

@@ -74,11 +74,11 @@ impl RemoteSource {
         open::open(uri, options)
     }
 
-    /// [`open_uri`](Self::open_uri), and a [`check`](Self::check) of what was opened. A bucket of S3
+    /// [`open_uri`](Self::open_uri), and a check of what was opened, of which `options.tell` hears. A bucket of S3
     /// that turns out to be in another region is opened there, unless a region was said.
     pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         let source = open::open(uri, options)?;
-        let Err(error) = source.check() else { return Ok(source) };
+        let Err(error) = source.check_telling(options.tell) else { return Ok(source) };
         let Error::Setting { region: Some(region), .. } = &error else { return Err(error) };
         if s3::region_is_said(options) {
             return Err(error);
@@ -86,7 +86,7 @@ impl RemoteSource {
         log::info!("{uri} is in the region {region}");
         let options = StoreOptions { region: Some(region.to_string()), ..options.clone() };
         let source = open::open(uri, &options)?;
-        source.check().map(|()| source)
+        source.check_telling(options.tell).map(|()| source)
     }
 }
 

@@ -67,6 +67,14 @@ fn known() -> String {
     known.chain(["stripe:UNIT:MEMBER,…".to_owned()]).collect::<Vec<_>>().join(", ")
 }
 
+/// An argument as messages may show it: a URL without its user and password. A password that is not
+/// escaped may have any character, also those that end a host.
+pub fn without_user(arg: &str) -> String {
+    let Some((scheme, rest)) = arg.split_once("://") else { return arg.to_owned() };
+    let host = rest.rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host..])
+}
+
 /// An argument, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place<'a> {
@@ -102,14 +110,14 @@ pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
 
 /// `UNIT:MEMBER,MEMBER,…`, the rest of `place`.
 fn set<'a>(place: &OsStr, rest: &'a [u8]) -> Result<Place<'a>, OpenError> {
-    let bad = |reason: String| OpenError::BadSet { set: place.to_string_lossy().into_owned(), reason };
+    let bad = |reason: String| OpenError::BadSet { set: without_user(&place.to_string_lossy()), reason };
     let split = rest.iter().position(|&byte| byte == b':').and_then(|at| Some((str::from_utf8(&rest[..at]).ok()?, at)));
     let (unit, at) = split.ok_or_else(|| bad("no stripe unit".into()))?;
     let unit: Size = unit.parse().map_err(|error| bad(format!("`{unit}`: {error}")))?;
     let names: Vec<&OsStr> = rest[at + 1..].split(|&byte| byte == b',').map(OsStr::from_bytes).collect();
     let stripes = Stripes::new(unit.bytes(), names.len()).map_err(|error| bad(error.to_string()))?;
     for (number, name) in names.iter().enumerate() {
-        let what = name.to_string_lossy();
+        let what = without_user(&name.to_string_lossy());
         if name.is_empty() {
             return Err(bad(format!("member {} is empty", number + 1)));
         }
@@ -129,7 +137,7 @@ fn single(place: &OsStr) -> Result<Place<'_>, OpenError> {
         return Err(OpenError::Empty);
     }
     let Some((scheme, rest)) = split_scheme(place) else { return Ok(Place::Folder(Path::new(place))) };
-    let uri = || place.to_string_lossy().into_owned();
+    let uri = || without_user(&place.to_string_lossy());
     if scheme == "file" {
         return match rest {
             [b'/', ..] => Ok(Place::Folder(Path::new(OsStr::from_bytes(rest)))),
@@ -278,6 +286,10 @@ mod tests {
         assert!(unknown.contains("\"ftp\""), "{unknown}");
         for scheme in ["file://", "s3://", "gs://", "az://", "http://", "https://"] {
             assert!(unknown.contains(scheme), "{unknown}");
+        }
+        for secret in ["htp://user:pa/s@s@host/x", "stripe:4k:/d1,htp://user:pass@host", "stripe:4k:,http://u:pass@h"] {
+            let line = error(secret);
+            assert!(!line.contains("pass") && !line.contains("pa/s") && !line.contains("s@"), "{line}");
         }
         assert!(error("").contains("empty"));
         assert!(error("name=").contains("empty"));

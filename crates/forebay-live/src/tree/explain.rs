@@ -13,11 +13,15 @@ use crate::source::Name;
 
 impl Tree {
     /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what
-    /// lies on them, as much as an extended attribute takes.
+    /// lies on them and its streams after their files, as much as an extended attribute takes.
     pub fn stats(&self) -> String {
         let mut stats = self.engine.stats(&self.device_names());
         if let Some(callers) = &self.callers {
             callers.name(&mut stats.contexts);
+        }
+        let files = self.names_of(stats.streams.iter().map(|stream| FileId(stream.file)).collect());
+        for stream in &mut stats.streams {
+            stream.path = files.get(&FileId(stream.file)).cloned().unwrap_or_default();
         }
         stats.to_json_within(XATTR_SIZE_MAX)
     }

@@ -147,6 +147,13 @@ fn folders_are_pages_whose_links_lead_to_their_names() {
         assert!(found, "{name:?} in {hrefs:?}");
     }
     assert!(hrefs.contains(&"./be%20low/"), "{hrefs:?}");
+    // The same names for a mount, by WebDAV, whose listing proves that there are no others.
+    let listed = ask(&server, "PROPFIND /", "Depth: 1\r\nUser-Agent: forebay/1\r\n").text();
+    for name in &odd {
+        let href = format!("<D:href>/{}</D:href>", escape(std::path::Path::new(OsStr::from_bytes(name))));
+        let unescaped = href.replace("%3A", ":").replace("%28", "(").replace("%29", ")");
+        assert!(listed.contains(&href) || listed.contains(&unescaped), "{href} is not in {listed}");
+    }
     // Without the slash its relative links would lead elsewhere.
     let moved = curl(&[&format!("http://{}/be%20low", server.address())]);
     assert_eq!((moved.status, moved.header("location")), (301, Some("./be%20low/")));

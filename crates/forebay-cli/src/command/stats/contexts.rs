@@ -40,6 +40,9 @@ impl Context {
     }
 }
 
+/// The number of the column that says where.
+const WHERE: usize = 8;
+
 /// Those that are listed, of `all`; nothing, unless the policy tells contexts apart.
 pub(super) fn table(contexts: &[Context], all: u64) -> String {
     let right = Side::Right;
@@ -51,7 +54,7 @@ pub(super) fn table(contexts: &[Context], all: u64) -> String {
         ("blocks", right),
         ("loop", right),
         ("every", right),
-        ("partition", right),
+        ("part", right),
         ("where", Side::Left),
     ]);
     for context in contexts {
@@ -62,16 +65,16 @@ pub(super) fn table(contexts: &[Context], all: u64) -> String {
             context.recency.map_or_else(|| "–".into(), |recency| format!("{recency:.2}")),
             count(context.accesses),
             count(context.blocks),
-            known(context.loop_blocks, plural(context.loop_blocks, "block")),
-            known(context.loop_accesses, format!("{} accesses", count(context.loop_accesses))),
+            known(context.loop_blocks, count(context.loop_blocks)),
+            known(context.loop_accesses, count(context.loop_accesses)),
             context.partition.map_or_else(|| "–".into(), |number| number.to_string()),
             context.place(),
         ]);
     }
     match all.saturating_sub(contexts.len() as u64) {
         _ if table.is_empty() => String::new(),
-        0 => table.to_string(),
-        more => format!("{table}and {} with fewer accesses\n", plural(more, "context")),
+        0 => table.within(super::WIDTH, WHERE).to_string(),
+        more => format!("{}and {} with fewer accesses\n", table.within(super::WIDTH, WHERE), plural(more, "context")),
     }
 }
 
@@ -92,10 +95,10 @@ mod tests {
         )
         .unwrap();
         for expected in [
-            "context  pattern   recency  accesses  blocks          loop           every  partition  where",
-            "      3  looping      0.06    20,000   1,000  1,000 blocks  1,500 accesses          2  cscope: cscope+0x10 < cscope+0x20 < libc.so.6+0x2",
-            "      1  one-shot        –         7       0             –               –          –  cp data/x",
-            "      0  other        0.50         1       0             –               –          –\n",
+            "context  pattern   recency  accesses  blocks   loop  every  part  where",
+            "      3  looping      0.06    20,000   1,000  1,000  1,500     2  cscope: csc…e+0x20 < libc.so.6+0x2",
+            "      1  one-shot        –         7       0      –      –     –  cp data/x",
+            "      0  other        0.50         1       0      –      –     –\n",
             "and 1 context with fewer accesses",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");

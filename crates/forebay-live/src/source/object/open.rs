@@ -58,6 +58,8 @@ pub struct StoreOptions {
     pub ttl: Duration,
     /// The memory in which they are kept, bytes.
     pub names: usize,
+    /// Hears, when a store is opened, that it is waited for.
+    pub tell: fn(&str),
     /// Modes and owners to show, since stores keep none.
     pub modes: Modes,
     /// What web servers are shown; other stores have credentials of their own.
@@ -103,6 +105,7 @@ impl Default for StoreOptions {
             patience: Duration::from_secs(30),
             ttl: Duration::from_secs(1),
             names: 32 << 20,
+            tell: |line| log::warn!("{line}"),
             modes: Modes::default(),
             token: None,
             login: None,
@@ -256,6 +259,7 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let hint = match (&options.token, &options.login) {
         (Some(_), _) => "it does not take this token",
         (None, Some(_)) => "it does not take this user and password",
+        (None, None) if web.shows_a_secret() => "it does not take this user and password",
         (None, None) => "it may want a token, or a user and a password",
     };
     let (name, address) = (web.describe().to_owned(), Arc::clone(web.identity()));

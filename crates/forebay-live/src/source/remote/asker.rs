@@ -36,6 +36,15 @@ pub(super) struct Asker {
     pub(super) told_of_names: AtomicBool,
 }
 
+/// How a name is asked for.
+#[derive(Clone, Copy)]
+struct Asking {
+    /// Since when somebody waits.
+    since: Instant,
+    /// A listing of its folder lacks it.
+    unlisted: bool,
+}
+
 /// Where a listing ends.
 struct Cut {
     /// There are names behind it.
@@ -53,7 +62,7 @@ impl Asker {
         match self.names.look_up(folder, name, self.remote.pages_are_cheap(), then) {
             LookUp::Known(known, then) => then(Ok(known)),
             LookUp::Waits => {}
-            LookUp::Ask => self.ask(folder, name),
+            LookUp::Ask { unlisted } => self.ask(folder, name, Asking { since: Instant::now(), unlisted }),
             LookUp::List { whole } => self.fetch(folder, if whole { PAGES } else { 1 }),
         }
     }
@@ -68,14 +77,17 @@ impl Asker {
     }
 
     /// Asks for one name.
-    fn ask(self: &Arc<Self>, folder: &Path, name: &OsStr) {
+    fn ask(self: &Arc<Self>, folder: &Path, name: &OsStr, asking: Asking) {
         let (folder, name) = (folder.to_path_buf(), name.to_owned());
-        self.start(|asker| async move {
+        self.start(move |asker| async move {
             let path = folder.join(&name);
             let at = Instant::now();
-            let ask = || asker.remote.look(&path);
+            let ask = || match asking.unlisted {
+                true => asker.remote.look_unlisted(&path),
+                false => asker.remote.look(&path),
+            };
             let shown = path.display().to_string();
-            let answer = match asker.patience.with(&asker.complaints, &shown, ask).await {
+            let answer = match asker.patience.since(asking.since, &asker.complaints, &shown, ask).await {
                 Ok(Told::Unmeasured) => {
                     Err(Error::Storage { name: shown, reason: "the storage does not tell its length".into() })
                 }
@@ -112,7 +124,9 @@ impl Asker {
         let mut next = None;
         for number in 1.. {
             let ask = || self.remote.page(folder, next.as_ref());
-            let page = match self.patience.with(&self.complaints, &shown, ask).await {
+            // A look-up has one patience for all pages, and a listing goes on as long as pages come.
+            let since = if self.names.is_awaited(folder) { Instant::now() } else { at };
+            let page = match self.patience.since(since, &self.complaints, &shown, ask).await {
                 // All that was in it may have been removed since it was opened.
                 Err(Error::NotFound(_)) if root => Page::default(),
                 page => page?,
@@ -160,10 +174,13 @@ impl Asker {
         for then in listings {
             then(Ok(heard.listing.clone()));
         }
-        for Looking { name, then } in lookings {
-            match heard.of(&name) {
-                Some(known) => then(Ok(known)),
-                None => self.singly(folder, &name, then),
+        for looking in lookings {
+            match heard.of(&looking.name) {
+                Some(known) => (looking.then)(Ok(known)),
+                None => {
+                    let unlisted = heard.lacks(&looking.name);
+                    self.singly(folder, looking, unlisted);
+                }
             }
         }
     }
@@ -173,18 +190,21 @@ impl Asker {
         for then in listings {
             then(Err(error.clone()));
         }
-        for Looking { name, then } in lookings {
+        for looking in lookings {
             match error {
-                error if error.is_of_the_storage() => then(Err(error.clone())),
+                error if error.is_of_the_storage() => (looking.then)(Err(error.clone())),
                 // Where names cannot be listed, or may not, they may still be asked for.
-                _ => self.singly(folder, &name, then),
+                _ => self.singly(folder, looking, false),
             }
         }
     }
 
-    fn singly(self: &Arc<Self>, folder: &Path, name: &OsStr, then: Then<Known>) {
-        if self.names.look_up_singly(folder, name, then) {
-            self.ask(folder, name);
+    /// Asks for a name of which a listing did not tell. The patience goes on from the look-up, unless
+    /// the listing took longer because it was long: then the storage is alive.
+    fn singly(self: &Arc<Self>, folder: &Path, Looking { name, since, then }: Looking, unlisted: bool) {
+        let since = if since.elapsed() < self.patience.0 { since } else { Instant::now() };
+        if self.names.look_up_singly(folder, &name, then) {
+            self.ask(folder, &name, Asking { since, unlisted });
         }
     }
 }

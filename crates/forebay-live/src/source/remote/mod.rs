@@ -7,6 +7,7 @@
 //!   looked up (`names.rs`, `asker.rs`);
 //! - every request is tried again as long as [`Patience`] says (`patience.rs`), and trouble is told in
 //!   the log, one line a minute for each kind (`complaints.rs`);
+//! - the first question waits for a storage that is busy (`start.rs`);
 //! - no more ranges are under way at once than the storage takes (`gate.rs`), on a few threads that
 //!   all sources share (`runtime.rs`).
 
@@ -19,6 +20,7 @@ mod patience;
 mod retry_after;
 mod runtime;
 mod source;
+mod start;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -109,6 +111,11 @@ pub(crate) trait Remote: Send + Sync + 'static {
 
     /// What a name stands for. [`Error::NotFound`] only if the storage says that nothing has it.
     async fn look(&self, path: &Path) -> Answer<Told>;
+
+    /// The same of a name that a listing of its folder lacks which may have left it out.
+    async fn look_unlisted(&self, path: &Path) -> Answer<Told> {
+        self.look(path).await
+    }
 
     /// The names in a folder, from the first or from `next` on. Refused with `ENOTDIR` if it is a
     /// file, with `EOPNOTSUPP` if names cannot be listed there. An empty page only if the folder is

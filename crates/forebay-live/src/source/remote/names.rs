@@ -9,6 +9,8 @@
 //!  the folder was listed, all of it        what the listing says, also that there is no such name
 //!  ... a page of it, and the name is on it what the page says
 //!  the name was asked for                  what was said
+//!  ... all of it, but the storage may hide   ask for the name
+//!      names, or told too little of it
 //!  the same is being asked                 wait for that
 //!  else, the first one in this folder      ask: by a page of the folder where that costs no more
 //!  else, of a folder that is not large     list the folder, since more will be looked up
@@ -72,6 +74,8 @@ struct Folder {
 /// Who waits for a name.
 pub(super) struct Looking {
     pub(super) name: OsString,
+    /// Since when: the patience counts from there.
+    pub(super) since: Instant,
     pub(super) then: Then<Known>,
 }
 
@@ -96,7 +100,10 @@ pub(super) enum LookUp {
     /// Nothing: somebody is asking.
     Waits,
     /// Ask for the name and say how it went ([`Names::told`]).
-    Ask,
+    Ask {
+        /// The folder was listed, and the listing lacks the name.
+        unlisted: bool,
+    },
     /// Ask for a page of the folder, or for all of it, and say how it went ([`Names::listed`],
     /// [`Names::failed`]).
     List { whole: bool },
@@ -127,6 +134,11 @@ impl Heard {
     pub(super) fn of(&self, name: &OsStr) -> Option<Known> {
         on(&self.listing, self.up_to.as_deref(), name)
     }
+
+    /// Whether it should have the name, and lacks it.
+    pub(super) fn lacks(&self, name: &OsStr) -> bool {
+        self.up_to.is_none() && self.listing.find(name).is_none()
+    }
 }
 
 /// Who is to be answered when a listing has come, or has failed.
@@ -152,22 +164,27 @@ impl Names {
             waiting.push(then);
             return LookUp::Waits;
         }
+        let looking = |then| Looking { name: name.to_owned(), since: Instant::now(), then };
         if record.listing_for.is_some() {
-            record.looking.push(Looking { name: name.to_owned(), then });
+            record.looking.push(looking(then));
             return LookUp::Waits;
         }
+        // All that a listing can tell is known.
+        let whole = record.listing.as_ref().filter(|_| record.up_to.is_none() && record.is_fresh(self.ttl));
+        let unlisted = whole.is_some_and(|listing| listing.find(name).is_none());
         let singly = self.ttl.is_zero() || record.singly_until.is_some_and(|until| Instant::now() < until);
+        let singly = singly || whole.is_some();
         // A fresh listing that does not know the name was only a page.
         let again = record.asked.is_some_and(|at| at.elapsed() < self.ttl) || record.is_fresh(self.ttl);
         record.asked = Some(Instant::now());
         if !singly && (pages || again) {
             record.listing_for = Some(Vec::new());
-            record.looking.push(Looking { name: name.to_owned(), then });
+            record.looking.push(looking(then));
             return LookUp::List { whole: again };
         }
         record.singles.insert(name.to_owned(), Single::Asked(vec![then]));
         state.weigh(folder, self.limit);
-        LookUp::Ask
+        LookUp::Ask { unlisted }
     }
 
     /// Looks up a name that a page did not tell of. Whether it has to be asked for.
@@ -346,6 +363,7 @@ fn on(listing: &Listing, up_to: Option<&[u8]>, name: &OsStr) -> Option<Known> {
     }
     match listing.find(name).map(|listed| Told::of(&listed)) {
         Some(Told::Unmeasured) => None,
+        None if listing.may_lack() => None,
         told => Some(Known { told, at: listing.told() }),
     }
 }

@@ -9,6 +9,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use std::time::Instant as Moment;
+
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::complaints::Complaints;
@@ -42,12 +44,41 @@ impl Patience {
         Tries { patience: self.0, complaints, began: now, this_began: now, failed: 0 }
     }
 
-    /// Asks until there is an answer, or the patience has run out. No try lasts longer than that.
+    /// [`since`](Patience::since) now.
+    #[cfg(test)]
     pub(super) async fn with<T, F>(&self, complaints: &Complaints, name: &str, ask: impl Fn() -> F + Send) -> Result<T>
     where
         F: Future<Output = Answer<T>> + Send,
     {
-        let mut tries = self.tries(complaints);
+        self.from(Instant::now(), complaints, name, ask).await
+    }
+
+    /// Asks until there is an answer, or the patience has run out, which somebody has had since that
+    /// moment. No try lasts longer than that.
+    pub(super) async fn since<T, F>(
+        &self,
+        since: Moment,
+        complaints: &Complaints,
+        name: &str,
+        ask: impl Fn() -> F + Send,
+    ) -> Result<T>
+    where
+        F: Future<Output = Answer<T>> + Send,
+    {
+        self.from(Instant::from_std(since), complaints, name, ask).await
+    }
+
+    async fn from<T, F>(
+        &self,
+        began: Instant,
+        complaints: &Complaints,
+        name: &str,
+        ask: impl Fn() -> F + Send,
+    ) -> Result<T>
+    where
+        F: Future<Output = Answer<T>> + Send,
+    {
+        let mut tries = Tries { began, ..self.tries(complaints) };
         loop {
             let silent = || {
                 let error = Error::Storage { name: name.to_owned(), reason: "no answer".into() };
@@ -88,7 +119,7 @@ impl Tries<'_> {
 }
 
 /// The pause after the try number `failed`, counted from zero; `drawn` is between 0 and 1.
-fn pause(failed: u32, drawn: f64) -> Duration {
+pub(super) fn pause(failed: u32, drawn: f64) -> Duration {
     let whole = LONGEST.min(FIRST * (1 << failed.min(10)));
     whole.mul_f64(0.5 + drawn / 2.0)
 }

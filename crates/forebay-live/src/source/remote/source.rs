@@ -6,21 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::time::timeout;
-
 use super::asker::Asker;
 use super::complaints::Complaints;
 use super::fetch::RemoteObject;
 use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
-use super::{Hint, Remote, Told, runtime, time};
+use super::{Hint, Remote, Told, runtime, start, time};
 use crate::source::{
     Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
 };
-
-/// How long [`RemoteSource::check`] waits for an answer.
-const CHECK: Duration = Duration::from_secs(4);
 
 /// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
 pub struct RemoteSource {
@@ -108,40 +103,46 @@ impl RemoteSource {
         self.view.asker.names.bytes()
     }
 
-    /// Whether the storage answers, accepts our credentials and has the folder. Within five seconds,
-    /// once there are credentials: for these the patience counts.
+    /// [`check_telling`](RemoteSource::check_telling) the log.
     pub fn check(&self) -> Result<()> {
+        self.check_telling(|line| log::warn!("{line}"))
+    }
+
+    /// Whether the storage answers, accepts our credentials and has the folder. A storage that is
+    /// busy or silent is waited for as long as the patience lasts, and `tell` hears that. Of a wrong
+    /// address, or a refusal, the error comes at once.
+    pub fn check_telling(&self, tell: fn(&str)) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
         let About { name, server, hint, .. } = &self.about;
+        let shown = format!("{name}{server}");
         let answer = self.view.asker.runtime.wait(name, async move {
             match asker.remote.ready().await {
-                Ok(()) => Ok(timeout(CHECK, asker.first_page()).await),
-                Err(trouble) => Ok(Ok(Err(trouble))),
+                Ok(()) => Ok(start::ask(asker.patience.0, &shown, tell, || asker.first_page()).await),
+                Err(trouble) => Ok(Err(trouble)),
             }
         })?;
-        let Ok(answer) = answer else {
-            let reason = format!("no answer within {} s", CHECK.as_secs());
-            return Err(Error::Storage { name: format!("{name}{server}"), reason });
-        };
         let Err(trouble) = answer else { return Ok(()) };
-        let code = Some(&trouble.kind).filter(|kind| kind.parse::<u16>().is_err());
-        let with = |hint: &str| match code {
-            Some(code) => format!("{name} ({hint}; the server says {code})"),
-            None => format!("{name} ({hint})"),
-        };
+        let with = |hint: &str| format!("{name} ({hint}; the server says {})", trouble.kind);
         Err(match trouble.error {
             // A web server that lists nothing: its files can be read by those who know their names.
             Error::Refused { errno: libc::EOPNOTSUPP, .. } => {
-                log::warn!("{name} cannot list names; files can be opened by name only");
+                log::warn!("{name} cannot list names ({}); files can be opened by name only", trouble.kind);
                 return Ok(());
             }
-            Error::Denied(_) => Error::Denied(with(trouble.hint.map_or(*hint, Hint::words))),
+            // A web server has nothing there.
+            Error::Refused { errno: libc::ENOENT, .. } => {
+                Error::NotFound(format!("{name} ({}; check the path, or give the URL of one file)", trouble.kind))
+            }
+            Error::Refused { errno: libc::EIO, .. } => {
+                Error::Storage { name: format!("{name}{server}"), reason: format!("not understood: {}", trouble.kind) }
+            }
             Error::Refused { errno: libc::ENOTDIR, .. } => {
                 let (folder, _) = name.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
                 let reason = format!("this is an object, not a folder; mount {folder} to see it");
                 Error::Setting { name: name.clone(), reason, region: None }
             }
             Error::Refused { errno, .. } => Error::Refused { name: name.clone(), errno },
+            Error::Denied(_) => Error::Denied(with(trouble.hint.map_or(*hint, Hint::words))),
             Error::Setting { reason, region, .. } => Error::Setting { name: format!("{name}{server}"), reason, region },
             Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{server}"), reason },
             Error::NotFound(_) => Error::NotFound(with("check the name of the bucket or folder")),

@@ -24,6 +24,8 @@ struct Shelf {
     page: Option<usize>,
     /// It lists nothing.
     mute: bool,
+    /// It takes so long to say that, and tells of no name at all.
+    silent_after: Option<Duration>,
     looks: AtomicUsize,
     pages: AtomicUsize,
     reads: AtomicUsize,
@@ -61,13 +63,16 @@ impl Shelf {
 impl Remote for Shelf {
     async fn look(&self, path: &Path) -> Answer<Told> {
         self.looks.fetch_add(1, Ordering::SeqCst);
+        if self.silent_after.is_some() {
+            return std::future::pending().await;
+        }
         tokio::task::yield_now().await;
         self.told(path).ok_or_else(|| Trouble::new(Error::NotFound(path.display().to_string()), "404"))
     }
 
     async fn page(&self, folder: &Path, next: Option<&Next>) -> Answer<Page> {
         self.pages.fetch_add(1, Ordering::SeqCst);
-        tokio::task::yield_now().await;
+        tokio::time::sleep(self.silent_after.unwrap_or_default()).await;
         let refused = |errno| {
             let error = Error::Refused { name: folder.display().to_string(), errno };
             Err(Trouble::new(error, "refused"))
@@ -187,6 +192,19 @@ fn where_names_cannot_be_listed_each_is_asked_for() {
     }
     assert_eq!(shelf.requests(), (10, 1, 0));
     assert_eq!(source.list(Path::new("folder")).unwrap_err().errno(), libc::EOPNOTSUPP);
+}
+
+/// A listing and then a request for the name: one look-up, and one patience.
+#[test]
+fn a_look_up_has_one_patience() {
+    let silent_after = Some(Duration::from_secs(4));
+    let shelf = Arc::new(Shelf { mute: true, silent_after, ..Shelf::of(many(10)).paged(1000) });
+    let (source, began) = (source(&shelf, LONG, PLENTY), std::time::Instant::now());
+    let error = source.stat(Path::new("folder/f00003")).unwrap_err();
+    assert!(matches!(error, Error::GivenUp { .. }), "{error}");
+    assert_eq!(shelf.requests(), (1, 1, 0));
+    // The patience is 5 s, and twice that would be 9 s or more.
+    assert!(began.elapsed() < Duration::from_millis(8500), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -87,6 +87,11 @@ impl Asker {
         Ok(Asker { client, home, authorization })
     }
 
+    /// Whether the server is shown a secret.
+    pub(super) fn shows_a_secret(&self) -> bool {
+        self.authorization.is_some()
+    }
+
     /// Asks once, and follows redirects, but not one to the same address with a slash. Whatever the
     /// status is, it is an answer.
     pub(super) async fn ask(&self, question: &Question<'_>) -> Answer<Reply> {

@@ -20,6 +20,8 @@ pub(super) struct Learnt {
     pub(super) listings_lie: Flag,
     /// A listing has been compared with HEAD.
     pub(super) compared: Flag,
+    /// How often that was tried.
+    pub(super) comparisons: Count,
     /// HEAD is refused, silent or untrue; a byte is asked for instead.
     pub(super) no_head: Flag,
     /// `If-Match` fails although the version is there; answers' tags are compared.
@@ -70,6 +72,11 @@ impl Count {
     /// Counts one; how many there are now.
     pub(super) fn add(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    /// How many there are.
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use reqwest::{Method, StatusCode, Url};
+use tokio::time::timeout;
 
 use super::address::path_of;
 use super::ask::{Question, Reply};
@@ -20,6 +21,10 @@ const PAGE: usize = 4 << 20;
 
 /// How often PROPFIND may fail in ways that might pass before the server counts as one without it.
 const FAILURES: u32 = 2;
+
+/// How often a listing is compared with a file in vain, and for how long each time.
+const COMPARISONS: u32 = 3;
+const COMPARISON: Duration = Duration::from_secs(1);
 
 /// A name that is looked at.
 #[derive(Clone, Debug)]
@@ -113,18 +118,30 @@ impl Web {
             return Ok(Told::Folder(response.modified.and_then(time)));
         }
         match facts(&response) {
-            Some(facts) => self.compared(name, facts).await.map(Told::File),
+            Some(facts) => Ok(Told::File(self.compared(name, facts).await)),
             None => self.look_by_head(name).await,
         }
     }
 
     /// Compares the first file that PROPFIND tells of with what HEAD says: files are read as HEAD
-    /// describes them.
-    pub(super) async fn compared(&self, name: &Name<'_>, told: Facts) -> Answer<Facts> {
-        if self.learnt.compared.set() {
-            return Ok(told);
+    /// describes them. A file that is silent or refused tells nothing, and another one is compared
+    /// later.
+    pub(super) async fn compared(&self, name: &Name<'_>, told: Facts) -> Facts {
+        if self.learnt.compared.is_set() || self.learnt.comparisons.add() > COMPARISONS {
+            return told;
         }
-        let Ok(Told::File(head)) = self.look_by_head(name).await else { return Ok(told) };
+        match timeout(COMPARISON, self.compare(name, &told)).await {
+            Ok(Some(facts)) => {
+                self.learnt.compared.set();
+                facts
+            }
+            _ => told,
+        }
+    }
+
+    /// Which facts of a file are right; `None` if it does not answer.
+    async fn compare(&self, name: &Name<'_>, told: &Facts) -> Option<Facts> {
+        let Ok(Told::File(head)) = self.look_by_head(name).await else { return None };
         let differ = |facts: &Facts| {
             let times = facts.modified.zip(told.modified).is_some_and(|(one, other)| seconds(one) != seconds(other));
             let less =
@@ -132,20 +149,21 @@ impl Web {
             facts.size != told.size || told.tag.is_none() && times || less
         };
         if !differ(&head) {
-            return Ok(told);
+            return Some(told.clone());
         }
         // One of the two is wrong; the bytes themselves say which.
         match self.look_by_byte(name).await {
             Ok(Told::File(byte)) if byte.size == head.size => {
                 self.learnt.listings_lie.set();
                 self.say("listings tell other or less than the files themselves", "; each file is asked for");
-                Ok(byte)
+                Some(byte)
             }
             Ok(Told::File(byte)) if !differ(&byte) => {
                 self.learnt.no_head.set();
-                Ok(told)
+                Some(told.clone())
             }
-            _ => Ok(told),
+            Ok(_) => Some(told.clone()),
+            Err(_) => None,
         }
     }
 
@@ -196,6 +214,20 @@ impl Web {
                 Ok(told)
             }
         }
+    }
+
+    /// Whether the server finds whatever it is asked for, as one does that answers each missing name
+    /// with its front page. Tried once, by a name beside `path` that nothing has.
+    pub(super) async fn finds_any_name(&self, path: &Path) -> bool {
+        let tried = self.finds_any.get_or_try_init(|| async {
+            let none = path.with_file_name(format!("forebay-{:016x}", rand::random::<u64>()));
+            match self.look_at(&none).await {
+                Ok(_) => Ok(true),
+                Err(Trouble { error: crate::source::Error::NotFound(_), .. }) => Ok(false),
+                Err(trouble) => Err(trouble),
+            }
+        });
+        tried.await.is_ok_and(|finds| *finds)
     }
 
     /// What a name stands for by the answer to a request for its first byte.

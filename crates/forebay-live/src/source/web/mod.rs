@@ -43,6 +43,7 @@ use forebay_core::level::Labels;
 use tokio::sync::OnceCell;
 
 use super::remote::{Answer, Next, Page, Range, Remote, Told};
+use super::uri::without_user;
 use super::{Error, Result};
 use crate::arena::Segments;
 use address::{Address, Parsed};
@@ -63,6 +64,8 @@ pub(crate) struct Web {
     labels: Labels,
     learnt: Learnt,
     what: OnceCell<What>,
+    /// Whether it finds names that nothing can have: see [`Web::finds_any_name`].
+    finds_any: OnceCell<bool>,
 }
 
 /// What the URL names.
@@ -94,7 +97,13 @@ impl Web {
             labels: options.labels,
             learnt: Learnt::default(),
             what: OnceCell::new(),
+            finds_any: OnceCell::new(),
         })
+    }
+
+    /// Whether the server is shown a secret.
+    pub(crate) fn shows_a_secret(&self) -> bool {
+        self.asker.shows_a_secret()
     }
 
     /// For messages: the URL without user, password and query.
@@ -123,6 +132,11 @@ impl Remote for Web {
         Ok(self.settled_tag(self.look_at(path).await?))
     }
 
+    async fn look_unlisted(&self, path: &Path) -> Answer<Told> {
+        let told = self.look(path).await?;
+        if self.finds_any_name(path).await { Err(trouble::not_found(&self.name(path))) } else { Ok(told) }
+    }
+
     async fn page(&self, folder: &Path, _next: Option<&Next>) -> Answer<Page> {
         let mut page = self.page_of(folder).await?;
         if self.learnt.tags_flip.is_set() {
@@ -142,9 +156,6 @@ impl Remote for Web {
 
 /// A URL as messages may show it.
 fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = url.split_once("://") else { return "the URL".into() };
-    let authority = rest.find('/').unwrap_or(rest.len());
-    let host = rest[..authority].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[host..])
+    let shown = without_user(url);
+    shown.split(['?', '#']).next().unwrap_or_default().to_owned()
 }

@@ -25,6 +25,9 @@ const PAGE: usize = 64 << 20;
 /// How often PROPFIND may fail in ways that might pass before a page is asked for instead.
 const FAILURES: u32 = 2;
 
+/// In place of the status of a PROPFIND: there was no answer.
+const SILENCE: u16 = 0;
+
 /// A folder whose names are asked for.
 struct Folder<'a> {
     path: &'a Path,
@@ -49,14 +52,17 @@ impl Web {
         let found = self.propfind(folder.url.clone(), &folder.shown, |at| Children::of(at, below)).await;
         match found {
             Ok(Found::Listing(listing)) => self.of_multistatus(&folder, listing).await,
-            Ok(Found::Missing) if works => self.of_missing(&folder).await,
+            Ok(Found::Missing) if works => self.of_missing(&folder, "PROPFIND is answered 404").await,
             Ok(Found::Garbage(reason)) if works => Err(broken(&folder.shown, &reason)),
             Ok(Found::Missing) => self.by_index(&folder, 404).await,
             Ok(Found::Refused(status)) => self.by_index(&folder, status).await,
             Ok(Found::Garbage(_) | Found::LacksSlash) => self.by_index(&folder, 207).await,
             Err(trouble) if works || says_busy(&trouble) || !trouble.error.is_transient() => Err(trouble),
-            Err(trouble) if self.learnt.failures.add() < FAILURES => Err(trouble),
-            Err(_) => self.by_index(&folder, 500).await,
+            Err(trouble) => match (self.learnt.failures.add() >= FAILURES, trouble.kind == "timeout") {
+                (true, _) => self.by_index(&folder, 500).await,
+                (false, true) => self.by_index(&folder, SILENCE).await.map_err(|_| trouble),
+                (false, false) => Err(trouble),
+            },
         }
     }
 
@@ -75,30 +81,32 @@ impl Web {
         };
         if let Some(detail) = &left_out {
             self.say("entries of listings are left out", &format!(", as {detail}"));
+            names.may_lack_names();
         }
         if names.is_empty()
             && let Some(trouble) = itself.and_then(|itself| of_itself(&folder.shown, &itself))
         {
             return Err(trouble);
         }
-        if !self.agrees(folder, &names).await? {
+        if !self.agrees(folder, &names).await {
             names.forget_facts();
         }
         Ok(Page { names, next: None })
     }
 
     /// Whether the server's listings tell what its files are, tried with one of them.
-    async fn agrees(&self, folder: &Folder<'_>, names: &Gathered) -> Answer<bool> {
+    async fn agrees(&self, folder: &Folder<'_>, names: &Gathered) -> bool {
+        let vain = self.learnt.comparisons.get() as usize;
         if !self.learnt.compared.is_set()
-            && let Some((name, facts)) = names.first_file()
+            && let Some((name, facts)) = names.file(vain).or_else(|| names.file(0))
         {
             let path = folder.path.join(name);
             if let Some(url) = self.address.name(&path) {
                 let name = Name { path: &path, url, shown: self.name(&path) };
-                self.compared(&name, facts).await?;
+                self.compared(&name, facts).await;
             }
         }
-        Ok(!self.learnt.listings_lie.is_set())
+        !self.learnt.listings_lie.is_set()
     }
 
     /// The names in a folder by the page for browsers; PROPFIND was answered by the status `after`.
@@ -107,9 +115,11 @@ impl Web {
         let reply = self.asker.ask(&question).await?;
         let status = reply.status().as_u16();
         let there = matches!(status, 200..300) || after != 404 && matches!(status, 403 | 404);
-        if cannot(after) || there && !matches!(after, 401 | 403) || matches!(status, 200..300) {
+        let refused_by = cannot(after) || there && !matches!(after, 401 | 403) || matches!(status, 200..300);
+        if refused_by && after != SILENCE {
             self.learnt.propfind_is_refused(after);
         }
+        let why = |what: &str| format!("{}, GET is answered {what}", of_propfind(after));
         let json = reply.head.media == "application/json";
         let unlisted = |kind: &str| Err(refused(&folder.shown, libc::EOPNOTSUPP, kind));
         match status {
@@ -122,14 +132,16 @@ impl Web {
                     is_listing.then_some(names)
                 };
                 let Some(mut names) = reply.read(&folder.shown, PAGE, read).await? else {
-                    return unlisted("a page that is no listing");
+                    return unlisted(&why("by a page that is no listing"));
                 };
                 names.put_in_order();
+                // Servers hide names from browsers, as those that begin with a dot.
+                names.may_lack_names();
                 Ok(Page { names, next: None })
             }
-            200..300 => unlisted("a page that is no listing"),
-            404 | 410 => self.of_missing(folder).await,
-            403 if !matches!(after, 401 | 403) => unlisted("no listing"),
+            200..300 => unlisted(&why("by a page that is no listing")),
+            404 | 410 => self.of_missing(folder, &why("404")).await,
+            403 if !matches!(after, 401 | 403) => unlisted(&why("403")),
             _ => match reply.trouble(&folder.shown) {
                 Trouble { error: Error::Refused { .. }, kind, .. } => unlisted(&kind),
                 trouble => Err(trouble),
@@ -138,19 +150,29 @@ impl Web {
     }
 
     /// A folder that has no page either may be a file, or may have names that can be asked for.
-    async fn of_missing(&self, folder: &Folder<'_>) -> Answer<Page> {
+    async fn of_missing(&self, folder: &Folder<'_>, why: &str) -> Answer<Page> {
         if folder.path.as_os_str().is_empty() {
             if self.learnt.propfind() == Propfind::Works {
                 return Err(not_found(&folder.shown));
             }
-            self.say("nothing answers here", "; names below it may");
-            return Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing"));
+            // A server may have no page of its root, but another path may be mistyped.
+            let root = self.address.last_name().is_none();
+            return Err(refused(&folder.shown, if root { libc::EOPNOTSUPP } else { libc::ENOENT }, why));
         }
         let name = self.named(folder.path).await?;
         match self.look_below(&name).await? {
             Told::Folder(_) => Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing")),
             Told::File(_) | Told::Unmeasured => Err(refused(&folder.shown, libc::ENOTDIR, "a file")),
         }
+    }
+}
+
+/// How PROPFIND was answered, in words.
+fn of_propfind(status: u16) -> String {
+    match status {
+        SILENCE => "PROPFIND is not answered".into(),
+        207 => "PROPFIND is answered by no listing".into(),
+        status => format!("PROPFIND is answered {status}"),
     }
 }
 

@@ -8,6 +8,7 @@ use super::ask::Question;
 use super::multistatus::{self, Response};
 use super::names::{Marks, Segments, resolve};
 use super::trouble::is_busy;
+use crate::source::Error;
 use crate::source::remote::{Answer, Trouble};
 
 /// How long the text of a listing may be, in bytes.
@@ -60,7 +61,11 @@ impl Web {
     ) -> Answer<Found<H>> {
         let method = Method::from_bytes(b"PROPFIND").unwrap_or(Method::OPTIONS);
         let question = Question::new(method, to, name).header(DEPTH, H::DEPTH);
-        let reply = self.asker.ask(&question).await?;
+        let reply = match self.asker.ask(&question).await {
+            // Redirects that lead nowhere may be those of PROPFIND alone.
+            Err(Trouble { error: Error::Refused { .. }, kind, .. }) => return Ok(Found::Garbage(kind)),
+            reply => reply?,
+        };
         if reply.lacks_slash {
             return Ok(Found::LacksSlash);
         }

@@ -29,7 +29,6 @@ impl Web {
             Ok(Told::File(_) | Told::Unmeasured) => Ok(file),
             Err(Trouble { error: Error::NotFound(_), .. }) if !signed => {
                 // A server that lists nothing may have names below all the same.
-                self.say("nothing answers here", "; names below it may");
                 Ok(What::Folder)
             }
             Err(trouble) => Err(trouble),

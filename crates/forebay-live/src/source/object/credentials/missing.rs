@@ -61,7 +61,7 @@ pub(in crate::source::object) enum Missing {
         reason: String,
     },
     /// They were given, and have ended.
-    #[error("the credentials that were given have ended {} ago (is the clock right?)", ago(*.0))]
+    #[error("the credentials that were given ended on {} (is the clock right?)", date(*.0))]
     Over(SystemTime),
     /// One place answers with neither credentials nor an error.
     #[error("no credentials from {place} within {} s", .limit.as_secs_f64())]
@@ -76,8 +76,12 @@ pub(in crate::source::object) enum Missing {
     Abandoned,
 }
 
-fn ago(end: SystemTime) -> String {
-    format!("{} s", end.elapsed().unwrap_or_default().as_secs())
+/// A moment as a date, if the calendar of HTTP has it.
+fn date(moment: SystemTime) -> String {
+    const YEAR_10000: u64 = 253_402_300_800;
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH);
+    let known = since.is_ok_and(|since| since.as_secs() < YEAR_10000);
+    if known { httpdate::fmt_http_date(moment) } else { "a day that no calendar has".into() }
 }
 
 /// The causes of an error that say something, on one line.

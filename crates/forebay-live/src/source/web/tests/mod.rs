@@ -6,6 +6,7 @@ mod odd;
 mod parsing;
 mod scripted;
 mod servers;
+mod start;
 mod urls;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,165 @@
+//! How a mount of a web server starts: what it waits for, and what it does not.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use forebay_testkit::mounts::{self, MountPoint, is_mounted};
+use forebay_testkit::odd_web::{Methods, OddWeb, Oddity, RetryAfter};
+use forebay_testkit::trees::content;
+
+use crate::{Mount, eventually, forebay, text};
+
+/// Far less than the patience, and more than any machine takes.
+const SOON: Duration = Duration::from_secs(15);
+
+fn served(oddity: Oddity) -> OddWeb {
+    OddWeb::start([("a", "one"), ("b", "other")], oddity).expect("a server")
+}
+
+/// The command, whose words are kept.
+fn mounting(args: &[&str], point: &MountPoint) -> Command {
+    let mut command = forebay(&[&["mount"], args, &[text(point.path())]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn is_on_a_command_line(path: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("/proc is there").flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).split('\0').any(|arg| arg == path))
+}
+
+/// Waits until it has been asked, so that it waits for the answer.
+fn is_asked(server: &OddWeb) {
+    eventually("a request", || !server.requests().all().is_empty());
+}
+
+fn said(child: &mut Child) -> String {
+    let mut said = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    said
+}
+
+#[test]
+fn a_silent_file_costs_a_mount_a_moment() {
+    if !mounts::possible() {
+        return;
+    }
+    for oddity in [Oddity::Silent(Methods::All), Oddity::Silent(Methods::Get), Oddity::Refused(403)] {
+        let server = served(Oddity::Plain);
+        server.put("c", &content(5, 3 << 20));
+        server.put("silent", &content(4, 3 << 20));
+        server.set_at("silent", oddity.clone());
+        let began = Instant::now();
+        let mount = Mount::start(&[&server.url()]);
+        assert!(began.elapsed() < SOON, "{oddity:?}: {:?}", began.elapsed());
+        assert_eq!(fs::read(mount.path().join("a")).expect("readable"), b"one");
+    }
+}
+
+#[test]
+fn a_command_that_waits_can_be_ended_and_leaves_nothing() {
+    if !mounts::possible() {
+        return;
+    }
+    for daemon in [true, false] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGKILL] {
+            let (server, point) = (served(Oddity::Silent(Methods::All)), MountPoint::new().expect("a mount point"));
+            let url = server.url();
+            let args = if daemon { vec!["-d", &url, "--patience", "10m"] } else { vec![&*url, "--patience", "10m"] };
+            let mut child = mounting(&args, &point).spawn().expect("it starts");
+            is_asked(&server);
+            let id = rustix::process::Pid::from_child(&child);
+            let signal = rustix::process::Signal::from_named_raw(signal).expect("a signal");
+            rustix::process::kill_process(id, signal).expect("it runs");
+            child.wait().expect("it ends");
+            server.set(Oddity::Plain);
+            eventually("the end of the background process", || !is_on_a_command_line(text(point.path())));
+            assert!(!is_mounted(point.path()), "{signal:?}, daemon: {daemon}");
+        }
+    }
+}
+
+#[test]
+fn a_busy_server_is_waited_for_and_that_is_said() {
+    if !mounts::possible() {
+        return;
+    }
+    for code in [503, 429] {
+        let (server, point) =
+            (served(Oddity::Busy { code, retry: RetryAfter::Seconds(1) }), MountPoint::new().expect("a mount point"));
+        let mut child = mounting(&["-d", &server.url()], &point).spawn().expect("it starts");
+        is_asked(&server);
+        std::thread::sleep(Duration::from_millis(2500));
+        server.set(Oddity::Plain);
+        assert!(child.wait().expect("it ends").success());
+        let said = said(&mut child);
+        assert!(said.contains("waiting for http://") && said.contains(&code.to_string()), "{said}");
+        assert_eq!(fs::read(point.path().join("b")).expect("readable"), b"other");
+        mounts::lazy_unmount(point.path());
+        eventually("the daemon's end", || !is_on_a_command_line(text(point.path())));
+        // As long as the patience lasts, and no longer.
+        server.set(Oddity::Busy { code, retry: RetryAfter::None });
+        let output = mounting(&[&server.url(), "--patience", "1s"], &point).output().expect("it starts");
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.contains(&code.to_string()) && line.contains("--patience"), "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_address_is_told_at_once() {
+    if !mounts::possible() {
+        return;
+    }
+    let point = MountPoint::new().expect("a mount point");
+    let server = served(Oddity::Plain);
+    let typo = format!("{}/typo", server.url());
+    let secret = "http://user:pass#word@127.0.0.1:1/x";
+    for (url, oddity, words) in [
+        ("http://127.0.0.1:1/", Oddity::Plain, "refused"),
+        ("http://no-such-host.invalid/", Oddity::Plain, "no connection"),
+        (&typo, Oddity::Plain, "404"),
+        (&server.url(), Oddity::Refused(401), "401"),
+        (&server.url(), Oddity::Refused(403), "403"),
+        (secret, Oddity::Plain, "http"),
+    ] {
+        server.set(oddity);
+        let began = Instant::now();
+        let output = mounting(&[url], &point).output().expect("it starts");
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{url}: {line}");
+        assert!(line.starts_with("error: ") && line.to_lowercase().contains(words), "{url}: {line}");
+        assert!(!line.contains("pass#") && !line.contains("word@"), "{line}");
+        assert!(began.elapsed() < SOON, "{url}: {:?}", began.elapsed());
+        assert!(!is_mounted(point.path()), "{url}");
+    }
+}
+
+/// Names that no text can hold, through a level, and names that a page for browsers hides.
+#[test]
+fn names_that_are_hard_to_list_are_there() {
+    use std::os::unix::ffi::OsStrExt;
+    if !mounts::possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let names: [&[u8]; 5] = [b"tab\there", b"line\nbreak", b"not \xff UTF-8", b"\x01", b".hidden"];
+    for name in names {
+        fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), name).expect("ours");
+    }
+    let level = crate::identity::Serve::start(&[text(folder.path())]);
+    let mount = Mount::start(&[&level.url]);
+    let listed = fs::read_dir(mount.path()).expect("listed").map(|entry| entry.expect("an entry").file_name());
+    let mut listed: Vec<Vec<u8>> = listed.map(|name| name.as_bytes().to_vec()).collect();
+    listed.sort();
+    let mut expected = names.map(<[u8]>::to_vec);
+    expected.sort();
+    assert_eq!(listed, expected);
+    for name in names {
+        let read = fs::read(mount.path().join(std::ffi::OsStr::from_bytes(name)));
+        assert_eq!(read.expect("readable"), name);
+    }
+}
