@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use forebay_core::auto::worth::Worth;
+use forebay_core::engine::{Engine, Seats};
 use forebay_core::explain::{Explanation, Stream};
 use forebay_core::index::Hashed;
-use forebay_core::papers::sac::Weights;
+use forebay_core::papers::none::Demand;
 use forebay_core::reason::Reason;
+use forebay_core::replacement::Lru;
 use forebay_core::share::{Cause, Change, Prospect};
 use forebay_core::walk::Course;
 use forebay_core::{
@@ -27,6 +30,10 @@ fn ibm() -> DeviceCost {
     }
 }
 
+fn setup(frames: u32, devices: Vec<DeviceCost>) -> Setup {
+    Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Default::default() }
+}
+
 /// A core whose fetches take so long, all of them, however many are under way.
 struct Script {
     core: Box<dyn Core>,
@@ -43,8 +50,10 @@ impl Script {
     }
 
     fn of(policy: Policy, frames: u32, devices: Vec<DeviceCost>, takes: u64) -> Script {
-        let setup = Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Default::default() };
-        let core = policy.build::<Hashed>(setup);
+        Script::around(policy.build::<Hashed>(setup(frames, devices)), takes)
+    }
+
+    fn around(core: Box<dyn Core>, takes: u64) -> Script {
         Script { core, now: 0, takes, coming: BTreeMap::new(), asked: 0 }
     }
 
@@ -365,11 +374,15 @@ fn partitions_say_what_they_go_by() {
 /// Nothing holds these sizes; once a frame is given up, of the other device's blocks that do not come back, they are what is held.
 #[test]
 fn a_partition_says_what_its_next_block_would_save() {
-    let mut policy: Policy = "none+worth+lru".parse().unwrap();
-    let settings = policy.partition.settings_mut().unwrap();
-    (settings.window, settings.weights) = (50, Weights::given(&[1, 3]).unwrap());
+    let seats = Seats {
+        prefetcher: Box::new(Demand),
+        reclaimer: None,
+        divider: Some(Box::new(Worth::new(vec![32, 96], 50, false))),
+        context: None,
+    };
     let devices = vec![DeviceCost::flat(10 * MS, 100_000_000, 1); 2];
-    let mut script = Script::of(policy, 128, devices, 10 * MS);
+    let core = Box::new(Engine::<Lru, Hashed>::new(setup(128, devices), seats));
+    let mut script = Script::around(core, 10 * MS);
     (0..2).for_each(|device| script.open(device.into(), device, 200));
     let shares = |script: &Script| {
         let explained = script.explain().partitions;

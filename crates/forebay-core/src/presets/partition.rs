@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
-use crate::auto::worth::Worth;
+use crate::auto::worth::{WINDOW, Worth};
 use crate::engine::Setup;
-use crate::papers::sac::{Division, Scheme, Settings};
+use crate::papers::sac::{Division, Scheme, Settings, Weights};
 use crate::seams::Divider;
 
 /// How the cache is divided.
@@ -49,7 +49,9 @@ impl Partition {
         match self {
             _ if devices.len() > most => None,
             Partition::ByDevice(settings) => Some(Box::new(Division::new(frames, devices, settings))),
-            Partition::ByWorth if devices.len() > 1 => Some(Box::new(Worth::new(frames, devices, loops))),
+            Partition::ByWorth if devices.len() > 1 => {
+                Some(Box::new(Worth::new(Weights::EQUAL.sizes(frames, devices), WINDOW, loops)))
+            }
             Partition::Whole | Partition::ByWorth => None,
         }
     }

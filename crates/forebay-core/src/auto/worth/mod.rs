@@ -9,9 +9,8 @@ mod worths;
 
 use alloc::vec::Vec;
 
-use crate::device::DeviceCost;
 use crate::devices::Device;
-use crate::papers::sac::{Epochs, Weights};
+use crate::papers::sac::Epochs;
 use crate::seams::{Divider, Wait};
 use crate::share::{Cause, Prospect, Share};
 use crate::types::BlockKey;
@@ -19,7 +18,7 @@ use crate::types::BlockKey;
 use worths::Worths;
 
 /// W and T of what is shown: SAC's.
-const WINDOW: u32 = 1000;
+pub const WINDOW: u32 = 1000;
 const THRESHOLD: u16 = 5;
 
 /// A cache of which the frames go that are worth least.
@@ -31,12 +30,13 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// `frames` among `devices`, of which there is at least one. With `loops` there are partitions for
-    /// loops within those of devices, so that hits grow evenly from corner to corner of their curve.
-    pub fn new(frames: u32, devices: &[DeviceCost], loops: bool) -> Worth {
-        let sizes: Vec<u32> = Weights::EQUAL.sizes(frames, devices);
+    /// Of partitions that have these sizes at first, of which there is at least one; `window` requests
+    /// are an epoch. With `loops` there are partitions for loops within those of devices, so that hits
+    /// grow evenly from corner to corner of their curve.
+    pub fn new(sizes: Vec<u32>, window: u32, loops: bool) -> Worth {
+        let frames = sizes.iter().sum();
         let worths = Worths::new(sizes.len(), frames, loops);
-        Worth { frames, epochs: Epochs::new(sizes, WINDOW, THRESHOLD), worths }
+        Worth { frames, epochs: Epochs::new(sizes, window, THRESHOLD), worths }
     }
 }
 
