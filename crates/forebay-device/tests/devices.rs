@@ -1,7 +1,6 @@
 //! Descriptions by name, and the models without an arm.
 
 use forebay_core::Instant;
-use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, Error, Request, device, devices};
 use proptest::prelude::*;
 

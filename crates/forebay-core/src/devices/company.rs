@@ -5,7 +5,7 @@
 
 use crate::types::StreamId;
 
-/// What [`Company::interrupted`] is in parts of.
+/// What shares of pieces that were interrupted are in parts of.
 pub const ALWAYS: u32 = 256;
 
 /// The streams that use a device.

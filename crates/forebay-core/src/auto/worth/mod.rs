@@ -1,5 +1,5 @@
 //! Whose frame goes, past SAC: there are no sizes. Whenever a frame is wanted, the partition whose frames
-//! save least waiting gives one ([`worths`]); sizes and waits are shown.
+//! save least waiting gives one (`worths`); sizes and waits are shown.
 
 mod costs;
 mod distances;
