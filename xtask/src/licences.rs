@@ -1,5 +1,5 @@
-//! Whether every dependency comes from crates.io under a licence of the list in `deny.toml`: what cargo-deny checks too,
-//! for machines that do not have it.
+//! Whether every dependency comes from crates.io under a licence of the list in `deny.toml`: what
+//! cargo-deny checks too, for machines that do not have it.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,8 @@ fn violation(package: &Value, allowed: &BTreeSet<String>) -> Option<String> {
     }
 }
 
-/// Whether an SPDX expression can be met with the licences of the list; `None` if it is not one. `/` is an old `OR`.
+/// Whether an SPDX expression can be met with the licences of the list; `None` if it is not one.
+/// `/` is an old `OR`.
 fn satisfies(expression: &str, allowed: &BTreeSet<String>) -> Option<bool> {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -91,7 +92,8 @@ fn all(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> Option<bool> {
     Some(met)
 }
 
-/// `( any )`, or a licence, possibly `WITH` an exception, which must then be on the list as a whole.
+/// `( any )`, or a licence, possibly `WITH` an exception, which must then be on the list as a
+/// whole.
 fn one(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> Option<bool> {
     let word = words.next()?;
     if word == "(" {

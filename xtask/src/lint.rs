@@ -1,6 +1,6 @@
 //! The repository's own rules, which no other tool checks: short files, names of the field, nothing
-//! left to do, a core that knows no clock, thread or hash map, parts of it that know only what they may
-//! (`house`), and pages that read well (`prose`).
+//! left to do, a core that knows no clock, thread or hash map, parts of it that know only what they
+//! may (`house`), and pages that read well (`prose`).
 
 use std::path::{Path, PathBuf};
 

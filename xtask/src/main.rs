@@ -1,6 +1,8 @@
-//! The chores of the repository: `cargo xtask test` fetches what the tests need, checks everything and runs them.
+//! The chores of the repository: `cargo xtask test` fetches what the tests need, checks everything
+//! and runs them.
 //!
-//! Everything here is plain `std::process`: a chore is a program that is run, and its output is shown as it comes.
+//! Everything here is plain `std::process`: a chore is a program that is run, and its output is
+//! shown as it comes.
 
 mod house;
 mod leftovers;
@@ -33,7 +35,8 @@ enum Chore {
     Tools,
     /// Checks format, lints, documentation, licences and the repository's own rules; runs no test
     Check,
-    /// Fetches the tools, checks, and runs all tests; ARGS go to `cargo test` and narrow it down to those tests
+    /// Fetches the tools, checks, and runs all tests; ARGS go to `cargo test` and narrow it down to
+    /// those tests
     Test {
         /// For `cargo test`, such as `-p forebay-core lru`; then nothing else is checked
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

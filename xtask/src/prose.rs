@@ -1,8 +1,8 @@
-//! The mechanical part of how the repository's pages are written: lines that fit, sentences that are
-//! read at once, and subjects with a name.
+//! The mechanical part of how the repository's pages are written: lines that fit, sentences that
+//! are read at once, and subjects with a name.
 //!
-//! Looked at are paragraphs, list items and headings of a Markdown page. Code, tables and comments are
-//! left out, and a piece of code within a sentence counts as one word.
+//! Looked at are paragraphs, list items and headings of a Markdown page. Code, tables and comments
+//! are left out, and a piece of code within a sentence counts as one word.
 
 use std::path::Path;
 
@@ -24,8 +24,8 @@ const SHORTENED: [&str; 10] = ["e.g", "i.e", "vs", "cf", "etc", "Fig", "Figs", "
 /// Stands for a piece of code within a sentence; no page has this character.
 const CODE: char = '\u{fffc}';
 
-/// Pages with no author here or a rule of their own: `cli.md` is generated, and a note keeps the words
-/// of its day.
+/// Pages with no author here or a rule of their own: `cli.md` is generated, and a note keeps the
+/// words of its day.
 const LEFT_OUT: [&str; 2] = ["docs/cli.md", "docs/notes"];
 
 /// Whether the page at this path, from the repository's root on, keeps the rule.
@@ -80,7 +80,8 @@ fn begins_item(text: &str) -> bool {
     (numbered || ["-", "*", "+"].contains(&mark)) && !rest.is_empty()
 }
 
-/// Complains of a line that is too wide, unless it has no place to break at, as a long address has none.
+/// Complains of a line that is too wide, unless it has no place to break at, as a long address has
+/// none.
 fn too_wide(line: &str) -> Option<String> {
     let width = line.chars().count();
     let pieces = line.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
@@ -115,8 +116,8 @@ impl Sentence {
     }
 }
 
-/// The sentences of a unit. One ends with a full stop, a question mark or an exclamation mark, if the
-/// next word looks like the beginning of another.
+/// The sentences of a unit. One ends with a full stop, a question mark or an exclamation mark, if
+/// the next word looks like the beginning of another.
 fn sentences(unit: &Unit<'_>) -> Vec<Sentence> {
     let text = masked(&unit.iter().map(|&(_, line)| line).collect::<Vec<_>>().join("\n"));
     let lines = unit.iter().map(|&(number, _)| number).zip(text.split('\n'));

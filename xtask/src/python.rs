@@ -1,5 +1,5 @@
-//! The Python environment of the tests, `target/tools/python`: wsgidav, moto and what they need, and
-//! DuckDB, which a benchmark runs.
+//! The Python environment of the tests, `target/tools/python`: wsgidav, moto and what they need,
+//! and DuckDB, which a benchmark runs.
 
 use std::fs;
 use std::path::PathBuf;

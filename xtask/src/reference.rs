@@ -1,5 +1,5 @@
-//! `docs/cli.md`, which the command itself writes from the definitions of its options; a test of `forebay-cli` says when
-//! it is out of date.
+//! `docs/cli.md`, which the command itself writes from the definitions of its options; a test of
+//! `forebay-cli` says when it is out of date.
 
 use std::process::Stdio;
 

@@ -16,7 +16,8 @@ pub(crate) fn heading(what: &str) {
     println!("\n── {what}");
 }
 
-/// Runs it with its output shown as it comes; whether it succeeded. One that cannot be started has not.
+/// Runs it with its output shown as it comes; whether it succeeded. One that cannot be started has
+/// not.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) => status.success(),

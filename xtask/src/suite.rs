@@ -1,4 +1,5 @@
-//! Everything that must hold before a change lands, in one run: checks first, since they are quick, then all tests.
+//! Everything that must hold before a change lands, in one run: checks first, since they are quick,
+//! then all tests.
 //!
 //! All of it uses the dev profile, so that nothing is compiled twice but what clippy checks.
 
@@ -12,7 +13,8 @@ use crate::run::{answers, cargo, heading, succeeds};
 use crate::tally::Tally;
 use crate::{licences, lint, tools};
 
-/// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests. Whether all is well.
+/// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests.
+/// Whether all is well.
 pub(crate) fn test(args: &[String]) -> Result<bool> {
     let before = Leftovers::now();
     tools::fetch();
@@ -30,7 +32,8 @@ pub(crate) fn test(args: &[String]) -> Result<bool> {
     if !leftovers::report(&before) {
         failed.push("something is left behind".to_owned());
     }
-    // A check that fails counts as a failed test, so that the total cannot look good without being so.
+    // A check that fails counts as a failed test, so that the total cannot look good without being
+    // so.
     tally.failed += failed.len() as u64;
     println!();
     for name in failed.iter().chain(&tally.failures) {
@@ -82,8 +85,8 @@ fn documentation() -> bool {
     succeeds(rustdoc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// By cargo-deny where it is installed; building it would take longer than all tests, so else by our own reading of the
-/// same `deny.toml`.
+/// By cargo-deny where it is installed; building it would take longer than all tests, so else by
+/// our own reading of the same `deny.toml`.
 fn licences_hold() -> bool {
     if answers(&mut cargo(&["deny", "--version"])) {
         return succeeds(&mut cargo(&["deny", "--offline", "check", "licenses", "bans", "sources"]));

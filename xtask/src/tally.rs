@@ -1,11 +1,12 @@
 //! Adding up what `cargo test` prints, and showing it as it comes.
 //!
-//! Tests run with `--show-output`, because a test that was skipped says so in output that would otherwise be hidden. What
-//! passing tests printed is swallowed here again, except those lines.
+//! Tests run with `--show-output`, because a test that was skipped says so in output that would
+//! otherwise be hidden. What passing tests printed is swallowed here again, except those lines.
 
 use std::fmt;
 
-/// How a test says that it could not run, or not all of it: `SKIPPED: why`, or in a line that stands out (`forebay_testkit::tools::skip`).
+/// How a test says that it could not run, or not all of it: `SKIPPED: why`, or in a line that
+/// stands out (`forebay_testkit::tools::skip`).
 const SKIPPED: [&str; 2] = ["SKIPPED:", "=== SKIPPED:"];
 
 /// The sum over all test binaries.

@@ -1,5 +1,6 @@
-//! Program contexts live (AMP §5): real programs under the preload library read a mount over the papers' disk in real time, which has
-//! memory for a part of what they read, and the same disk by the kernel's own page cache.
+//! Program contexts live (AMP §5): real programs under the preload library read a mount over the
+//! papers' disk in real time, which has memory for a part of what they read, and the same disk by
+//! the kernel's own page cache.
 //!
 //! ```text
 //!  bash, cscope, sed; glimpseindex; sqlite3 ─┬─▶ mount: competitive+amp | +arc | auto | linux ─┬─▶ ext4 on ibm-10k
@@ -7,16 +8,18 @@
 //!                                            └─▶ page cache of as many bytes ──────────────────┘
 //! ```
 //!
-//! The programs are the recorded workloads' (`workloads/record.sh run NAME`), in whose data folder they run, seen through the mount.
-//! Every run has a mount of its own that knows nothing of earlier ones, and every policy's programs are preloaded, so that all pay
-//! alike. A mount is only read: what glimpseindex writes, and then reads again and again, lies elsewhere, which leaves of its loops
-//! those over the indexed files, two in a run. Each is of a context of its own, which is seen to loop in the second run, and has something of that in
-//! the third. The paper compares with Linux's
-//! page cache within one kernel; here `linux` is its read-ahead over LRU, in the same mount, and the kernel is today's. Where there can be no such
-//! device it is left out, and each mount paces its own reads of the prepared folder.
+//! The programs are the recorded workloads' (`workloads/record.sh run NAME`), in whose data folder
+//! they run, seen through the mount. Every run has a mount of its own that knows nothing of earlier
+//! ones, and every policy's programs are preloaded, so that all pay alike. A mount is only read:
+//! what glimpseindex writes, and then reads again and again, lies elsewhere, which leaves of its
+//! loops those over the indexed files, two in a run. Each is of a context of its own, which is seen
+//! to loop in the second run, and has something of that in the third. The paper compares with
+//! Linux's page cache within one kernel; here `linux` is its read-ahead over LRU, in the same
+//! mount, and the kernel is today's. Where there can be no such device it is left out, and each
+//! mount paces its own reads of the prepared folder.
 //!
-//! The disk is as fast as it was. Were it faster, what programs and mount do by themselves would take as long as the disk, and on a
-//! busy machine longer.
+//! The disk is as fast as it was. Were it faster, what programs and mount do by themselves would
+//! take as long as the disk, and on a busy machine longer.
 
 mod block;
 mod data;
@@ -34,10 +37,12 @@ use scene::{Ground, Run, on_a_mount, on_the_kernel, own};
 /// The disk's seconds in one of ours.
 const SPEED: f64 = 1.0;
 
-/// Who is measured, and then against whom; the kernel comes after them. `auto` has contexts, too, and duels between them and ARC.
+/// Who is measured, and then against whom; the kernel comes after them. `auto` has contexts, too,
+/// and duels between them and ARC.
 const POLICIES: [&str; 4] = ["competitive+amp", "competitive+arc", "auto", "linux"];
 
-/// The paper's AMP is compared with Linux's page cache: with these of all, and with those after them.
+/// The paper's AMP is compared with Linux's page cache: with these of all, and with those after
+/// them.
 const LINUX: usize = 3;
 
 /// What a program's run takes and what the paper says of it.
@@ -52,7 +57,8 @@ struct Workload {
     times: u32,
     /// The mount's budget, MiB: a third to a half of what is read.
     memory: u64,
-    /// Of `linux`, the share of its time and of its bytes read that the paper's AMP had of Linux's page cache.
+    /// Of `linux`, the share of its time and of its bytes read that the paper's AMP had of Linux's
+    /// page cache.
     wanted: Option<[f64; 2]>,
 }
 
@@ -93,7 +99,8 @@ const WORKLOADS: [Workload; 3] = [
     },
 ];
 
-/// Measures all of them, or those named by `only`. Without data that is an error, unless everything there is is measured (`any`).
+/// Measures all of them, or those named by `only`. Without data that is an error, unless everything
+/// there is is measured (`any`).
 pub(crate) fn run(smoke: bool, quick: bool, only: &[String], any: bool) -> anyhow::Result<Vec<Row>> {
     if !mounts::possible() {
         return Ok(Vec::new());
@@ -133,7 +140,8 @@ fn has(workload: &Workload) -> bool {
 }
 
 impl Workload {
-    /// Measures the policies in turn, each in a cache and on a mount of its own, and then the kernel.
+    /// Measures the policies in turn, each in a cache and on a mount of its own, and then the
+    /// kernel.
     fn compare(&self, data: &Data, ground: &mut Ground, rounds: u64, smoke: bool) -> anyhow::Result<Vec<Row>> {
         // As little as a mount takes.
         let memory = if smoke { 20 } else { self.memory } << 20;

@@ -1,7 +1,8 @@
-//! `auto` and presets of single papers, live and simulated: two workloads of one kind each, whole files and a loop beside scans, and two that
-//! mix, a hundred slow readers beside a copy and a report on a fast device beside scans of a slow one. Live means in real time on paced
-//! stores; the simulation has the same tasks, places, frames and devices. The figures are how far the two throughputs are apart, and whether
-//! they put policies in the same order.
+//! `auto` and presets of single papers, live and simulated: two workloads of one kind each, whole
+//! files and a loop beside scans, and two that mix, a hundred slow readers beside a copy and a
+//! report on a fast device beside scans of a slow one. Live means in real time on paced stores; the
+//! simulation has the same tasks, places, frames and devices. The figures are how far the two
+//! throughputs are apart, and whether they put policies in the same order.
 
 mod live;
 mod workloads;

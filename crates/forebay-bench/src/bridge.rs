@@ -1,7 +1,8 @@
-//! The bridge between the two drivers: the load of `handlers` live, in real time on a paced store, and simulated, in virtual time on
-//! the same model. The same files at the same places, the same tasks in the same order, the same frames, scheduler and
-//! policy. The live run is recorded and replayed: the same actions, or this fails. The figure is how far the two throughputs are
-//! apart, as the smaller one's share of the larger one.
+//! The bridge between the two drivers: the load of `handlers` live, in real time on a paced store,
+//! and simulated, in virtual time on the same model. The same files at the same places, the same
+//! tasks in the same order, the same frames, scheduler and policy. The live run is recorded and
+//! replayed: the same actions, or this fails. The figure is how far the two throughputs are apart,
+//! as the smaller one's share of the larger one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use crate::report::{Row, median};
 const DISK: &str = "ibm-10k";
 const POLICY: &str = "competitive";
 
-/// More tasks a second than the disk can finish: whole files at 45 MB/s, portions of a mean of 2 MB.
+/// More tasks a second than the disk can finish: whole files at 45 MB/s, portions of a mean of 2
+/// MB.
 const TASKS_A_SECOND: f64 = 30.0;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {

@@ -1,6 +1,7 @@
-//! What the preload library adds to a call: a C program that calls `pread` at a depth of 14 return addresses, with and without it, in
-//! processor time. Runs alternate, and the figure is the median of the differences between neighbours. And the table on
-//! its own: what a program writes to it a call, and what a mount asks of it a request.
+//! What the preload library adds to a call: a C program that calls `pread` at a depth of 14 return
+//! addresses, with and without it, in processor time. Runs alternate, and the figure is the median
+//! of the differences between neighbours. And the table on its own: what a program writes to it a
+//! call, and what a mount asks of it a request.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,8 @@ use forebay_callers::{CONTEXTS, RECORD, Table, TableWriter, UNWIND};
 
 use crate::report::{Row, median};
 
-/// Return addresses of the call; of a program with frame pointers, of which the C library has none, all are the program's own.
+/// Return addresses of the call; of a program with frame pointers, of which the C library has none,
+/// all are the program's own.
 const DEPTH: usize = 14;
 /// What lies outside of `main` as the tables see it: two functions of the C library, and `_start`.
 const OUTSIDE: usize = 3;
@@ -95,7 +97,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A program whose `main` calls through a chain of functions, each of which has two places to call the next.
+/// A program whose `main` calls through a chain of functions, each of which has two places to call
+/// the next.
 fn compile(path: &Path, frame_pointers: bool) -> anyhow::Result<()> {
     let links = if frame_pointers { DEPTH - 1 } else { DEPTH - 1 - OUTSIDE };
     let mut text = String::from(

@@ -1,5 +1,6 @@
-//! What it costs to tell contexts' patterns (AMP §3.1), in instructions counted by callgrind as differences of two lengths: an access that the
-//! detector is told of, by how many blocks the context has, against a hit under ARC; and by the number of contexts that take turns.
+//! What it costs to tell contexts' patterns (AMP §3.1), in instructions counted by callgrind as
+//! differences of two lengths: an access that the detector is told of, by how many blocks the
+//! context has, against a hit under ARC; and by the number of contexts that take turns.
 
 use std::hint::black_box;
 

@@ -1,6 +1,7 @@
-//! What partitions of program contexts cost (AMP §3.2, §4.4), in instructions counted by callgrind as differences of two lengths: a hit of an
-//! engine under `amp` and under `auto` against one under `arc`, detection included; and a hit and a miss of the cache manager with ten loops, by
-//! the number of frames: it is O(1).
+//! What partitions of program contexts cost (AMP §3.2, §4.4), in instructions counted by callgrind
+//! as differences of two lengths: a hit of an engine under `amp` and under `auto` against one under
+//! `arc`, detection included; and a hit and a miss of the cache manager with ten loops, by the
+//! number of frames: it is O(1).
 
 use std::hint::black_box;
 
@@ -82,7 +83,8 @@ fn row() -> Row {
     }
 }
 
-/// One loop, to be counted from outside: what is done, and by which policy or among how many frames.
+/// One loop, to be counted from outside: what is done, and by which policy or among how many
+/// frames.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     if let Some((what, policy)) = what.split_once(':') {
         let (what, devices) = what.split_once('-').unwrap_or((what, "1"));
@@ -104,7 +106,8 @@ pub(crate) const FRAMES: u32 = 16_384;
 /// The blocks that are hit: all frames but some, which prefetching and partitions may need.
 const HELD: u32 = FRAMES / 8 * 7;
 
-/// Hits of an engine over so many devices, a file on each, that are no events, of a context that loops or not, as is known from an earlier run.
+/// Hits of an engine over so many devices, a file on each, that are no events, of a context that
+/// loops or not, as is known from an earlier run.
 pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> anyhow::Result<()> {
     let policy: Policy = policy.parse()?;
     let mut core = policy.build::<Hashed>(Setup {
@@ -145,7 +148,8 @@ pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> 
         tell(&mut *core, EventKind::Done { read });
     }
     let caller = Caller { handler: HandlerId(0), context };
-    // A loop goes through its blocks in turn; whatever else there is, in an order that no prefetcher of the processor knows.
+    // A loop goes through its blocks in turn; whatever else there is, in an order that no
+    // prefetcher of the processor knows.
     let mut hit = |nth: u64| {
         let (file, block) = place(if loops { nth % all } else { scattered(nth) % all });
         core.hit(BlockKey::new(file, block), DeviceId(file.0 as u16), caller).is_some()

@@ -9,8 +9,8 @@ use crate::report::{Row, median};
 
 const LRU: Algorithm = Algorithm::Online(Replacement::Lru);
 
-/// The whole exact curve, and that of a hundredth of the blocks, against eight sizes of LRU one after the other, all on one
-/// core.
+/// The whole exact curve, and that of a hundredth of the blocks, against eight sizes of LRU one
+/// after the other, all on one core.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let workload = Workload::new(smoke);
     let open = || workload.open();

@@ -1,6 +1,7 @@
-//! What it costs to divide trigger distances among streams (SCM §4.1), in instructions counted by callgrind as differences of two lengths:
-//! a request, its prefetches included, under `ets` and `esf` with ten streams and with ten thousand, and beside it under `even`, which
-//! measures nothing.
+//! What it costs to divide trigger distances among streams (SCM §4.1), in instructions counted by
+//! callgrind as differences of two lengths: a request, its prefetches included, under `ets` and
+//! `esf` with ten streams and with ten thousand, and beside it under `even`, which measures
+//! nothing.
 
 use anyhow::{Context, bail};
 use forebay_core::index::Hashed;
@@ -49,7 +50,8 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     (0..warm + rounds).try_for_each(|nth| server.request(nth))
 }
 
-/// Streams that ask in turn, each ten times a second: so each request ends a slot of its stream, which is the dearest case.
+/// Streams that ask in turn, each ten times a second: so each request ends a slot of its stream,
+/// which is the dearest case.
 struct Server {
     core: Box<dyn Core>,
     streams: u64,

@@ -1,5 +1,6 @@
-//! 1 to 64 handlers on whole files of 4 MB and on random portions of them, on the papers' disk, live and in real time: against the
-//! offline optimum S/(S/R + C) (CP §3.2), and against the preset `linux` (CP Fig. 3).
+//! 1 to 64 handlers on whole files of 4 MB and on random portions of them, on the papers' disk,
+//! live and in real time: against the offline optimum S/(S/R + C) (CP §3.2), and against the preset
+//! `linux` (CP Fig. 3).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,7 +75,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Throughput of one load under one policy, on a disk and in a cache of its own, and the optimum; MB/s.
+/// Throughput of one load under one policy, on a disk and in a cache of its own, and the optimum;
+/// MB/s.
 fn measure(folder: &Path, policy: &str, load: &Load) -> anyhow::Result<(f64, f64)> {
     let disk = device("ibm-10k")?.build(load.seed)?;
     let local: Arc<dyn Source> = Arc::new(LocalSource::new(folder)?);

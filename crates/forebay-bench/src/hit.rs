@@ -1,5 +1,6 @@
-//! A hit in the library, 4 KiB, in instructions without the copy: look up, book, hold, let go. Counted by callgrind as the
-//! difference of two runs, so that start-up doesn't count, less a loop that only copies, beside a look-up in `quick_cache` counted the same way.
+//! A hit in the library, 4 KiB, in instructions without the copy: look up, book, hold, let go.
+//! Counted by callgrind as the difference of two runs, so that start-up doesn't count, less a loop
+//! that only copies, beside a look-up in `quick_cache` counted the same way.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -106,7 +107,8 @@ pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
     let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
     let file = engine.open(Arc::new(Zeros(zeros())), DeviceId(0));
     let mut buffer = vec![0; 4096];
-    // Twice: the first time a block is fetched, the second time some are referenced for the first time.
+    // Twice: the first time a block is fetched, the second time some are referenced for the first
+    // time.
     for i in (0..BLOCKS).chain(0..BLOCKS) {
         file.read(1, i * 4096, &mut buffer)?;
     }

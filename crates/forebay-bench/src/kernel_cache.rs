@@ -1,5 +1,6 @@
-//! Who keeps what was read: `--kernel-cache on` against `off`, from outside. A mount in a process of its own, readers in processes
-//! of theirs, on a local folder and on the papers' disk: small reads, large reads, mapped files, SQLite, memory.
+//! Who keeps what was read: `--kernel-cache on` against `off`, from outside. A mount in a process
+//! of its own, readers in processes of theirs, on a local folder and on the papers' disk: small
+//! reads, large reads, mapped files, SQLite, memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +32,8 @@ const MEMORY: u64 = 2 << 30;
 
 const PAGE: usize = 4096;
 
-/// What is quick is done so often, and the best counts: a reader that another program holds up says nothing.
+/// What is quick is done so often, and the best counts: a reader that another program holds up says
+/// nothing.
 const AGAIN: usize = 5;
 
 /// What a mount of the benchmark lies on.
@@ -72,7 +74,8 @@ struct Data {
 /// The loads, in order: what is called cold comes first. Times in seconds.
 type Times = Vec<(&'static str, f64)>;
 
-/// What a mount held in the end: resident bytes of its process, and pages of its files in the kernel.
+/// What a mount held in the end: resident bytes of its process, and pages of its files in the
+/// kernel.
 struct Held {
     resident: u64,
     pages: u64,
@@ -133,7 +136,8 @@ fn compare(storage: Storage, on: &[(Times, Held)], off: &[(Times, Held)]) -> Vec
 }
 
 impl Data {
-    /// Files of different contents. `large` and `mapped` are read whole, of the others only a few pages are.
+    /// Files of different contents. `large` and `mapped` are read whole, of the others only a few
+    /// pages are.
     fn make(storage: Storage, large: u64, reads: u64, faults: u64) -> anyhow::Result<Data> {
         // Not in /tmp, which may be in memory.
         let folder = tempfile::tempdir_in(".")?;
@@ -245,7 +249,8 @@ pub(crate) fn serve(args: &[String]) -> anyhow::Result<()> {
     let [mode, storage, folder, point] = args else { bail!("four arguments") };
     let referenced = if mode == "on" { Referenced::HandedOn } else { Referenced::Kept };
     let mut source: Arc<dyn Source> = Arc::new(LocalSource::new(Path::new(folder))?);
-    // 100 us and 1 GB/s; and what `forebay mount` would have the kernel read ahead there and on a disk.
+    // 100 us and 1 GB/s; and what `forebay mount` would have the kernel read ahead there and on a
+    // disk.
     let (mut cost, mut read_ahead) = (DeviceCost::flat(100_000, 1_000_000_000, 4), 896 << 10);
     if storage == "disk" {
         let paced = PacedSource::new(source, device("ibm-10k")?.build(1)?, Box::new(Elevator::default()), 1.0)?;

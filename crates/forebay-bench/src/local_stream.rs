@@ -1,5 +1,6 @@
-//! One cold stream from a local file in reads of 1 MiB, against the best loop of direct reads over the same file: of several
-//! sizes of reads up to the same the fastest. The disk of a shared machine is erratic: both sides alternate, and medians are compared.
+//! One cold stream from a local file in reads of 1 MiB, against the best loop of direct reads over
+//! the same file: of several sizes of reads up to the same the fastest. The disk of a shared
+//! machine is erratic: both sides alternate, and medians are compared.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! Measures Forebay, each figure as a ratio of two things in one run, since machines are shared and
-//! noisy; medians of several, alternating. BENCHMARKING.md lists the benches. README.md of this crate,
-//! or of a bench's folder, says how to read its figures.
+//! noisy; medians of several, alternating. BENCHMARKING.md lists the benches. README.md of this
+//! crate, or of a bench's folder, says how to read its figures.
 //!
-//! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line choose what is measured.
+//! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line
+//! choose what is measured.
 
 mod amp;
 mod auto;
@@ -54,23 +55,27 @@ struct Options {
     /// Draw what `handlers` measured into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run of each. Of `peers`, a quarter of the data
+    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run
+    /// of each. Of `peers`, a quarter of the data
     #[arg(long)]
     quick: bool,
-    /// Of `amp`, `auto`, `kernel`, `peers`, `storage-aware` and `supply-chain`, measure only points or parts whose name begins so; may be given several times
+    /// Of `amp`, `auto`, `kernel`, `peers`, `storage-aware` and `supply-chain`, measure only points
+    /// or parts whose name begins so; may be given several times
     #[arg(long)]
     only: Vec<String>,
     /// Of `peers`, how often each load is measured; medians count
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Of `peers`, one more mount: NAME=COMMAND, a shell line that stays in the foreground. {endpoint}, {bucket}, {mountpoint} and
-    /// {cache}, an empty folder, are replaced in it; credentials are in the usual variables. May be given several times
+    /// Of `peers`, one more mount: NAME=COMMAND, a shell line that stays in the foreground.
+    /// {endpoint}, {bucket}, {mountpoint} and {cache}, an empty folder, are replaced in it;
+    /// credentials are in the usual variables. May be given several times
     #[arg(long, value_name = "NAME=COMMAND")]
     peer: Vec<peers::Peer>,
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
-    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of `prefetch-cache` and a policy, one of `partitions`, of `distances` or of `contexts`
+    /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of
+    /// `prefetch-cache` and a policy, one of `partitions`, of `distances` or of `contexts`
     #[arg(long, hide = true)]
     count: Option<String>,
     /// How many hits that loop has

@@ -1,5 +1,6 @@
-//! Hits of 4 KiB through the mount, in sequence and at random, against a null FUSE server: the same `fuser`, the same options, no
-//! cache, every read answered from one buffer; and under `auto`, which hears of every hit and asks who reads, against `competitive`.
+//! Hits of 4 KiB through the mount, in sequence and at random, against a null FUSE server: the same
+//! `fuser`, the same options, no cache, every read answered from one buffer; and under `auto`,
+//! which hears of every hit and asks who reads, against `competitive`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -59,7 +60,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures mounts that are made for it: two that are alike may differ by several percent for as long as they last, so that they do not last long.
+/// Measures mounts that are made for it: two that are alike may differ by several percent for as
+/// long as they last, so that they do not last long.
 fn mounted(
     folder: &Path,
     auto_first: bool,
@@ -78,7 +80,8 @@ fn mounted(
     let null = null(null_point.path())?;
     let open = |point: &tempfile::TempDir| File::open(point.path().join("file"));
     let (ours, under_auto, nothing) = (open(&point)?, open(&auto_point)?, open(&null_point)?);
-    // Twice: the first time everything is fetched, the second time it is referenced for the first time.
+    // Twice: the first time everything is fetched, the second time it is referenced for the first
+    // time.
     for _ in 0..2 {
         sequential(&ours, SIZE / READ as u64)?;
         sequential(&under_auto, SIZE / READ as u64)?;
@@ -108,7 +111,8 @@ fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
     Ok(forebay_fuse::mount(Arc::new(tree), point, options)?)
 }
 
-/// How fast one reads against the other, as a ratio. Rounds are short and many, and in each of them both are first once: a machine's speed drifts.
+/// How fast one reads against the other, as a ratio. Rounds are short and many, and in each of them
+/// both are first once: a machine's speed drifts.
 fn compare(
     ours: &File,
     other: &File,

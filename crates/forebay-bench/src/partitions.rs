@@ -1,5 +1,6 @@
-//! What a cache divided among devices costs (SAC), in instructions counted by callgrind as differences of two lengths: a hit and a miss under
-//! `lazy-clock` against `clock`, a draw of the lottery by the number of partitions, a repartitioning; and a hit and a miss of LANDLORD by the
+//! What a cache divided among devices costs (SAC), in instructions counted by callgrind as
+//! differences of two lengths: a hit and a miss under `lazy-clock` against `clock`, a draw of the
+//! lottery by the number of partitions, a repartitioning; and a hit and a miss of LANDLORD by the
 //! number of frames.
 
 use std::hint::black_box;

@@ -1,6 +1,7 @@
-//! Forebay side by side with other mounts of one S3 server, and with raw gets: rclone, s3fs, and any mount that the user
-//! names. The server is on the loopback and in memory; a proxy makes it far away. Each run has a mount of its own, tools take
-//! turns, and every byte that is read is compared with what was stored.
+//! Forebay side by side with other mounts of one S3 server, and with raw gets: rclone, s3fs, and
+//! any mount that the user names. The server is on the loopback and in memory; a proxy makes it far
+//! away. Each run has a mount of its own, tools take turns, and every byte that is read is compared
+//! with what was stored.
 
 mod judge;
 mod load;

@@ -1,5 +1,6 @@
-//! What the prefetch cache costs (CPEM §4): instructions of the core for a block that is fetched ahead and for a hit, counted by
-//! callgrind as differences of two lengths, against the same without a prefetch cache; and its bookkeeping in bytes.
+//! What the prefetch cache costs (CPEM §4): instructions of the core for a block that is fetched
+//! ahead and for a hit, counted by callgrind as differences of two lengths, against the same
+//! without a prefetch cache; and its bookkeeping in bytes.
 
 use std::hint::black_box;
 
@@ -52,8 +53,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The bytes that the core keeps for each byte of a gigabyte, and what for (em-space: "0.2 %" of marks and "0.2 %" of history at
-/// 4 KiB, CPEM §4.1).
+/// The bytes that the core keeps for each byte of a gigabyte, and what for (em-space: "0.2 %" of
+/// marks and "0.2 %" of history at 4 KiB, CPEM §4.1).
 fn space(block_bytes: u32) -> anyhow::Result<Row> {
     let memory = 1u64 << 30;
     let frames = (memory / u64::from(block_bytes)) as u32;

@@ -1,8 +1,9 @@
-//! The papers' workloads and real programs on a mount, over a disk of the papers' in real time: `competitive` against the same mount
-//! with the policies `linux` and `none`.
+//! The papers' workloads and real programs on a mount, over a disk of the papers' in real time:
+//! `competitive` against the same mount with the policies `linux` and `none`.
 //!
-//! The data of the microbenchmarks, of index searching and of the clips are sparse files, so that data sets take no room and the
-//! modelled disk alone is slow. Index search and files are as large as in CPEM §5.1; clips and BLAST's databases are fewer.
+//! The data of the microbenchmarks, of index searching and of the clips are sparse files, so that
+//! data sets take no room and the modelled disk alone is slow. Index search and files are as large
+//! as in CPEM §5.1; clips and BLAST's databases are fewer.
 
 use std::fmt::Write;
 use std::fs;
@@ -54,7 +55,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures the three policies in turn, each on a disk, in a cache and on a mount of its own; more is better.
+/// Measures the three policies in turn, each on a disk, in a cache and on a mount of its own; more
+/// is better.
 fn compare(
     what: &str,
     wanted: Option<f64>,
@@ -155,8 +157,9 @@ fn clips(smoke: bool) -> anyhow::Result<Vec<Row>> {
             let script = folder.path().join("clips.lua");
             fs::write(&script, requests(&workload(seed)?))?;
             mounted(folder.path(), policy, 128 << 20, seed, |point| {
-                // Without sendfile, as the papers' server "reads an 8 KB chunk at a time" (CPEM §2.1), and nginx 32 KB; with it the
-                // kernel asks for a whole clip at once, and nothing is left to look ahead to.
+                // Without sendfile, as the papers' server "reads an 8 KB chunk at a time" (CPEM
+                // §2.1), and nginx 32 KB; with it the kernel asks for a whole clip at once, and
+                // nothing is left to look ahead to.
                 let server = Nginx::start(&nginx, point, false)?;
                 let mut command = Command::new(&wrk);
                 let seconds = if smoke { 1 } else { 8 };
@@ -185,7 +188,8 @@ fn requests(workload: &Workload) -> String {
     )
 }
 
-/// Four processes search four databases of random sequences, each beginning with another, so that the disk has four streams.
+/// Four processes search four databases of random sequences, each beginning with another, so that
+/// the disk has four streams.
 fn blast(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (Some(makeblastdb), Some(blastn)) = (find("makeblastdb"), find("blastn")) else {
         eprintln!("BLAST is left out: it is missing; `cargo xtask tools` fetches it");

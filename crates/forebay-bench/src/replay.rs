@@ -1,9 +1,10 @@
-//! Untimed replay against libCacheSim (<https://github.com/1a1a11a/libCacheSim>), which replays in C, and the memory that
-//! ours takes.
+//! Untimed replay against libCacheSim (<https://github.com/1a1a11a/libCacheSim>), which replays in
+//! C, and the memory that ours takes.
 //!
-//! Both get the same references to objects that are named by hashes, a Zipf distribution of 0.9 over five million, and a
-//! cache of a tenth of these, on one core. Theirs is the loop in C over its own reader of a binary file, which is in memory;
-//! ours goes over requests from memory, through the numbering of blocks. What the numbering takes is measured by itself.
+//! Both get the same references to objects that are named by hashes, a Zipf distribution of 0.9
+//! over five million, and a cache of a tenth of these, on one core. Theirs is the loop in C over
+//! its own reader of a binary file, which is in memory; ours goes over requests from memory,
+//! through the numbering of blocks. What the numbering takes is measured by itself.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -49,7 +50,8 @@ impl Workload {
         Ok(Box::new(Objects { references: self.references.clone(), next: 0 }))
     }
 
-    /// The same in libCacheSim's binary format: time, object, size, next access (unknown), 24 bytes a request.
+    /// The same in libCacheSim's binary format: time, object, size, next access (unknown), 24 bytes
+    /// a request.
     fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
         for &reference in self.references.iter() {
@@ -151,8 +153,8 @@ fn compare(
 
 pub(crate) const ONE_CORE: Options = Options { block_bytes: None, reads_only: false, threads: Some(1) };
 
-/// How long this thread computes something, and what it gives. Time of the processor and not of the wall: whoever else is
-/// at work on the machine takes from the caches, but not from this.
+/// How long this thread computes something, and what it gives. Time of the processor and not of the
+/// wall: whoever else is at work on the machine takes from the caches, but not from this.
 pub(crate) fn seconds<T, E>(what: impl FnOnce() -> Result<T, E>) -> anyhow::Result<(f64, T)>
 where
     anyhow::Error: From<E>,
@@ -175,7 +177,8 @@ pub(crate) struct LibCacheSim {
 }
 
 impl LibCacheSim {
-    /// Finds the package, or fetches it unless this is a test. Pinned, so that figures can be compared.
+    /// Finds the package, or fetches it unless this is a test. Pinned, so that figures can be
+    /// compared.
     pub(crate) fn fetch(smoke: bool) -> anyhow::Result<LibCacheSim> {
         let folder = target().join("libcachesim");
         let python = folder.join("bin/python");
@@ -223,7 +226,8 @@ pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-/// What a replay of LRU takes at most, in a process of its own, beside one that does all but replaying.
+/// What a replay of LRU takes at most, in a process of its own, beside one that does all but
+/// replaying.
 fn memory(smoke: bool) -> anyhow::Result<Row> {
     let peak = |what: &str| -> anyhow::Result<u64> {
         let mut command = Command::new(std::env::current_exe()?);

@@ -94,7 +94,8 @@ pub(crate) fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A table of loads and tools, a line a load: the figure, and in parentheses how many requests it took and what they brought.
+/// A table of loads and tools, a line a load: the figure, and in parentheses how many requests it
+/// took and what they brought.
 fn print_lines(lines: &[&Line]) {
     let mut tools: Vec<&str> = Vec::new();
     for cell in lines.iter().flat_map(|line| &line.tools) {

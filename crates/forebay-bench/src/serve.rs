@@ -1,8 +1,10 @@
-//! `forebay serve` on the loopback against nginx, both serving the same files out of memory: whole large files by several connections,
-//! and small ranges at random. The client is wrk, with one thread; servers take turns in each round.
+//! `forebay serve` on the loopback against nginx, both serving the same files out of memory: whole
+//! large files by several connections, and small ranges at random. The client is wrk, with one
+//! thread; servers take turns in each round.
 //!
-//! What bounds it: copies. Bytes are copied from the cache to a piece and from there to the socket, where nginx's `sendfile` hands over
-//! pages of the page cache; it reads by a pool of threads, as one would before slow files, and what that costs it was not measured.
+//! What bounds it: copies. Bytes are copied from the cache to a piece and from there to the socket,
+//! where nginx's `sendfile` hands over pages of the page cache; it reads by a pool of threads, as
+//! one would before slow files, and what that costs it was not measured.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -25,7 +27,8 @@ const FILES: usize = 8;
 const CONNECTIONS: usize = 8;
 const RANGE: usize = 16 << 10;
 
-/// What wrk asks for, in its Lua: a table of requests made before, of which it takes one after the other.
+/// What wrk asks for, in its Lua: a table of requests made before, of which it takes one after the
+/// other.
 struct Load {
     what: String,
     script: String,

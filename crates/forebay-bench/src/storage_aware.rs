@@ -1,5 +1,5 @@
-//! One cache over unequal devices (SAC): three paced stores under one mount, read at random, with a cache that knows of devices
-//! against one that does not.
+//! One cache over unequal devices (SAC): three paced stores under one mount, read at random, with a
+//! cache that knows of devices against one that does not.
 //!
 //! ```text
 //!                     ┌─▶ a fresh disk     ibm-9lzx     90 pieces of 64 KiB a second
@@ -7,9 +7,10 @@
 //!                     └─▶ an object store               25 ms each, however many
 //! ```
 //!
-//! Readers are a closed loop, so whoever is slowest has all of them waiting. The parts are `unequal`, `equal` (three fresh disks:
-//! what it costs to know of devices where there is nothing to know), `slow` (the fresh disk turns slow by ten) and `bridge` (the
-//! same simulated); `--only` chooses. The mount keeps what was read; the kernel keeps nothing.
+//! Readers are a closed loop, so whoever is slowest has all of them waiting. The parts are
+//! `unequal`, `equal` (three fresh disks: what it costs to know of devices where there is nothing
+//! to know), `slow` (the fresh disk turns slow by ten) and `bridge` (the same simulated); `--only`
+//! chooses. The mount keeps what was read; the kernel keeps nothing.
 
 mod live;
 mod load;
@@ -27,8 +28,9 @@ type Devices = [&'static str; STORES];
 const UNEQUAL: Devices = ["ibm-9lzx", "ibm-9lzx@6", "object-store"];
 const EQUAL: Devices = ["ibm-9lzx"; STORES];
 
-/// The paper's settings are those of sixteen devices: W = 1000 is 62 requests a device, I = 0.2 % of the cache is 3 % of a device's
-/// part. For three devices the same a device are W = 200 and I = 1 %.
+/// The paper's settings are those of sixteen devices: W = 1000 is 62 requests a device, I = 0.2 %
+/// of the cache is 3 % of a device's part. For three devices the same a device are W = 200 and I =
+/// 1 %.
 const AWARE: [&str; 5] = [
     "lazy-lru:window=200,increment=10",
     "eager-lru:window=200,increment=10",
@@ -38,8 +40,8 @@ const AWARE: [&str; 5] = [
 ];
 const PLAIN: &str = "lru";
 
-/// 32 MiB of frames, and what the process itself needs. A third of the data, so that a cache of nothing but one store's pieces would
-/// hold them all.
+/// 32 MiB of frames, and what the process itself needs. A third of the data, so that a cache of
+/// nothing but one store's pieces would hold them all.
 const MEMORY: u64 = 44 << 20;
 /// Files of 1 MiB on each store.
 const FILES: u64 = 32;
@@ -49,8 +51,9 @@ const READERS: u32 = 16;
 const SPEED: f64 = 8.0;
 /// How much slower a store turns: "by ten".
 const SLOW: f64 = 10.0;
-/// The store that turns slow: the fresh disk. Chosen after simulated runs of all three: with the old one, which then brings 2.5 pieces a
-/// second, no policy is back in time; with the object store, which has 64 connections for 16 readers, every one is.
+/// The store that turns slow: the fresh disk. Chosen after simulated runs of all three: with the
+/// old one, which then brings 2.5 pieces a second, no policy is back in time; with the object
+/// store, which has 64 connections for 16 readers, every one is.
 const VICTIM: usize = 0;
 /// How soon it must be made up for, seconds of real time.
 const SOON: usize = 30;
@@ -160,7 +163,8 @@ impl Bench {
         Ok(AWARE.iter().zip(&aware).map(row).collect())
     }
 
-    /// A store turns slow by ten in mid-run, in real time, against the best steady run with that store slow from the beginning.
+    /// A store turns slow by ten in mid-run, in real time, against the best steady run with that
+    /// store slow from the beginning.
     fn turns_slow(&self) -> anyhow::Result<Vec<Row>> {
         let slow = Some((VICTIM, SLOW));
         let mut best = Vec::new();
@@ -207,7 +211,8 @@ impl Bench {
     }
 }
 
-/// How a policy took the fault: the share of the new best that readers have in the ten seconds after they should have it back.
+/// How a policy took the fault: the share of the new best that readers have in the ten seconds
+/// after they should have it back.
 fn fault_row(policy: &str, runs: &[Vec<Seen>], best: &[f64]) -> Row {
     let mean = |each: &[f64]| each.iter().sum::<f64>() / each.len().max(1) as f64;
     let share = |(run, best): (&Vec<Seen>, &f64)| {

@@ -1,17 +1,20 @@
-//! Supply-chain prefetching (SCM §5) live: readers at limited rates through a real mount, over a modelled array in real time.
+//! Supply-chain prefetching (SCM §5) live: readers at limited rates through a real mount, over a
+//! modelled array in real time.
 //!
 //! ```text
 //!  readers at rates ─▶ mount ─▶ [ HTTP ─▶ a second level ─▶ ] array of six disks
 //! ```
 //!
-//! The parts are `ets` (two streams at different rates, §5.2.1), `copy` (a fast copy beside seven slow ones, §5.2.2), `http` (20
-//! downloads from nginx at five bandwidths, §5.2.3) and `labels` (RA over SARC with and without labels, §5.3); `--only` chooses. What
-//! claims are judged by is the simulator (`forebay repro`), which also says why the array is as it is; here the same is seen to happen
-//! where bytes move.
+//! The parts are `ets` (two streams at different rates, §5.2.1), `copy` (a fast copy beside seven
+//! slow ones, §5.2.2), `http` (20 downloads from nginx at five bandwidths, §5.2.3) and `labels` (RA
+//! over SARC with and without labels, §5.3); `--only` chooses. What claims are judged by is the
+//! simulator (`forebay repro`), which also says why the array is as it is; here the same is seen to
+//! happen where bytes move.
 //!
-//! All clocks but the wall's run at [`SPEED`]: rates, the array and the slots in which rates are measured are that much slower than in
-//! the paper, so that what the machine does by itself (a request through the kernel, threads that wake up late) is small beside
-//! what the array does. Times are given in the array's seconds.
+//! All clocks but the wall's run at [`SPEED`]: rates, the array and the slots in which rates are
+//! measured are that much slower than in the paper, so that what the machine does by itself (a
+//! request through the kernel, threads that wake up late) is small beside what the array does.
+//! Times are given in the array's seconds.
 
 mod copy;
 mod ets;

@@ -1,10 +1,11 @@
-//! How fast the timed simulation is: one disk, competitive prefetching, reads of 64 KiB, requests of virtual time a second of a
-//! processor's time.
+//! How fast the timed simulation is: one disk, competitive prefetching, reads of 64 KiB, requests
+//! of virtual time a second of a processor's time.
 //!
-//! What bounds it is the core's work for every block that a request refers to: it is looked up when it is asked for, when its
-//! fetch is issued, when that arrives, when it is let go of and when it is evicted. With blocks of 4 KiB a request is 16
-//! references, and the core takes nine tenths of the time; with blocks of 64 KiB it is one, and the core takes half, disk model and
-//! its queue a quarter, readers, agenda and counting the rest (by `perf`).
+//! What bounds it is the core's work for every block that a request refers to: it is looked up when
+//! it is asked for, when its fetch is issued, when that arrives, when it is let go of and when it
+//! is evicted. With blocks of 4 KiB a request is 16 references, and the core takes nine tenths of
+//! the time; with blocks of 64 KiB it is one, and the core takes half, disk model and its queue a
+//! quarter, readers, agenda and counting the rest (by `perf`).
 
 use anyhow::Context;
 use forebay_device::device;
@@ -59,7 +60,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What this thread has had of processors, so that others on the machine count as little as possible.
+/// What this thread has had of processors, so that others on the machine count as little as
+/// possible.
 fn processor_seconds() -> anyhow::Result<f64> {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").context("the time of a thread")?;
     let nanos: f64 = line.split(' ').next().unwrap_or_default().parse().context("/proc/thread-self/schedstat")?;

@@ -1,7 +1,9 @@
-//! Reading a trace of 30 M requests, against libCacheSim's own reader, from files that are in the page cache.
+//! Reading a trace of 30 M requests, against libCacheSim's own reader, from files that are in the
+//! page cache.
 //!
-//! Theirs is its loop in C over its reader and nothing else: a temporal sampler that takes one request of more than there are
-//! makes a single call read everything, for the price of counting to that number.
+//! Theirs is its loop in C over its reader and nothing else: a temporal sampler that takes one
+//! request of more than there are makes a single call read everything, for the price of counting to
+//! that number.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -13,8 +15,8 @@ use forebay_trace::{Format, Options, Source, Writer, generate, open};
 use crate::replay::{LibCacheSim, seconds, target};
 use crate::report::{Row, median};
 
-/// The formats that both read: ours, the name of theirs, what it is, how many requests. They read a million lines a second,
-/// so that text is kept shorter.
+/// The formats that both read: ours, the name of theirs, what it is, how many requests. They read a
+/// million lines a second, so that text is kept shorter.
 const FORMATS: [(Format, &str, &str, u64); 2] = [
     (Format::OracleGeneral, "ORACLE_GENERAL_TRACE", "binary (oracleGeneral)", 30_000_000),
     (Format::Lirs, "PLAIN_TXT_TRACE", "text, a number a line", 3_000_000),

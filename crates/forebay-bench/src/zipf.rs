@@ -3,7 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// How popular a block is of rank 1, 2, …: as 1 / rank^s, by rejection-inversion (Hörmann and Derflinger, 1996, §3).
+/// How popular a block is of rank 1, 2, …: as 1 / rank^s, by rejection-inversion (Hörmann and
+/// Derflinger, 1996, §3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     s: f64,
@@ -36,7 +37,8 @@ impl Zipf {
     }
 }
 
-/// So many references to blocks `0..blocks`, skewed by `s`; lower numbers are the more popular ones.
+/// So many references to blocks `0..blocks`, skewed by `s`; lower numbers are the more popular
+/// ones.
 pub(crate) fn references(count: usize, blocks: u32, s: f64, seed: u64) -> Vec<u32> {
     let zipf = Zipf::new(blocks, s);
     let mut rng = SmallRng::seed_from_u64(seed);

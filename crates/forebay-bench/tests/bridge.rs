@@ -1,5 +1,6 @@
-//! The bridge without a clock: what the simulator's core was told and did, written down as a flight, replays to the same actions
-//! through a core that was set up as the live engine sets its own up.
+//! The bridge without a clock: what the simulator's core was told and did, written down as a
+//! flight, replays to the same actions through a core that was set up as the live engine sets its
+//! own up.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,5 @@
-//! One description, two drivers: what a workload's tasks read live is what they read in the simulator, request by request.
+//! One description, two drivers: what a workload's tasks read live is what they read in the
+//! simulator, request by request.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,5 @@
-//! Every benchmark, so small that it shows only that it runs, so that none rots. Its figures mean nothing.
+//! Every benchmark, so small that it shows only that it runs, so that none rots. Its figures mean
+//! nothing.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! A descriptor that is closed by a system call of our own: the C library's `close` is a cancellation point and may be
-//! somebody else's.
+//! A descriptor that is closed by a system call of our own: the C library's `close` is a
+//! cancellation point and may be somebody else's.
 
 use std::ffi::CStr;
 use std::mem::ManuallyDrop;

@@ -1,4 +1,5 @@
-//! The dictionary: what context ids stand for, a file beside the table to which programs append lines.
+//! The dictionary: what context ids stand for, a file beside the table to which programs append
+//! lines.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -14,8 +15,8 @@ use crate::{Context, Error};
 /// The most bytes of a dictionary that are written or read.
 pub const MOST: u64 = 16 << 20;
 
-/// Appends `line` (which ends in a newline) to the dictionary at `path` by one write. Failures are passed over: an id without a
-/// name works as well. Once the file is 16 MiB long nothing is added.
+/// Appends `line` (which ends in a newline) to the dictionary at `path` by one write. Failures are
+/// passed over: an id without a name works as well. Once the file is 16 MiB long nothing is added.
 pub fn append(path: &CStr, line: &[u8]) {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let Ok(file) = Descriptor::open(path, flags) else { return };

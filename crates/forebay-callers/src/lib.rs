@@ -8,10 +8,11 @@
 //!                              └────── NAME: context id by thread id  ◀──┘    Table
 //! ```
 //!
-//! The writers' half ([`TableWriter`], [`dictionary::append`], [`LogFile`]) runs inside programs that know nothing of it,
-//! perhaps in their signal handlers. It allocates nothing, keeps no descriptor open, leaves `errno` alone (its system calls
-//! are its own, not the C library's) and answers every failure by silence. The readers' half is ordinary code that
-//! trusts nothing it finds.
+//! The writers' half ([`TableWriter`], [`dictionary::append`], [`LogFile`]) runs inside programs
+//! that know nothing of it, perhaps in their signal handlers. It allocates nothing, keeps no
+//! descriptor open, leaves `errno` alone (its system calls are its own, not the C library's) and
+//! answers every failure by silence. The readers' half is ordinary code that trusts nothing it
+//! finds.
 
 mod context;
 mod descriptor;
@@ -37,7 +38,8 @@ pub const RECORD: &str = "FOREBAY_RECORDING";
 /// How stacks are walked: `tables` (the default) or `frame-pointers`.
 pub const UNWIND: &str = "FOREBAY_UNWIND";
 
-/// Mixes a word so that each bit of it matters to each bit of the result (the finaliser of SplitMix64).
+/// Mixes a word so that each bit of it matters to each bit of the result (the finaliser of
+/// SplitMix64).
 #[inline(always)]
 pub const fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,15 +1,17 @@
 //! The table: which context each thread is in at the moment, in shared memory.
 //!
-//! A preloaded program writes its thread's slot before a call and clears it after, so that a thread id that is given to
-//! another thread inherits nothing. A slot is two words, the id and the id mixed with the thread: a reader that meets
-//! them half written, or written by a thread whose id ends alike, finds that they do not fit, and knows nothing.
+//! A preloaded program writes its thread's slot before a call and clears it after, so that a thread
+//! id that is given to another thread inherits nothing. A slot is two words, the id and the id
+//! mixed with the thread: a reader that meets them half written, or written by a thread whose id
+//! ends alike, finds that they do not fit, and knows nothing.
 //!
 //! ```text
 //!   0 magic … | 4096  65,536 × { id, id ^ mix(thread) } | 1 MiB + 4096  65,536 × id whose name is in the dictionary
 //! ```
 //!
-//! Known weaknesses: of two threads whose ids are equal modulo 65,536 and who read at the same time, the later one has the slot.
-//! What a thread that was killed within a call left there stays until its id is used again.
+//! Known weaknesses: of two threads whose ids are equal modulo 65,536 and who read at the same
+//! time, the later one has the slot. What a thread that was killed within a call left there stays
+//! until its id is used again.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -28,8 +30,9 @@ const SLOTS_AT: usize = 4096;
 const NAMED_AT: usize = SLOTS_AT + SLOTS * 16;
 const SIZE: usize = NAMED_AT + SLOTS * 8;
 
-/// Where the table of user `uid` is: what `FOREBAY_CONTEXTS` names if it is our own, else `/dev/shm/forebay-contexts-UID`.
-/// `None`: the variable is there and empty, which means that there is to be no table.
+/// Where the table of user `uid` is: what `FOREBAY_CONTEXTS` names if it is our own, else
+/// `/dev/shm/forebay-contexts-UID`. `None`: the variable is there and empty, which means that there
+/// is to be no table.
 pub fn table_path(uid: u32) -> Option<PathBuf> {
     let own = uid == rustix::process::geteuid().as_raw();
     match std::env::var_os(CONTEXTS).filter(|_| own) {
@@ -46,7 +49,8 @@ pub fn names_path(table: &Path) -> PathBuf {
     path.into()
 }
 
-/// A table that is read. Its file is only ever asked for bytes, never mapped: who owns it may cut it short at any time.
+/// A table that is read. Its file is only ever asked for bytes, never mapped: who owns it may cut
+/// it short at any time.
 #[derive(Debug)]
 pub struct Table {
     file: OwnedFd,
@@ -85,7 +89,8 @@ impl Table {
         Ok(Table { file, path: path.into() })
     }
 
-    /// The context that thread `tid` is in; `None` if it is not within a call, or not preloaded. One short system call.
+    /// The context that thread `tid` is in; `None` if it is not within a call, or not preloaded.
+    /// One short system call.
     pub fn get(&self, tid: u32) -> Option<u64> {
         let mut words = [0; 16];
         let at = SLOTS_AT + (tid as usize % SLOTS) * 16;
@@ -133,7 +138,8 @@ unsafe impl Send for TableWriter {}
 unsafe impl Sync for TableWriter {}
 
 impl TableWriter {
-    /// Maps our own table at `path`, which is made if it is not there. The mapping stays for the life of the process.
+    /// Maps our own table at `path`, which is made if it is not there. The mapping stays for the
+    /// life of the process.
     pub fn create(path: &CStr) -> Option<TableWriter> {
         let file = make(path).ok()?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -167,8 +173,8 @@ impl TableWriter {
         self.word(at).store(0, Ordering::Relaxed);
     }
 
-    /// Whether `id` was not named before, as far as is remembered; it counts as named from now on. Ids that are equal modulo 65,536
-    /// make each other forgotten, and then are named twice.
+    /// Whether `id` was not named before, as far as is remembered; it counts as named from now on.
+    /// Ids that are equal modulo 65,536 make each other forgotten, and then are named twice.
     #[inline(always)]
     pub fn names(&self, id: u64) -> bool {
         let word = self.word(NAMED_AT + (id as usize % SLOTS) * 8);

@@ -26,7 +26,8 @@ impl<'a> Text<'a> {
         bytes.iter().for_each(|byte| self.byte(*byte));
     }
 
-    /// Appends a name: white space, control characters and what separates things in a line become `%XX`.
+    /// Appends a name: white space, control characters and what separates things in a line become
+    /// `%XX`.
     pub fn name(&mut self, name: &[u8]) {
         for byte in name {
             match byte {

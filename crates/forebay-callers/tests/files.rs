@@ -1,4 +1,5 @@
-//! Tables, dictionaries and recordings, from the writers' half to the readers'; and what readers refuse.
+//! Tables, dictionaries and recordings, from the writers' half to the readers'; and what readers
+//! refuse.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;

@@ -6,8 +6,8 @@ const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'
 /// The mark of the best possible.
 const MARK: char = '│';
 
-/// A bar of `value` on a scale that ends at `most`, `width` characters long, with a mark at `best`. What is negative, not a
-/// number or beyond the scale is drawn at its end.
+/// A bar of `value` on a scale that ends at `most`, `width` characters long, with a mark at `best`.
+/// What is negative, not a number or beyond the scale is drawn at its end.
 pub(crate) fn bar(value: f64, best: f64, most: f64, width: usize) -> String {
     let eighths = eighths(value, most, width);
     let mut cells: Vec<char> = (0..width).map(|cell| EIGHTHS[eighths.saturating_sub(cell * 8).min(8)]).collect();

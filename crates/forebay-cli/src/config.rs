@@ -9,8 +9,8 @@
 //! json = true
 //! ```
 //!
-//! A value becomes the default of its option before the command line is read. So it passes the same parser as on the
-//! command line, and what stands there or in the environment comes first.
+//! A value becomes the default of its option before the command line is read. So it passes the same
+//! parser as on the command line, and what stands there or in the environment comes first.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,8 @@ pub(crate) enum Error {
     Value { file: PathBuf, place: String, reason: String },
 }
 
-/// Makes what the file says the defaults of the options. Without a `file`, the user's own is taken if there is one.
+/// Makes what the file says the defaults of the options. Without a `file`, the user's own is taken
+/// if there is one.
 pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Error> {
     let (file, wanted) = match file {
         Some(file) => (file.to_path_buf(), true),
@@ -99,7 +100,8 @@ fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) 
     Ok(command.mut_arg(id, |arg| arg.default_value(text)))
 }
 
-/// A value as it would stand on the command line; a list only of an option that takes several values.
+/// A value as it would stand on the command line; a list only of an option that takes several
+/// values.
 fn text(arg: &Arg, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -113,8 +115,8 @@ fn text(arg: &Arg, value: &Value) -> Option<String> {
     }
 }
 
-/// Whether the option's own parser takes the value: otherwise it would be found wrong only where nothing overrules it, by
-/// a message that does not name the file.
+/// Whether the option's own parser takes the value: otherwise it would be found wrong only where
+/// nothing overrules it, by a message that does not name the file.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     let argument = format!("--{}={value}", arg.get_long().unwrap_or_default());
     let alone = Command::new("forebay").no_binary_name(true).disable_help_flag(true).arg(arg.clone());

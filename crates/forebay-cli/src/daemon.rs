@@ -1,7 +1,8 @@
-//! `--daemon`: the command starts itself once more, waits until that one says that it is ready, and leaves it to itself.
+//! `--daemon`: the command starts itself once more, waits until that one says that it is ready, and
+//! leaves it to itself.
 //!
-//! A new process rather than a fork, so that no thread or lock is ever inherited half-way. Until it is ready it shares our
-//! standard error, so that what goes wrong is seen.
+//! A new process rather than a fork, so that no thread or lock is ever inherited half-way. Until it
+//! is ready it shares our standard error, so that what goes wrong is seen.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -52,7 +53,8 @@ pub(crate) fn ready(line: &str) -> std::io::Result<()> {
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// In the background process, once it has said that it is ready: lets go of everything that was inherited.
+/// In the background process, once it has said that it is ready: lets go of everything that was
+/// inherited.
 pub(crate) fn let_go() -> std::io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

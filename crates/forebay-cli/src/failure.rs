@@ -74,7 +74,8 @@ impl Failure {
     }
 }
 
-/// Whether this is the text of `--help`, of `--version`, or the help for somebody who gave nothing at all.
+/// Whether this is the text of `--help`, of `--version`, or the help for somebody who gave nothing
+/// at all.
 fn is_help(error: &clap::Error) -> bool {
     use clap::error::ErrorKind::*;
     matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand)

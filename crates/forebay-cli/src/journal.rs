@@ -43,7 +43,8 @@ impl Log for Journal {
     }
 }
 
-/// Checks levels, since the logger takes a word that is none for a module of which everything is logged.
+/// Checks levels, since the logger takes a word that is none for a module of which everything is
+/// logged.
 pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
     for part in text.split(',') {
         let level = part.rsplit_once('=').map_or(part, |(_module, level)| level);

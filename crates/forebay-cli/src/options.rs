@@ -1,9 +1,10 @@
 //! Every option, defined once: its name, meaning, default and parser stand here and nowhere else.
 //!
-//! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the environment and `allow-other`
-//! (or `allow_other`) in the table of its command in the TOML file (`config.rs`); `docs/cli.md` is written from here too
-//! (`reference.rs`). The command line comes before the environment, that before the file, that before the default.
-//! The variables of commands that experiment have the command's name in them: `FOREBAY_SIM_MEMORY`.
+//! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the
+//! environment and `allow-other` (or `allow_other`) in the table of its command in the TOML file
+//! (`config.rs`); `docs/cli.md` is written from here too (`reference.rs`). The command line comes
+//! before the environment, that before the file, that before the default. The variables of commands
+//! that experiment have the command's name in them: `FOREBAY_SIM_MEMORY`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -52,8 +53,8 @@ use crate::journal;
 /// The heading of the options that every command has.
 const EVERY: &str = "Options of every command";
 
-/// A read cache that looks ahead: it learns what each reader will want and fetches it in time, in pieces large enough to
-/// be cheap, within one memory budget.
+/// A read cache that looks ahead: it learns what each reader will want and fetches it in time, in
+/// pieces large enough to be cheap, within one memory budget.
 #[derive(Debug, Parser)]
 #[command(name = "forebay", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Forebay {
@@ -149,7 +150,8 @@ pub(crate) struct Mount {
     /// A source is a folder, a URL such as s3://bucket/prefix, or a set that files are striped
     /// over, as in stripe:64KiB:/d1,/d2. NAME=SOURCE gives a source a folder of its own; several
     /// sources need such names. Example: `hot=/ssd cold=s3://bucket /mnt/data`
-    // One list, split in code: two would make clap take `SOURCE` before an option for the mount point.
+    // One list, split in code: two would make clap take `SOURCE` before an option for the mount
+    // point.
     #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) places: Vec<OsString>,
 
@@ -263,8 +265,8 @@ pub(crate) fn definitions() -> clap::Command {
     complete(Forebay::command(), PREFIX)
 }
 
-/// Commands that experiment: what is set in the environment for mounts must not change them, so that their options have
-/// variables of their own.
+/// Commands that experiment: what is set in the environment for mounts must not change them, so
+/// that their options have variables of their own.
 const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {

@@ -1,4 +1,5 @@
-//! Programs under the preload library: where it is, what the environment must say, how programs end.
+//! Programs under the preload library: where it is, what the environment must say, how programs
+//! end.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
@@ -15,7 +16,8 @@ use crate::options::Program;
 /// The file of the library.
 const LIBRARY: &str = "libforebay_context.so";
 
-/// The variable that says where it is, if not where it usually is. No option: it is a matter of how Forebay was installed.
+/// The variable that says where it is, if not where it usually is. No option: it is a matter of how
+/// Forebay was installed.
 const VARIABLE: &str = "FOREBAY_CONTEXT_LIBRARY";
 
 /// The program, to be run with the library before all others. What it runs itself inherits that.
@@ -48,7 +50,8 @@ fn contexts(program: &Program) -> Result<OsString, Failure> {
     Ok(path.into_os_string())
 }
 
-/// Where the library is: where the variable says, beside this command, in `lib` beside its folder, or where cargo puts it.
+/// Where the library is: where the variable says, beside this command, in `lib` beside its folder,
+/// or where cargo puts it.
 fn library() -> Result<PathBuf, Failure> {
     if let Some(said) = std::env::var_os(VARIABLE).filter(|said| !said.is_empty()) {
         let library = PathBuf::from(said);
@@ -68,7 +71,8 @@ fn library() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A program that did not start, by the exit codes of shells: 127, there is none of that name; 126, it cannot be run.
+/// A program that did not start, by the exit codes of shells: 127, there is none of that name; 126,
+/// it cannot be run.
 pub(crate) fn not_started(command: &Command, error: Error) -> Failure {
     let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
     Failure::Start(code, format!("{}: {error}", command.get_program().display()))

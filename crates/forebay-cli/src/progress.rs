@@ -1,4 +1,5 @@
-//! How far a measurement is, on standard error if that is a terminal; and its end by Ctrl-C, which leaves what is finished.
+//! How far a measurement is, on standard error if that is a terminal; and its end by Ctrl-C, which
+//! leaves what is finished.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,7 +40,8 @@ fn drawn(bar: ProgressBar) -> ProgressBar {
     bar
 }
 
-/// Several runs, which threads may do side by side. A bar with their common rate and the time left appears if they take long.
+/// Several runs, which threads may do side by side. A bar with their common rate and the time left
+/// appears if they take long.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -58,7 +60,8 @@ pub(crate) struct Run<'a> {
 }
 
 impl Progress {
-    /// Under a heading. From now on the first Ctrl-C stops the runs, the second one ends the program at once.
+    /// Under a heading. From now on the first Ctrl-C stops the runs, the second one ends the
+    /// program at once.
     pub(crate) fn new(heading: &str, runs: usize) -> Progress {
         Progress {
             bar: hidden(heading, runs as u64 * PARTS, "{prefix} {bar:30} {percent:>3} %  {msg}{eta} left"),
@@ -142,8 +145,8 @@ fn interruption() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        // In this order: the first signal finds it false, does not end anything, and makes it true. Where signals cannot be
-        // taken, SIGINT ends the process as ever.
+        // In this order: the first signal finds it false, does not end anything, and makes it true.
+        // Where signals cannot be taken, SIGINT ends the process as ever.
         if let Err(error) = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))
             .and_then(|_| flag::register(SIGINT, Arc::clone(&flag)))
         {

@@ -1,4 +1,5 @@
-//! From sources and how to read them to a tree of names over an engine: what `mount` and `serve` show, each in its way.
+//! From sources and how to read them to a tree of names over an engine: what `mount` and `serve`
+//! show, each in its way.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -27,8 +28,9 @@ pub(crate) struct Shows {
     pub(crate) modes: Modes,
 }
 
-/// Opens the sources and starts an engine over them, which gets what is left of the memory without what the command and the stores
-/// take. `check` may refuse a place that was opened. Returns what reading from each device costs, too.
+/// Opens the sources and starts an engine over them, which gets what is left of the memory without
+/// what the command and the stores take. `check` may refuse a place that was opened. Returns what
+/// reading from each device costs, too.
 pub(crate) fn open(
     options: &Reading,
     sources: &[OsString],
@@ -66,7 +68,8 @@ pub(crate) fn open(
     Ok((tree, costs))
 }
 
-/// Why the engine did not start, in terms of the whole budget `given`; `beside` says how many bytes of a budget are not the engine's.
+/// Why the engine did not start, in terms of the whole budget `given`; `beside` says how many bytes
+/// of a budget are not the engine's.
 fn refusal(error: StartError, given: u64, beside: impl Fn(u64) -> u64) -> Failure {
     match error {
         StartError::TooLittleMemory(TooLittleMemory { needed: by_engine, .. }) => {

@@ -1,4 +1,5 @@
-//! `docs/cli.md`, written from the definitions of the options. A test compares; `cargo xtask docs` writes it anew.
+//! `docs/cli.md`, written from the definitions of the options. A test compares; `cargo xtask docs`
+//! writes it anew.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};

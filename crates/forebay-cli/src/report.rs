@@ -10,15 +10,18 @@ use crate::output;
 use crate::size::count;
 use crate::table::{Side, Table};
 
-/// Fields that describe a run rather than a row: what is the same in all rows stands below the table, once.
+/// Fields that describe a run rather than a row: what is the same in all rows stands below the
+/// table, once.
 const SETTINGS: [&str; 9] =
     ["trace", "folder", "device", "scheduler", "labels", "block_bytes", "handlers", "requests", "seed"];
 
-/// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a single record.
+/// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a
+/// single record.
 const DETAILS: [&str; 8] =
     ["p50_ms", "p90_ms", "bytes", "device_requests", "mean_request_kb", "called_off", "unread", "writes"];
 
-/// Whether a table of several rows has no room for a field; of the figures of each level it has but these.
+/// Whether a table of several rows has no room for a field; of the figures of each level it has but
+/// these.
 fn is_detail(name: &str) -> bool {
     let of_level =
         name.strip_prefix('l').and_then(|name| name.split_once('_')).filter(|(n, _)| n.parse::<u32>().is_ok());
@@ -28,8 +31,9 @@ fn is_detail(name: &str) -> bool {
 /// A record: fields and their values, in order.
 type Fields = Map<String, Value>;
 
-/// Shows `records` as the options say. A record is a struct of numbers, texts and booleans: its field names are the keys of
-/// JSON, the columns of CSV and, with their underscores as spaces, of the table. `chart` is drawn if a picture is asked for.
+/// Shows `records` as the options say. A record is a struct of numbers, texts and booleans: its
+/// field names are the keys of JSON, the columns of CSV and, with their underscores as spaces, of
+/// the table. `chart` is drawn if a picture is asked for.
 pub(crate) fn show<T: Serialize>(
     records: &[T],
     options: &Report,
@@ -75,7 +79,8 @@ fn columns(records: &[Fields]) -> Vec<&str> {
     columns
 }
 
-/// Comma-separated values with a heading (RFC 4180, lines end in a line feed). What a record lacks stays empty.
+/// Comma-separated values with a heading (RFC 4180, lines end in a line feed). What a record lacks
+/// stays empty.
 fn csv(records: &[Fields]) -> Result<String, Failure> {
     let failed = |error: String| Failure::run(format!("cannot write CSV: {error}"));
     let columns = columns(records);
@@ -154,8 +159,8 @@ fn side(records: &[Fields], name: &str) -> Side {
     if text { Side::Left } else { Side::Right }
 }
 
-/// How many decimals a column needs: four digits of its largest value; shares and ratios four decimals, so that they can be
-/// compared with those of others.
+/// How many decimals a column needs: four digits of its largest value; shares and ratios four
+/// decimals, so that they can be compared with those of others.
 fn decimals(records: &[Fields], name: &str) -> usize {
     let values = records.iter().filter_map(|record| record.get(name)).filter(|value| value.is_f64());
     let most = values.filter_map(Value::as_f64).map(f64::abs).fold(0.0, f64::max);

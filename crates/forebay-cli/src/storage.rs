@@ -1,4 +1,5 @@
-//! What commands must know of storage before they use it: what connections and reading from it cost.
+//! What commands must know of storage before they use it: what connections and reading from it
+//! cost.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use forebay_live::source::Source;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::uri::{self, Place};
 
-/// What the buffers of a connection grow to while it carries large ranges: the HTTP library's own bound (hyper's
-/// `DEFAULT_MAX_BUFFER_SIZE`), which its callers don't let us lower.
+/// What the buffers of a connection grow to while it carries large ranges: the HTTP library's own
+/// bound (hyper's `DEFAULT_MAX_BUFFER_SIZE`), which its callers don't let us lower.
 const CONNECTION: u64 = 408 << 10;
 
 /// What of a budget each object store or web server among the sources may take.
@@ -62,7 +63,8 @@ impl Costs {
         }
         self.measured(&target(place, source)).unwrap_or_else(|error| {
             log::info!("{}: a usual device is assumed, since it cannot be measured: {error}", source.describe());
-            // Between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on each of four connections.
+            // Between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on each
+            // of four connections.
             DeviceCost::flat(5_000_000, 100_000_000, 4)
         })
     }

@@ -75,8 +75,8 @@ fn shortened(text: &str, most: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A text with line breaks at spaces, so that no line has more characters than `width`; further lines
-/// are indented. Words are not broken.
+/// A text with line breaks at spaces, so that no line has more characters than `width`; further
+/// lines are indented. Words are not broken.
 pub(crate) fn folded(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

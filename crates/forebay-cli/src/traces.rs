@@ -24,7 +24,8 @@ fn said(parameter: &str) -> String {
     format!("`{parameter}` is no parameter; they look like objects=1000")
 }
 
-/// The name and the parameters of a synthetic trace, if that is what the text says. A file of that name comes first.
+/// The name and the parameters of a synthetic trace, if that is what the text says. A file of that
+/// name comes first.
 fn synthetic(trace: &Path) -> Option<(&str, &str)> {
     let text = trace.to_str()?;
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));

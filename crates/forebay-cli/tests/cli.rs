@@ -1,4 +1,5 @@
-//! The real command, as a shell runs it: output, exit codes, and where an option's value comes from.
+//! The real command, as a shell runs it: output, exit codes, and where an option's value comes
+//! from.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -24,7 +25,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of `expected`.
+/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
+/// `expected`.
 fn refused(output: &Output, expected: &[&str]) {
     let line = stderr(output);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -143,7 +145,8 @@ fn stats_of_what_is_no_mount() {
     refused(&run(&["stats", "missing"]), &["missing", "No such file"]);
 }
 
-/// The memory that a mount would have, by the log; it never gets as far as mounting, since there is no source.
+/// The memory that a mount would have, by the log; it never gets as far as mounting, since there is
+/// no source.
 fn memory(config: Option<&str>, environment: Option<&str>, argument: Option<&str>) -> String {
     let home = tempfile::tempdir().expect("a temporary folder");
     if let Some(config) = config {

@@ -42,7 +42,8 @@ fn records(home: &Path, args: &[&str]) -> Vec<Value> {
     records
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of `expected`.
+/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
+/// `expected`.
 fn refused(home: &Path, args: &[&str], expected: &[&str]) {
     let output = run(home, args);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -154,7 +155,8 @@ fn schedulers_are_listed_with_their_parameters() {
     assert_eq!(list[3]["parameters"], "fifo_batch=16,read_expire_ms=500.0,write_expire_ms=5000.0,writes_starved=2");
 }
 
-/// A trace of the modelled disk itself, each time `off` milliseconds longer; and the mean of its times.
+/// A trace of the modelled disk itself, each time `off` milliseconds longer; and the mean of its
+/// times.
 fn trace(off: f64) -> (String, f64) {
     let mut random = Random::new(9);
     let mut requests: Vec<Measured> = (0..400)

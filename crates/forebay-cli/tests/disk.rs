@@ -1,4 +1,5 @@
-//! A modelled disk as a file and as a block device: the same bytes at odd places, true statistics, and what is refused.
+//! A modelled disk as a file and as a block device: the same bytes at odd places, true statistics,
+//! and what is refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -195,7 +196,8 @@ fn it_is_a_block_device() {
     assert!(fs::read(mounted.path().join("file")).unwrap() == content);
 }
 
-/// A folder is known by all of the disk that it is on, not by the file that lies there: its seeks are those of 32 GiB.
+/// A folder is known by all of the disk that it is on, not by the file that lies there: its seeks
+/// are those of 32 GiB.
 #[test]
 fn a_folder_is_profiled_by_its_disk() {
     if !loop_disk::possible() {

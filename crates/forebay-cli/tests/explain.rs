@@ -32,7 +32,8 @@ fn refused(args: &[&str], expected: &[&str]) {
     }
 }
 
-/// The numbers of the most active stream and of the device agree with what the policy is by its paper.
+/// The numbers of the most active stream and of the device agree with what the policy is by its
+/// paper.
 #[test]
 fn a_moment_of_a_trace_under_one_paper_policy() {
     let args = [&[TASKS, "--policy", "competitive", "--at", "2s"][..], &ON].concat();

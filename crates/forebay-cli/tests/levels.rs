@@ -117,9 +117,9 @@ fn temporary() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Of each block of a file of [`SIZE`], how often the lower level was told that readers want it, or have read it. What comes without a
-/// label is wanted.
-/// `None` until the flight has come to the next file.
+/// Of each block of a file of [`SIZE`], how often the lower level was told that readers want it, or
+/// have read it. What comes without a label is wanted. `None` until the flight has come to the next
+/// file.
 fn told(path: &Path) -> Option<(Vec<u32>, usize)> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     // The last line may be under way.
@@ -187,7 +187,8 @@ fn a_mount_over_a_server_reads_its_bytes_and_tells_it_what_readers_want() {
         mount.end();
         server.end();
         assert_eq!(flight::replay(flight.as_ref()).expect("a flight").differs_at, None, "{policy}");
-        // All was wanted or hit, and told once; of what was read last, while nothing more was asked, nobody could tell.
+        // All was wanted or hit, and told once; of what was read last, while nothing more was
+        // asked, nobody could tell.
         let end = times.iter().position(|&n| n == 0).unwrap_or(times.len());
         assert!(times[..end].iter().all(|&n| n == 1) && times[end..].iter().all(|&n| n == 0), "{policy}: {times:?}");
         assert!(end + 64 > times.len() && hits > times.len() / 2, "{policy}: {end} blocks told, {hits} hits");
@@ -213,7 +214,8 @@ fn a_file_that_changes_below_is_stale_and_read_anew() {
     let far = SIZE as u64 / 2;
     let begun = Instant::now();
     loop {
-        // Never bytes of both. The server keeps the old file open for as long as it takes it for unchanged.
+        // Never bytes of both. The server keeps the old file open for as long as it takes it for
+        // unchanged.
         match file.read_exact_at(&mut buffer, far) {
             Err(error) => break assert_eq!(error.raw_os_error(), Some(116), "{error}"),
             Ok(()) => assert!(buffer == content(1, SIZE)[far as usize..far as usize + 4096]),

@@ -1,5 +1,5 @@
-//! The real command on real mounts: reading, counters, ways to end, and what it refuses. What a mount shows is tested in
-//! `forebay-fuse`; here it only has to be there.
+//! The real command on real mounts: reading, counters, ways to end, and what it refuses. What a
+//! mount shows is tested in `forebay-fuse`; here it only has to be there.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

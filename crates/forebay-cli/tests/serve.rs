@@ -1,5 +1,5 @@
-//! The real command serving a folder: where it says it listens, what mounts of it read, how it ends, and what it refuses. What it
-//! answers is tested in `forebay-serve`.
+//! The real command serving a folder: where it says it listens, what mounts of it read, how it
+//! ends, and what it refuses. What it answers is tested in `forebay-serve`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -52,7 +52,8 @@ fn curl(url: &str, args: &[&str]) -> Output {
     output
 }
 
-/// Everything below a folder as a level over HTTP shows it: a link is what it leads to, odd ones are left out.
+/// Everything below a folder as a level over HTTP shows it: a link is what it leads to, odd ones
+/// are left out.
 fn shown(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>) {
     let mut entries: Vec<_> =
         fs::read_dir(folder.join(below)).expect("readable").map(|entry| entry.unwrap().file_name()).collect();
@@ -64,7 +65,8 @@ fn shown(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>
         let Ok(about) = fs::metadata(&whole) else { continue };
         if about.is_dir() {
             names.push((text.to_owned(), None));
-            // What links lead to is compared by files alone; folders behind links would be walked twice.
+            // What links lead to is compared by files alone; folders behind links would be walked
+            // twice.
             if !whole.is_symlink() {
                 shown(folder, &path, names);
             }
@@ -131,7 +133,8 @@ fn a_mount_over_it_reads_the_same() {
     let mounted = Served::start(forebay(&["mount", &serving.url, "--memory", "64MiB"])).unwrap();
     let (mut there, mut here) = (Vec::new(), Vec::new());
     shown(&odd.root(), Path::new(""), &mut there);
-    // What is refused by the source, since it leads out, is not there; a folder that contains its link is not walked into.
+    // What is refused by the source, since it leads out, is not there; a folder that contains its
+    // link is not walked into.
     let escapes = |path: &str| odd.escapes.iter().any(|escape| Path::new(path).starts_with(escape));
     there.retain(|(path, _)| !escapes(path) && !path.ends_with("up-two"));
     walk(mounted.point(), Path::new(""), &mut here);

@@ -318,7 +318,8 @@ fn variables_have_the_name_of_the_command() {
     assert!(csv.contains("\nfifo,3,") && csv.contains("\nfifo,7,") && csv.lines().count() == 3, "{csv}");
 }
 
-/// The first SIGINT stops it, and what is finished is shown: LRU's curve, which takes one pass. The other one takes hours.
+/// The first SIGINT stops it, and what is finished is shown: LRU's curve, which takes one pass. The
+/// other one takes hours.
 #[test]
 fn ctrl_c_leaves_what_is_finished() {
     let curve = |names| ["sim", "zipf:objects=50000,requests=200000", "--points", "20000", "--csv", "--curve", names];
@@ -328,7 +329,8 @@ fn ctrl_c_leaves_what_is_finished() {
     assert!(shown.starts_with(&finished), "{}", shown.lines().take(3).collect::<Vec<_>>().join(" "));
 }
 
-/// What is printed by somebody who is interrupted after so long; `None` if nothing was finished by then.
+/// What is printed by somebody who is interrupted after so long; `None` if nothing was finished by
+/// then.
 fn interrupted(args: &[&str], after: Duration) -> Option<String> {
     let child = forebay(args).spawn().expect("the command starts");
     std::thread::sleep(after);

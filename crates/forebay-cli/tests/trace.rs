@@ -27,7 +27,8 @@ fn record(output: &Output) -> serde_json::Value {
     records.into_iter().next().expect("a record")
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of `expected`.
+/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
+/// `expected`.
 fn refused(output: &Output, expected: &[&str]) {
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}");

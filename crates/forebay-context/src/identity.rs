@@ -1,10 +1,12 @@
 //! From a stack to the id of a context.
 //!
-//! An id is a hash of the program's build and of the return addresses, each as its module's build and its place in the
-//! module: so it is the same wherever modules are loaded, and in the next run. Of the innermost 64 return addresses each counts
-//! once, in order of first appearance, innermost first: however deep a recursion is, its id is the same. If the stack is so
-//! deep or deeper, what lies outside of the outermost address that appears twice doesn't count either, since how much of
-//! it is seen depends on the depth. Addresses from the first on that lies in no module (code made at run time) don't count.
+//! An id is a hash of the program's build and of the return addresses, each as its module's build
+//! and its place in the module: so it is the same wherever modules are loaded, and in the next run.
+//! Of the innermost 64 return addresses each counts once, in order of first appearance, innermost
+//! first: however deep a recursion is, its id is the same. If the stack is so deep or deeper, what
+//! lies outside of the outermost address that appears twice doesn't count either, since how much of
+//! it is seen depends on the depth. Addresses from the first on that lies in no module (code made
+//! at run time) don't count.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -62,8 +64,8 @@ fn identify(process: &Process, thread: &Thread, trace: &Trace<'_>) -> u64 {
     id
 }
 
-/// Leaves each address once, in order of first appearance, and of a stack that was cut only what lies within its recursion; how many.
-/// Such as are `not_meant` are left out.
+/// Leaves each address once, in order of first appearance, and of a stack that was cut only what
+/// lies within its recursion; how many. Such as are `not_meant` are left out.
 fn distinct(addresses: &Addresses, count: usize, not_meant: impl Fn(usize) -> bool) -> usize {
     // How many there were when an address last appeared again.
     let (mut kept, mut within) = (0, 0);

@@ -1,5 +1,5 @@
-//! Memory of the library's own. It never uses the program's allocator, which may be the program's own code, or be in the
-//! middle of something when a signal handler reads.
+//! Memory of the library's own. It never uses the program's allocator, which may be the program's
+//! own code, or be in the middle of something when a signal handler reads.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -14,7 +14,8 @@ pub(crate) fn pages(bytes: usize) -> Option<*mut u8> {
     unsafe { mmap_anonymous(null_mut(), bytes, protection, flags) }.ok().map(|pages| pages.cast())
 }
 
-/// Fresh pages that a forked child finds zero again, however it was forked; `None` if the kernel can't (before Linux 4.14).
+/// Fresh pages that a forked child finds zero again, however it was forked; `None` if the kernel
+/// can't (before Linux 4.14).
 pub(crate) fn wiped_by_fork(bytes: usize) -> Option<*mut u8> {
     let pages = pages(bytes)?;
     // SAFETY: advice on our own fresh mapping.
@@ -31,10 +32,12 @@ pub(crate) unsafe fn free(pages: *mut u8, bytes: usize) {
     let _ = unsafe { munmap(pages.cast::<c_void>(), bytes) };
 }
 
-/// Nothing here allocates. Should a part of the standard library ever do, it gets whole pages, and not the program's memory.
+/// Nothing here allocates. Should a part of the standard library ever do, it gets whole pages, and
+/// not the program's memory.
 struct Pages;
 
-// SAFETY: a mapping of at least the layout's size, aligned to pages, which is given back as it was made. Larger alignments are refused.
+// SAFETY: a mapping of at least the layout's size, aligned to pages, which is given back as it was
+// made. Larger alignments are refused.
 unsafe impl GlobalAlloc for Pages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let fits = layout.align() <= 4096;

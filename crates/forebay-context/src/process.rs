@@ -1,4 +1,5 @@
-//! What is known of this process: found out once, when the library is loaded, and begun anew in a forked child.
+//! What is known of this process: found out once, when the library is loaded, and begun anew in a
+//! forked child.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -49,7 +50,8 @@ pub(crate) struct Young {
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// Counts processes from the first that loaded the library. Not wiped: a child goes on where its parent was.
+/// Counts processes from the first that loaded the library. Not wiped: a child goes on where its
+/// parent was.
 static LIVES: AtomicU64 = AtomicU64::new(1);
 
 /// This process; `None` before the library has begun, and if it can do nothing.
@@ -65,7 +67,8 @@ pub(crate) fn recording() -> bool {
     process().is_some_and(|process| process.folder[0] != 0)
 }
 
-/// Begins, from the constructor. A program with more rights than its user is left alone, and so is one where nothing is wanted.
+/// Begins, from the constructor. A program with more rights than its user is left alone, and so is
+/// one where nothing is wanted.
 pub(crate) fn begin(thread_ends: unsafe extern "C" fn(*mut c_void)) {
     // SAFETY: asks for a number.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
@@ -109,7 +112,8 @@ fn variable(name: &str) -> Option<&'static CStr> {
     let name = CStr::from_bytes_until_nul(&memory).ok()?;
     // SAFETY: a look-up by name, while the program has not begun.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: a value of the environment; it is used at once, or only as long as the constructor runs.
+    // SAFETY: a value of the environment; it is used at once, or only as long as the constructor
+    // runs.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
@@ -151,7 +155,8 @@ impl Process {
         }
     }
 
-    /// The folder of the recording. One that is not said from the root on is meant from where the program begins, which may go elsewhere.
+    /// The folder of the recording. One that is not said from the root on is meant from where the
+    /// program begins, which may go elsewhere.
     fn find_folder(&mut self) {
         let Some(said) = variable(RECORD).map(CStr::to_bytes).filter(|said| !said.is_empty()) else { return };
         let mut folder = Text::new(&mut self.folder[..PATH - 1]);
@@ -183,8 +188,9 @@ impl Process {
         unsafe { &*self.young }
     }
 
-    /// Which process this is, among those that descend from each other by forks; begins it if it is a new one, and gives the
-    /// thread that does so the first stretch of its log. `None` if another thread is at it and does not get done.
+    /// Which process this is, among those that descend from each other by forks; begins it if it is
+    /// a new one, and gives the thread that does so the first stretch of its log. `None` if another
+    /// thread is at it and does not get done.
     #[inline(always)]
     pub(crate) fn life(&self) -> (Option<u64>, Option<Chunk>) {
         let life = self.young().life.load(Ordering::Acquire);
@@ -232,7 +238,8 @@ impl Process {
     /// Has the destructor called when this thread ends.
     pub(crate) fn attend_thread(&self) {
         if let Some(key) = self.key {
-            // SAFETY: our own key. It was made so early that its value lies in the thread itself and nothing is allocated.
+            // SAFETY: our own key. It was made so early that its value lies in the thread itself
+            // and nothing is allocated.
             unsafe { libc::pthread_setspecific(key, std::ptr::dangling()) };
         }
     }

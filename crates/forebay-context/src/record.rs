@@ -1,7 +1,8 @@
 //! What a call did, for the log: which file by its descriptor, and which bytes.
 //!
-//! Files are told apart by device, inode and time of birth, which are asked for at each call: a descriptor's number may mean
-//! another file at any time, by ways that can't be seen from here. Only regular files and block devices are recorded.
+//! Files are told apart by device, inode and time of birth, which are asked for at each call: a
+//! descriptor's number may mean another file at any time, by ways that can't be seen from here.
+//! Only regular files and block devices are recorded.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
@@ -43,7 +44,8 @@ impl Note<'_> {
         }
     }
 
-    /// As many bytes as a call says it treated at a place of its own; a negative place stands for the position.
+    /// As many bytes as a call says it treated at a place of its own; a negative place stands for
+    /// the position.
     pub(crate) fn placed(&self, kind: Kind, fd: c_int, offset: i64, result: isize) {
         match u64::try_from(offset) {
             Ok(offset) if result > 0 => self.range(kind, fd, offset, result as u64),
@@ -52,7 +54,8 @@ impl Note<'_> {
         }
     }
 
-    /// As many bytes as a call says it treated from where `offset` stood, which it moved on; null stands for the position.
+    /// As many bytes as a call says it treated from where `offset` stood, which it moved on; null
+    /// stands for the position.
     pub(crate) fn pointed(&self, kind: Kind, fd: c_int, offset: *const i64, result: isize) {
         // SAFETY: null, or what the kernel has just written to.
         match unsafe { offset.as_ref() } {
@@ -66,7 +69,8 @@ impl Note<'_> {
         self.range(Kind::Open, fd, 0, 0);
     }
 
-    /// Writes to the thread's stretch of the log, and to the next one if there is no room for `slots`.
+    /// Writes to the thread's stretch of the log, and to the next one if there is no room for
+    /// `slots`.
     pub(crate) fn write(&self, slots: usize, put: impl Fn(&mut Chunk) -> bool) {
         let mut chunk = self.thread.chunk.take();
         if chunk.as_ref().is_none_or(|chunk| chunk.left() < slots) {
@@ -80,7 +84,8 @@ impl Note<'_> {
         self.thread.chunk.set(chunk);
     }
 
-    /// The number of the file that `fd` stands for. One that has none gets one, and its name into the log.
+    /// The number of the file that `fd` stands for. One that has none gets one, and its name into
+    /// the log.
     fn number(&self, fd: c_int) -> Option<u32> {
         let fd = borrowed(fd)?;
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
@@ -139,7 +144,8 @@ impl Note<'_> {
 
 /// A descriptor of the program's.
 fn borrowed<'a>(fd: c_int) -> Option<BorrowedFd<'a>> {
-    // SAFETY: not -1; it is used for the call at hand only, and a descriptor that is closed is an error like others.
+    // SAFETY: not -1; it is used for the call at hand only, and a descriptor that is closed is an
+    // error like others.
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 

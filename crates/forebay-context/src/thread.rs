@@ -1,8 +1,8 @@
 //! What is known of each thread, and what is done before and after a call.
 //!
-//! A thread's storage says whether the library is at work in it: a signal handler that reads just then passes straight
-//! through. A handler that reads while the thread waits in a call gets a context of its own, and the call's context
-//! is back afterwards.
+//! A thread's storage says whether the library is at work in it: a signal handler that reads just
+//! then passes straight through. A handler that reads while the thread waits in a call gets a
+//! context of its own, and the call's context is back afterwards.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -56,7 +56,8 @@ impl Thread {
     /// Does `work` unless the library is at work in this thread already.
     #[inline(always)]
     fn inside<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
-        // A handler runs below what it interrupted. What is not above was left by a jump out of a handler.
+        // A handler runs below what it interrupted. What is not above was left by a jump out of a
+        // handler.
         let (outer, here) = (self.inside.get(), here());
         if outer > here.sp && !unwind::reaches(here, outer) {
             return None;
@@ -93,7 +94,8 @@ impl Thread {
     }
 }
 
-/// Says that the thread is in the context of `here`. `None` if it is not to be said: the caller just makes its call.
+/// Says that the thread is in the context of `here`. `None` if it is not to be said: the caller
+/// just makes its call.
 #[inline(never)]
 pub(crate) fn enter(here: Registers) -> Option<Entered> {
     let process = process()?;
@@ -102,7 +104,8 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
             thread.belong(process)?;
             let trace = Trace::take(here, &thread.bounds, &thread.addresses);
             let context = identity::of(process, thread, &trace);
-            // An outer call that is still under way lies above on the stack. One that doesn't was left by a jump.
+            // An outer call that is still under way lies above on the stack. One that doesn't was
+            // left by a jump.
             let (outer, above) = thread.current.get();
             let previous = if above > here.sp { (outer, above) } else { (0, 0) };
             thread.current.set((context, here.sp));
@@ -119,10 +122,12 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
 #[inline(never)]
 pub(crate) fn leave(entered: &Entered, note: impl FnOnce(&Note<'_>)) {
     let Some(process) = process() else { return };
-    // SAFETY: a thread returns from a call in the storage that it had when it began; also in a forked child.
+    // SAFETY: a thread returns from a call in the storage that it had when it began; also in a
+    // forked child.
     let thread = unsafe { &*entered.thread };
     thread.inside(|| {
-        // A child that was forked within the call (by a signal handler) has its own log and slot by now.
+        // A child that was forked within the call (by a signal handler) has its own log and slot by
+        // now.
         thread.belong(process)?;
         thread.current.set(entered.previous);
         if let Some(table) = &process.table {

@@ -1,11 +1,13 @@
 //! Walking the stack of the calling thread, by the modules' unwind tables or along frame pointers.
 //!
-//! Compilers leave frame pointers out, so tables are the rule: for each return address a rule is derived once
-//! (`cfi`), kept in a cache that threads share without locks (`rule`), and a step is then a look-up, an addition and a load.
+//! Compilers leave frame pointers out, so tables are the rule: for each return address a rule is
+//! derived once (`cfi`), kept in a cache that threads share without locks (`rule`), and a step is
+//! then a look-up, an addition and a load.
 //!
-//! Nothing outside the stack is read. What is the stack is asked of the kernel page by page the first time that a thread
-//! gets there (`stack`), so the main thread's, other threads', signal handlers' and coroutines' stacks are all alike. Whatever does not fit
-//! (no tables, code made at run time, a signal's frame, an address out of bounds) ends the walk there.
+//! Nothing outside the stack is read. What is the stack is asked of the kernel page by page the
+//! first time that a thread gets there (`stack`), so the main thread's, other threads', signal
+//! handlers' and coroutines' stacks are all alike. Whatever does not fit (no tables, code made at
+//! run time, a signal's frame, an address out of bounds) ends the walk there.
 
 pub(crate) mod cfi;
 pub(crate) mod module;
@@ -72,7 +74,8 @@ static WEIGHTS: [u64; DEEPEST] = {
     weights
 };
 
-/// Room for the return addresses of a stack. It is a part of each thread's storage: a signal handler's stack may be small.
+/// Room for the return addresses of a stack. It is a part of each thread's storage: a signal
+/// handler's stack may be small.
 pub(crate) type Addresses = [Cell<usize>; DEEPEST];
 
 /// The return addresses of a stack, innermost first.
@@ -84,7 +87,8 @@ pub(crate) struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Walks up from `registers`, which [`here`] read in one of our own functions that the program called.
+    /// Walks up from `registers`, which [`here`] read in one of our own functions that the program
+    /// called.
     #[inline(always)]
     pub(crate) fn take(registers: Registers, bounds: &Bounds, addresses: &'a Addresses) -> Trace<'a> {
         let salt = UNLOADED.load(Ordering::Relaxed).wrapping_mul(SALT);
@@ -121,7 +125,8 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// Whether the stack leads from `registers` to beyond `address` without a signal's frame in between, at which walks end.
+/// Whether the stack leads from `registers` to beyond `address` without a signal's frame in
+/// between, at which walks end.
 #[cold]
 #[inline(never)]
 pub(crate) fn reaches(registers: Registers, address: usize) -> bool {
@@ -188,8 +193,8 @@ impl Walk<'_> {
     }
 }
 
-/// Derives the rule for `pc` from its module's tables and keeps it. Where there is no module nothing is kept: one may yet be loaded
-/// there.
+/// Derives the rule for `pc` from its module's tables and keeps it. Where there is no module
+/// nothing is kept: one may yet be loaded there.
 #[cold]
 #[inline(never)]
 fn derive(pc: usize, key: u64) -> Rule {

@@ -1,7 +1,8 @@
-//! Demand rates: how fast each stream is read, and how unevenly (SCM §4.1, "level and deviation of per-stream access rates").
+//! Demand rates: how fast each stream is read, and how unevenly (SCM §4.1, "level and deviation of
+//! per-stream access rates").
 //!
-//! Time is cut into slots; what is counted is the blocks asked for in each. The rate of a stream is the mean over the last slots, its
-//! deviation the root of their variance:
+//! Time is cut into slots; what is counted is the blocks asked for in each. The rate of a stream is
+//! the mean over the last slots, its deviation the root of their variance:
 //!
 //! ```text
 //!    blocks │      ▉        ▉
@@ -10,8 +11,9 @@
 //!           └───────────────────▶ t
 //! ```
 //!
-//! The paper names neither the length of its window nor that of its samples. Silent streams leave the sums when they no longer count
-//! as active ([`stream`](crate::stream)), so what they had is the others' within seconds.
+//! The paper names neither the length of its window nor that of its samples. Silent streams leave
+//! the sums when they no longer count as active ([`stream`](crate::stream)), so what they had is
+//! the others' within seconds.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,8 +36,8 @@ pub struct Level {
     pub deviation: u64,
 }
 
-/// A stream among the others, as a trigger distance needs it (SCM §4.1). Rates and deviations are in
-/// blocks per [`SCALE`] seconds.
+/// A stream among the others, as a trigger distance needs it (SCM §4.1). Rates and deviations are
+/// in blocks per [`SCALE`] seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Supply {
     /// R_i.
@@ -124,7 +126,8 @@ impl Demands {
         }
     }
 
-    /// An active stream is asked for so many blocks more. O(1): what a slot that is over changes is changed once.
+    /// An active stream is asked for so many blocks more. O(1): what a slot that is over changes is
+    /// changed once.
     pub fn asked(&mut self, stream: StreamId, at: Instant, blocks: u32) {
         let Some(meter) = self.meters.get_mut(stream.index()) else { return };
         let slot = at.0 / self.slot;

@@ -1,21 +1,23 @@
 //! What the core knows of a device: what a switch costs and how fast it transfers (CP §2, CPEM §3).
 //!
-//! A measured profile or a device model gives these two curves; the core keeps the weighted mean of seek distances
-//! beside them and answers with the competitive depth.
+//! A measured profile or a device model gives these two curves; the core keeps the weighted mean of
+//! seek distances beside them and answers with the competitive depth.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The cost of reading from a device. Distances and places are in bytes on the device, costs in nanoseconds.
+/// The cost of reading from a device. Distances and places are in bytes on the device, costs in
+/// nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCost {
-    /// f_seek: (distance, nanoseconds), ascending in distance; straight lines between. One point is a constant.
-    /// For a store that doesn't seek, its time to first byte.
+    /// f_seek: (distance, nanoseconds), ascending in distance; straight lines between. One point is
+    /// a constant. For a store that doesn't seek, its time to first byte.
     pub seek: Vec<(u64, u64)>,
     /// Half a revolution, nanoseconds; zero where nothing turns.
     pub half_revolution: u64,
-    /// f_transfer: (first byte of the zone, bytes per second), ascending in place, the first at zero.
+    /// f_transfer: (first byte of the zone, bytes per second), ascending in place, the first at
+    /// zero.
     pub zones: Vec<(u64, u64)>,
     /// The size of the device in bytes; zero if it has no places.
     pub capacity: u64,
@@ -24,8 +26,8 @@ pub struct DeviceCost {
 }
 
 impl DeviceCost {
-    /// A store without places: `first_byte` nanoseconds to the first byte of a request, then `rate` bytes per second on each of
-    /// `channels` connections.
+    /// A store without places: `first_byte` nanoseconds to the first byte of a request, then `rate`
+    /// bytes per second on each of `channels` connections.
     pub fn flat(first_byte: u64, rate: u64, channels: u32) -> DeviceCost {
         let (seek, zones) = (vec![(0, first_byte)], vec![(0, rate)]);
         DeviceCost { seek, half_revolution: 0, zones, capacity: 0, channels }
@@ -56,15 +58,16 @@ impl DeviceCost {
         self.seek_time(distance).saturating_add(self.half_revolution)
     }
 
-    /// S_p = C_switch · R_tr (CP Eq. 5): the bytes that the device transfers at `place` in the time of one switch.
+    /// S_p = C_switch · R_tr (CP Eq. 5): the bytes that the device transfers at `place` in the time
+    /// of one switch.
     pub fn competitive_depth(&self, distance: u64, place: u64) -> u64 {
         let bytes = u128::from(self.switch_cost(distance)) * u128::from(self.transfer_rate(place)) / 1_000_000_000;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// What an offline optimum reads in 10^6 bytes a second, if it fetches requests of `bytes` each in one piece: S / (S/R + C)
-    /// (CP §3.2), with the mean transfer rate and the mean switch cost of two independent places. A yardstick: no policy
-    /// goes by it.
+    /// What an offline optimum reads in 10^6 bytes a second, if it fetches requests of `bytes` each
+    /// in one piece: S / (S/R + C) (CP §3.2), with the mean transfer rate and the mean switch cost
+    /// of two independent places. A yardstick: no policy goes by it.
     pub fn optimum(&self, bytes: f64) -> f64 {
         let switch = self.switch_cost(self.mean_distance()) as f64 / 1e9;
         bytes / (bytes / self.mean_rate() + switch) / 1e6
@@ -82,7 +85,8 @@ impl DeviceCost {
         if sum > 0.0 { sum } else { self.transfer_rate(0) as f64 }
     }
 
-    /// The mean distance between two independent uniform places: a third of the device. What D_seek starts from.
+    /// The mean distance between two independent uniform places: a third of the device. What D_seek
+    /// starts from.
     pub fn mean_distance(&self) -> u64 {
         self.capacity / 3
     }

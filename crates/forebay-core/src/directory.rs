@@ -1,6 +1,7 @@
 //! The cache directory: the slab of frames and ghosts together with the index that finds them.
 //!
-//! A block is in the index exactly while a slot holds it (resident or being fetched) or remembers it (ghost).
+//! A block is in the index exactly while a slot holds it (resident or being fetched) or remembers
+//! it (ghost).
 
 use alloc::vec::Vec;
 
@@ -56,8 +57,9 @@ impl<I: Index> Directory<I> {
         self.index.get(&self.frames, key)
     }
 
-    /// Gives a block a free frame, in list `list`, to be filled: it is [`ABSENT`](flag::ABSENT) until that is cleared. The block must be absent; a free frame must be there.
-    /// Returns `None`, and changes nothing, if none is.
+    /// Gives a block a free frame, in list `list`, to be filled: it is [`ABSENT`](flag::ABSENT)
+    /// until that is cleared. The block must be absent; a free frame must be there. Returns `None`,
+    /// and changes nothing, if none is.
     pub fn assign(&mut self, key: BlockKey, list: ListId) -> Option<Slot> {
         let slot = self.frames.front(FREE)?;
         self.frames.set_key(slot, key);
@@ -74,8 +76,9 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
-    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether nobody had read it. When all ghosts are taken the block is
-    /// simply forgotten; a policy drops its oldest ghost first if it would rather keep this one.
+    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether nobody
+    /// had read it. When all ghosts are taken the block is simply forgotten; a policy drops its
+    /// oldest ghost first if it would rather keep this one.
     pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
         let key = self.frames.key(slot);
@@ -96,7 +99,8 @@ impl<I: Index> Directory<I> {
         self.index.insert(&self.frames, key, ghost);
     }
 
-    /// What the frame released last held, so that whoever asked a policy for a victim learns what went.
+    /// What the frame released last held, so that whoever asked a policy for a victim learns what
+    /// went.
     pub fn released(&self) -> Released {
         self.released
     }
@@ -106,7 +110,8 @@ impl<I: Index> Directory<I> {
         self.spared.push(Spared { key: self.frames.key(slot), owner: self.frames.owner(slot) });
     }
 
-    /// A frame that got a second chance since this was asked last, if any is left, the latest first.
+    /// A frame that got a second chance since this was asked last, if any is left, the latest
+    /// first.
     pub fn take_spared(&mut self) -> Option<Spared> {
         self.spared.pop()
     }
@@ -129,8 +134,8 @@ impl<I: Index> Directory<I> {
         self.frames.set_owner(slot, StreamId::NONE);
         self.frames.clear_note(slot);
         let home = if self.frames.is_ghost(slot) { NO_GHOST } else { FREE };
-        // First freed, first used: frames freed in the order of a stream are filled in the order of the next one, so that
-        // a driver finds neighbours side by side in memory.
+        // First freed, first used: frames freed in the order of a stream are filled in the order of
+        // the next one, so that a driver finds neighbours side by side in memory.
         self.frames.move_to_back(slot, home);
     }
 }

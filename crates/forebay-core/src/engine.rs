@@ -13,8 +13,8 @@
 //!        7 Ready at once, or when the last fetch that it waits for has arrived
 //! ```
 //!
-//! A read is admitted whole or waits holding nothing, in order of arrival; an admitted read needs no further frame. So
-//! reads never wait for each other in a circle, however small the memory.
+//! A read is admitted whole or waits holding nothing, in order of arrival; an admitted read needs
+//! no further frame. So reads never wait for each other in a circle, however small the memory.
 
 mod admit;
 mod check;
@@ -102,7 +102,8 @@ pub struct Seats {
     pub context: Option<context::Settings>,
 }
 
-/// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a block it spans one more.
+/// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a
+/// block it spans one more.
 const MAX_READ_BYTES: u32 = 1 << 20;
 
 /// The policy core behind one interface, whatever its replacement and index are.
@@ -111,17 +112,19 @@ pub trait Core: Send {
     fn handle(&mut self, events: &[Event], out: &mut Actions);
     /// When the core wants a [`Tick`](EventKind::Tick), if at all.
     fn deadline(&self) -> Option<Instant>;
-    /// A read within one block that is resident and tells nobody anything new: the same as `Read`, `Ready` and `Done` at one
-    /// moment, without the ceremony. `device` is that of the block's file. `None`: send a `Read`. Whoever copies from the
-    /// frame afterwards either pins it, or makes sure that it is not filled anew before the copy is done.
+    /// A read within one block that is resident and tells nobody anything new: the same as `Read`,
+    /// `Ready` and `Done` at one moment, without the ceremony. `device` is that of the block's
+    /// file. `None`: send a `Read`. Whoever copies from the frame afterwards either pins it, or
+    /// makes sure that it is not filled anew before the copy is done.
     ///
-    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a prefetch cache, a driver that takes the
-    /// short cut says so itself, now and then.
+    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a
+    /// prefetch cache, a driver that takes the short cut says so itself, now and then.
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId>;
-    /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be an event.
+    /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be
+    /// an event.
     fn no_short_cut(&mut self);
-    /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin). `false` if too many hold
-    /// it already.
+    /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin).
+    /// `false` if too many hold it already.
     fn pin(&mut self, frame: FrameId) -> bool;
     /// Ends a [`pin`](Self::pin). `true` if reads wait for frames: send a `Tick`.
     fn unpin(&mut self, frame: FrameId) -> bool;
@@ -143,14 +146,17 @@ pub trait Core: Send {
     fn unread(&self) -> u32;
     /// What is known of program contexts, if they have partitions.
     fn contexts(&self) -> Option<&Detector>;
-    /// What was learnt of contexts that the next run could use, in their order, if they are told apart.
+    /// What was learnt of contexts that the next run could use, in their order, if they are told
+    /// apart.
     fn hints(&self) -> Vec<(ContextId, Hint)>;
-    /// Appends how many frames the partitions of program contexts have, if there are any: the default one, one-shot blocks, each loop. Of a
-    /// divided cache, those of partition `partition`; else that is zero.
+    /// Appends how many frames the partitions of program contexts have, if there are any: the
+    /// default one, one-shot blocks, each loop. Of a divided cache, those of partition `partition`;
+    /// else that is zero.
     fn program(&self, partition: usize, sizes: &mut Vec<u32>);
     /// How the cache is divided among devices, if it is.
     fn divider(&self) -> Option<&dyn Divider>;
-    /// Appends handlers whose running and exiting matters, at most so many, in the order of their numbers behind `after`; none that exited.
+    /// Appends handlers whose running and exiting matters, at most so many, in the order of their
+    /// numbers behind `after`; none that exited.
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
     /// How many frames hold or are being filled with blocks of a file.
     fn frames_of(&self, file: FileId) -> u32;
@@ -158,7 +164,8 @@ pub trait Core: Send {
     fn frames(&self) -> (u32, u32);
     /// The bytes of bookkeeping.
     fn footprint(&self) -> usize;
-    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of `now`.
+    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of
+    /// `now`.
     fn explain(&self, now: Instant, most: usize) -> Explanation;
     /// Panics unless every invariant holds. For tests; walks over everything.
     fn check(&self);
@@ -201,8 +208,9 @@ pub struct Engine<R, I> {
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// An engine with nothing in it. At least one frame and one device are there whatever the setup says. With more devices than there
-    /// can be partitions ([`Segments::most`]) it is not divided, nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
+    /// An engine with nothing in it. At least one frame and one device are there whatever the setup
+    /// says. With more devices than there can be partitions ([`Segments::most`]) it is not divided,
+    /// nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
         let Seats { prefetcher, reclaimer, divider, mut context } = seats;
         let needs = prefetcher.needs();

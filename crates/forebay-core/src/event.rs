@@ -1,7 +1,7 @@
 //! What goes into the core and what comes out of it.
 //!
-//! Both are plain values of fixed size, so that a run can be recorded event by event and replayed: the same events
-//! give the same actions, to the bit.
+//! Both are plain values of fixed size, so that a run can be recorded event by event and replayed:
+//! the same events give the same actions, to the bit.
 
 use alloc::vec::Vec;
 
@@ -31,17 +31,19 @@ pub enum EventKind {
         /// Its length in bytes.
         bytes: u64,
     },
-    /// Blocks `start..start + len` of a file lie on its device from byte `at_byte`. Sent after `Open`, in the order of
-    /// `start`, for as much of the file as the driver knows; what it doesn't know counts as following what it does.
+    /// Blocks `start..start + len` of a file lie on its device from byte `at_byte`. Sent after
+    /// `Open`, in the order of `start`, for as much of the file as the driver knows; what it
+    /// doesn't know counts as following what it does.
     Placed {
         /// The run of blocks.
         extent: Extent,
         /// Its first byte on the device.
         at_byte: u64,
     },
-    /// A file is striped (RAID-0): its block b lies on device d + (b / unit) mod devices, where d is that of `Open`, and there is the
-    /// device's own block b / (unit · devices) · unit + b mod unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed)
-    /// of it speaks of devices' own blocks, and of all devices alike. No fetch spans two devices.
+    /// A file is striped (RAID-0): its block b lies on device d + (b / unit) mod devices, where d
+    /// is that of `Open`, and there is the device's own block b / (unit · devices) · unit + b mod
+    /// unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed) of it speaks of
+    /// devices' own blocks, and of all devices alike. No fetch spans two devices.
     Striped {
         /// The file.
         file: FileId,
@@ -50,7 +52,8 @@ pub enum EventKind {
         /// Over how many devices, at least 1.
         devices: u16,
     },
-    /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same `read`.
+    /// A reader wants bytes. Answered by [`Action::Ready`] or [`Action::Error`] with the same
+    /// `read`.
     Read {
         /// A number that no other unfinished read has, small: the core keeps a table by it.
         read: ReadId,
@@ -60,13 +63,16 @@ pub enum EventKind {
         context: ContextId,
         /// Of which file.
         file: FileId,
-        /// From which byte; beyond the end of the file there is nothing, and the read is ready at once.
+        /// From which byte; beyond the end of the file there is nothing, and the read is ready at
+        /// once.
         offset: u64,
-        /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver splits longer reads.
+        /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver
+        /// splits longer reads.
         len: u32,
     },
-    /// The read that comes next is a request of a level above, whose readers wait for `demand` alone and have read `hits` since its
-    /// last (SCM §4.2). Sent directly before that read. Without it readers wait for all of what is read.
+    /// The read that comes next is a request of a level above, whose readers wait for `demand`
+    /// alone and have read `hits` since its last (SCM §4.2). Sent directly before that read.
+    /// Without it readers wait for all of what is read.
     Labelled {
         /// The read.
         read: ReadId,
@@ -75,7 +81,8 @@ pub enum EventKind {
         /// What they found in the level above; empty if nothing is known of that.
         hits: Extent,
     },
-    /// What an earlier run learnt of a program context. Without contexts in the policy it says nothing.
+    /// What an earlier run learnt of a program context. Without contexts in the policy it says
+    /// nothing.
     Hinted {
         /// The context.
         context: ContextId,
@@ -92,32 +99,36 @@ pub enum EventKind {
         /// The fetch.
         io: IoId,
     },
-    /// A fetch brought its first `valid` blocks; the next one cannot be read, or was called off ([`Action::CallOff`]).
+    /// A fetch brought its first `valid` blocks; the next one cannot be read, or was called off
+    /// ([`Action::CallOff`]).
     Failed {
         /// The fetch.
         io: IoId,
         /// How many blocks from the start of its extent did arrive.
         valid: u32,
-        /// The driver's word for what went wrong (an errno), handed on to the readers concerned; or [`CALLED_OFF`].
+        /// The driver's word for what went wrong (an errno), handed on to the readers concerned; or
+        /// [`CALLED_OFF`].
         error: i32,
     },
-    /// So many have the file open, where that changed and is not zero ([`Close`](Self::Close) says that). A driver that doesn't
-    /// say it has every file that is read open once.
+    /// So many have the file open, where that changed and is not zero ([`Close`](Self::Close) says
+    /// that). A driver that doesn't say it has every file that is read open once.
     Handles {
         /// The file.
         file: FileId,
         /// How many.
         handles: u32,
     },
-    /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active, since N_stream is about
-    /// the number of open files (CPEM §4.2). What is under way for it and no reader waits for is called off.
+    /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active,
+    /// since N_stream is about the number of open files (CPEM §4.2). What is under way for it and
+    /// no reader waits for is called off.
     Close {
         /// The file.
         file: FileId,
     },
-    /// Nobody will read this version of a file again. Once its reads are done and its fetches over, its frames are
-    /// freed and [`Action::Forgotten`] follows; after that its number may name another file. Better not: what is
-    /// remembered of blocks that are gone goes by the number ([`numbered`](crate::numbered)).
+    /// Nobody will read this version of a file again. Once its reads are done and its fetches over,
+    /// its frames are freed and [`Action::Forgotten`] follows; after that its number may name
+    /// another file. Better not: what is remembered of blocks that are gone goes by the number
+    /// ([`numbered`](crate::numbered)).
     Forget {
         /// The file.
         file: FileId,
@@ -155,7 +166,8 @@ pub const CALLED_OFF: i32 = 125;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
-    /// Bring these blocks into their frames ([`Core::frame`](crate::Core::frame)), then say `Arrived` or `Failed`.
+    /// Bring these blocks into their frames ([`Core::frame`](crate::Core::frame)), then say
+    /// `Arrived` or `Failed`.
     Fetch {
         /// The fetch.
         io: IoId,
@@ -163,17 +175,19 @@ pub enum Action {
         extent: Extent,
         /// Why.
         cause: Cause,
-        /// The part that readers wait for, from its beginning; empty for a pure prefetch. Of a read that came with a label it is what is
-        /// wanted above, so that labels go through all levels. This is the label of SCM §4.2.
+        /// The part that readers wait for, from its beginning; empty for a pure prefetch. Of a read
+        /// that came with a label it is what is wanted above, so that labels go through all levels.
+        /// This is the label of SCM §4.2.
         demand: Extent,
         /// What of its stream was read, here and above, and the level below was not told yet.
         hits: Extent,
         /// On which device; all of it.
         device: DeviceId,
     },
-    /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a visit (C_waste, CP Eq. 3).
-    /// A wish. The driver answers the fetch as ever, with `Arrived` or `Failed`; one that it did call off failed with
-    /// [`CALLED_OFF`] and costs nobody anything. Readers that have joined it meanwhile have it fetched anew.
+    /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a
+    /// visit (C_waste, CP Eq. 3). A wish. The driver answers the fetch as ever, with `Arrived` or
+    /// `Failed`; one that it did call off failed with [`CALLED_OFF`] and costs nobody anything.
+    /// Readers that have joined it meanwhile have it fetched anew.
     CallOff {
         /// The fetch.
         io: IoId,

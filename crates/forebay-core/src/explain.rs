@@ -1,7 +1,9 @@
-//! Why a cache does what it does: by stream, by device, by partition, and of the prefetch cache, as of one moment.
+//! Why a cache does what it does: by stream, by device, by partition, and of the prefetch cache, as
+//! of one moment.
 //!
-//! Nothing here decides. Reasons are those that the deciding code gave ([`Reason`]), figures are those that it would go by now. Sizes are in
-//! blocks and times in nanoseconds unless a name says otherwise. [`Core::explain`](crate::Core::explain) answers.
+//! Nothing here decides. Reasons are those that the deciding code gave ([`Reason`]), figures are
+//! those that it would go by now. Sizes are in blocks and times in nanoseconds unless a name says
+//! otherwise. [`Core::explain`](crate::Core::explain) answers.
 
 use alloc::vec::Vec;
 
@@ -26,7 +28,8 @@ pub struct Explanation {
     pub ahead: Ahead,
     /// How many streams there are.
     pub stream_count: u32,
-    /// As many of them as were asked for, the most active first: those that readers go on with, then by when they were read.
+    /// As many of them as were asked for, the most active first: those that readers go on with,
+    /// then by when they were read.
     pub streams: Vec<Stream>,
     /// The devices, by number.
     pub devices: Vec<Device>,
@@ -53,7 +56,8 @@ pub struct Ahead {
     pub by_ceiling: bool,
     /// How many of them are beyond that ceiling, since nobody would miss twice as many frames.
     pub spare: u32,
-    /// How many of them are beyond that ceiling, since with these there are fewest switches and misses.
+    /// How many of them are beyond that ceiling, since with these there are fewest switches and
+    /// misses.
     pub ordered: u32,
     /// Among so many streams, or files that are open.
     pub streams: u32,
@@ -168,8 +172,8 @@ pub struct Device {
     /// How long its streams are in the mean, if anybody asks and there were a few.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub mean_length: Option<u32>,
-    /// Prefetched blocks that were there when they were read, that were on their way, that were given up unread, and of these wanted after
-    /// all.
+    /// Prefetched blocks that were there when they were read, that were on their way, that were
+    /// given up unread, and of these wanted after all.
     pub feedback: [u64; 4],
 }
 
@@ -191,8 +195,8 @@ impl Device {
     }
 }
 
-/// What a sample of references would have waited for lately, had it had small caches, with parts for program contexts and without: in the time
-/// of a block.
+/// What a sample of references would have waited for lately, had it had small caches, with parts
+/// for program contexts and without: in the time of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Duel {
@@ -218,7 +222,8 @@ pub struct Partition {
     pub size: u32,
     /// Frames that hold its blocks, read or not, or are being filled with them.
     pub held: u32,
-    /// Where program contexts have parts of it: the default policy's frames, one-shot blocks, then each loop by its number.
+    /// Where program contexts have parts of it: the default policy's frames, one-shot blocks, then
+    /// each loop by its number.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub parts: Vec<u32>,
     /// Whether they pay, if that is looked at.

@@ -1,4 +1,5 @@
-//! What the core knows of each file: its device, its length, where it lies, and what it may begin with.
+//! What the core knows of each file: its device, its length, where it lies, and what it may begin
+//! with.
 
 use alloc::vec::Vec;
 
@@ -9,8 +10,8 @@ use crate::types::{DeviceId, Extent, FileId};
 /// The initial window of a stream, in pages (CP §2, CPEM §2.2: "i.e., 16 pages").
 pub const INITIAL_WINDOW: u32 = 16;
 
-/// What a stream that went nowhere takes from the initial window of its file's next stream, and what one that went on
-/// gives back (Linux 2.6.3: the window shrinks and grows by 2 pages).
+/// What a stream that went nowhere takes from the initial window of its file's next stream, and
+/// what one that went on gives back (Linux 2.6.3: the window shrinks and grows by 2 pages).
 const WINDOW_STEP: u32 = 2;
 
 /// Over which devices a file is striped (RAID-0).
@@ -82,9 +83,9 @@ pub struct File {
 }
 
 impl File {
-    /// The window, in blocks, that a new stream begins with: 16, less for every stream that went nowhere. A file that is
-    /// read at random ends at 0, and nothing beyond what its readers ask for is fetched ("quickly identifies the
-    /// non-sequential access pattern", CP §3.2).
+    /// The window, in blocks, that a new stream begins with: 16, less for every stream that went
+    /// nowhere. A file that is read at random ends at 0, and nothing beyond what its readers ask
+    /// for is fetched ("quickly identifies the non-sequential access pattern", CP §3.2).
     pub fn initial_window(&mut self) -> u32 {
         let window = self.window;
         self.window = window.saturating_sub(WINDOW_STEP);
@@ -136,7 +137,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Adds a file. An unfinished one of that number is replaced: the driver broke its word, the new one wins.
+    /// Adds a file. An unfinished one of that number is replaced: the driver broke its word, the
+    /// new one wins.
     pub fn open(&mut self, file: FileId, device: DeviceId, bytes: u64, block_bytes: u32) {
         self.set_handles(file, 0);
         let blocks = u32::try_from(bytes.div_ceil(u64::from(block_bytes))).unwrap_or(u32::MAX);

@@ -5,8 +5,9 @@
 //!          heads of the lists | frames, each a buffer     | ghosts, no buffer
 //! ```
 //!
-//! Every slot is in exactly one circular list, whose head is a slot itself, so that linking and unlinking have no
-//! branches. A list's *front* is where the newest usually is, its *back* where the oldest is.
+//! Every slot is in exactly one circular list, whose head is a slot itself, so that linking and
+//! unlinking have no branches. A list's *front* is where the newest usually is, its *back* where
+//! the oldest is.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,8 +40,8 @@ pub mod flag {
     pub const EXPECTED: u8 = 2;
     /// It does not hold its block (yet): a fetch is filling it, or it is a ghost.
     pub const ABSENT: u8 = 4;
-    /// Part of a sequential stream: fetched for one, or missed by one. Set only where the replacement policy sorts by it, before
-    /// the frame is inserted, and until it is released.
+    /// Part of a sequential stream: fetched for one, or missed by one. Set only where the
+    /// replacement policy sorts by it, before the frame is inserted, and until it is released.
     pub const SEQUENTIAL: u8 = 8;
 }
 
@@ -116,7 +117,8 @@ impl Frames {
         self.slots[self.first as usize..].iter().filter(used).map(|frame| frame.key)
     }
 
-    /// Panics unless every slot is in exactly one list and every list is as long as it says. For tests.
+    /// Panics unless every slot is in exactly one list and every list is as long as it says. For
+    /// tests.
     pub fn check_links(&self) {
         let mut seen = vec![false; self.slots.len()];
         for list in 0..self.first {
@@ -186,14 +188,15 @@ impl Frames {
         *bits = (*bits & 0x0f) | (count << 4);
     }
 
-    /// The policy's own word of a slot: zero until it says otherwise, and again when the slot is released.
+    /// The policy's own word of a slot: zero until it says otherwise, and again when the slot is
+    /// released.
     #[inline]
     pub fn note(&self, slot: Slot) -> u64 {
         self.notes.get(slot as usize).copied().unwrap_or(0)
     }
 
-    /// Sets the policy's own word. The first one brings room for a word of every slot: eight bytes each, which policies
-    /// that keep none don't pay for, and which all partitions of a slab share.
+    /// Sets the policy's own word. The first one brings room for a word of every slot: eight bytes
+    /// each, which policies that keep none don't pay for, and which all partitions of a slab share.
     #[inline]
     pub fn set_note(&mut self, slot: Slot, note: u64) {
         if self.notes.is_empty() {
@@ -219,7 +222,8 @@ impl Frames {
         self.slots[slot as usize].pins = pins;
     }
 
-    /// Holds a frame for a reader, if not too many hold it already. Says whether this is the first to hold it.
+    /// Holds a frame for a reader, if not too many hold it already. Says whether this is the first
+    /// to hold it.
     pub(crate) fn hold(&mut self, slot: Slot) -> Option<bool> {
         let frame = &mut self.slots[slot as usize];
         frame.pins = frame.pins.checked_add(1)?;
@@ -264,8 +268,8 @@ impl Frames {
         self.inside(self.slots[slot as usize].next)
     }
 
-    /// The first frame from the back of `list` that no reader holds. Walks over the held ones, of which there are as
-    /// many as reads in progress, not as frames.
+    /// The first frame from the back of `list` that no reader holds. Walks over the held ones, of
+    /// which there are as many as reads in progress, not as frames.
     pub fn unpinned_from_back(&self, list: ListId) -> Option<Slot> {
         let mut at = self.back(list);
         while let Some(slot) = at {
@@ -292,7 +296,8 @@ impl Frames {
     /// Moves a slot from wherever it is to the front of `list`.
     #[inline(always)]
     pub fn move_to_front(&mut self, slot: Slot, list: ListId) {
-        // A slice and not the vector: its address and length stay in registers while links are written.
+        // A slice and not the vector: its address and length stay in registers while links are
+        // written.
         let slots = self.slots.as_mut_slice();
         let head = Slot::from(list.0);
         let Frame { prev, next, list: old, .. } = slots[slot as usize];
@@ -318,7 +323,8 @@ impl Frames {
         link(slots, slot, oldest, head, list);
     }
 
-    /// Moves a slot from wherever it is to the place behind `neighbour`, towards the back of that one's list.
+    /// Moves a slot from wherever it is to the place behind `neighbour`, towards the back of that
+    /// one's list.
     pub fn move_behind(&mut self, slot: Slot, neighbour: Slot) {
         let slots = self.slots.as_mut_slice();
         unlink(slots, slot);

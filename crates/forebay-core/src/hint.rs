@@ -15,7 +15,8 @@ pub struct Usual {
     pub go_on: u8,
     /// Whether files are read whole.
     pub whole: bool,
-    /// Blocks of those that went on: the middles of the eighths of the distribution, ascending; zero if none did.
+    /// Blocks of those that went on: the middles of the eighths of the distribution, ascending;
+    /// zero if none did.
     pub octiles: [u32; OCTILES],
 }
 

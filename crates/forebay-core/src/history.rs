@@ -1,12 +1,13 @@
-//! The eviction history of CPEM §4.1: which blocks went a short while ago, and whether anybody had referenced them, so that
-//! a miss is known as an LRU miss or as a prefetch miss (thrashing).
+//! The eviction history of CPEM §4.1: which blocks went a short while ago, and whether anybody had
+//! referenced them, so that a miss is known as an LRU miss or as a prefetch miss (thrashing).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::types::BlockKey;
 
-/// What a block was when it was evicted ("flags that identify their status at the time of eviction").
+/// What a block was when it was evicted ("flags that identify their status at the time of
+/// eviction").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Was {
     /// Part of what the replacement policy keeps: a miss on it is an LRU miss.
@@ -15,19 +16,22 @@ pub enum Was {
     Unread,
 }
 
-/// A direct-mapped table of recently evicted blocks. A newer block that maps to the same place overwrites an older one,
-/// so that the history is short where there is much of it, and misses are undercounted, never overcounted.
+/// A direct-mapped table of recently evicted blocks. A newer block that maps to the same place
+/// overwrites an older one, so that the history is short where there is much of it, and misses are
+/// undercounted, never overcounted.
 #[derive(Clone, Debug)]
 pub struct EvictionHistory {
-    /// Keys plus one, rotated left by one, with the status as the lowest bit; zero is empty. A key's highest bit is that of
-    /// its file's number, of which no driver comes to use so many.
+    /// Keys plus one, rotated left by one, with the status as the lowest bit; zero is empty. A
+    /// key's highest bit is that of its file's number, of which no driver comes to use so many.
     table: Vec<u64>,
-    /// How many places blocks of one kind have: all of them, or half, so that what nobody read does not drive out what was read.
+    /// How many places blocks of one kind have: all of them, or half, so that what nobody read does
+    /// not drive out what was read.
     places: usize,
 }
 
 impl EvictionHistory {
-    /// A history for a cache of `frames`: a fifth of them (CPEM §4.1: "20% of the total number of physical pages").
+    /// A history for a cache of `frames`: a fifth of them (CPEM §4.1: "20% of the total number of
+    /// physical pages").
     pub fn new(frames: u32) -> EvictionHistory {
         let places = EvictionHistory::reach(frames) as usize;
         EvictionHistory { table: vec![0; places], places }
@@ -50,7 +54,8 @@ impl EvictionHistory {
         self.table[at] = entry(key, was);
     }
 
-    /// A block is missed: what it was when it went, if the history still knows. It no longer does afterwards.
+    /// A block is missed: what it was when it went, if the history still knows. It no longer does
+    /// afterwards.
     pub fn missed(&mut self, key: BlockKey) -> Option<Was> {
         let known = |&was: &Was| self.table[self.place(key, was)] == entry(key, was);
         let was = [Was::Unread, Was::Referenced].into_iter().find(known)?;

@@ -1,4 +1,5 @@
-//! Block → slot. Two indexes: hashed for live keys, dense for traces whose keys were numbered beforehand.
+//! Block → slot. Two indexes: hashed for live keys, dense for traces whose keys were numbered
+//! beforehand.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,18 +23,19 @@ pub trait Index {
     fn footprint(&self) -> usize;
 }
 
-/// Open addressing with linear probes and backward shifts; keys stay in the slab, the table holds slots alone. At
-/// most half full.
+/// Open addressing with linear probes and backward shifts; keys stay in the slab, the table holds
+/// slots alone. At most half full.
 #[derive(Clone, Debug)]
 pub struct Hashed {
     table: Vec<Slot>,
 }
 
 impl Hashed {
-    /// Where a key would be in a table without end; callers mask it. One long multiplication, whose two halves are folded, twice:
-    /// the lower half alone spreads a run of blocks well and maps strides and many files to lattices, and so does the
-    /// upper one. The factor is that of splitmix64's last step; of a dozen well-known ones it was the best on the keys of
-    /// the test below.
+    /// Where a key would be in a table without end; callers mask it. One long multiplication, whose
+    /// two halves are folded, twice: the lower half alone spreads a run of blocks well and maps
+    /// strides and many files to lattices, and so does the upper one. The factor is that of
+    /// splitmix64's last step; of a dozen well-known ones it was the best on the keys of the test
+    /// below.
     fn home(key: BlockKey) -> usize {
         let product = u128::from(key.raw()) * 0x94d0_49bb_1331_11eb;
         let folded = (product >> 64) as u64 ^ product as u64;
@@ -110,7 +112,8 @@ impl Index for Hashed {
     }
 }
 
-/// One entry for each block of file 0, grown as blocks appear: for traces with interned keys `0..n`.
+/// One entry for each block of file 0, grown as blocks appear: for traces with interned keys
+/// `0..n`.
 #[derive(Clone, Debug, Default)]
 pub struct Dense {
     table: Vec<Slot>,
@@ -156,7 +159,8 @@ mod tests {
     use super::*;
     use crate::types::FileId;
 
-    /// Probes that finding each of `keys` takes on average, and at most, in a table that they fill to the half.
+    /// Probes that finding each of `keys` takes on average, and at most, in a table that they fill
+    /// to the half.
     fn probes(keys: impl Iterator<Item = BlockKey> + Clone) -> (f64, usize) {
         let count = keys.clone().count();
         let mut frames = Frames::new(1, count as u32, 0);
@@ -171,8 +175,8 @@ mod tests {
         (all.clone().sum::<usize>() as f64 / count as f64, all.max().unwrap_or(0))
     }
 
-    /// The keys that occur are far from random: runs, strides, many files' first blocks. A random function needs 1.5
-    /// probes on average (Knuth, vol. 3, §6.4) and some tens at most.
+    /// The keys that occur are far from random: runs, strides, many files' first blocks. A random
+    /// function needs 1.5 probes on average (Knuth, vol. 3, §6.4) and some tens at most.
     #[test]
     fn structured_keys_cost_no_more_probes_than_random_ones() {
         for files in [1u32, 3, 8, 17, 64, 777, 1024, 16384, 32768] {

@@ -1,4 +1,5 @@
-//! Fetches under way and the reads that wait for them. A fetch serves all who wait for any of its blocks.
+//! Fetches under way and the reads that wait for them. A fetch serves all who wait for any of its
+//! blocks.
 
 use alloc::vec::Vec;
 
@@ -24,13 +25,15 @@ pub struct Fetch {
     pub wanted: Option<Instant>,
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
-    /// How many blocks readers want of the first read that waits for its first block, if it was issued for no reader; zero before.
+    /// How many blocks readers want of the first read that waits for its first block, if it was
+    /// issued for no reader; zero before.
     pub awaited: u32,
     waiters: u32,
 }
 
 impl Fetch {
-    /// Of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at `at`. Nobody waits for it yet.
+    /// Of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at `at`.
+    /// Nobody waits for it yet.
     pub fn new(
         at: Instant,
         extent: Extent,
@@ -128,8 +131,8 @@ impl InFlight {
         self.fetches.entries.get(io.index())?.as_ref()
     }
 
-    /// Marks the fetches of `file` that no read waits for as called off and tells `each` of those that were not yet, in
-    /// the order of their numbers. Walks over all fetches under way.
+    /// Marks the fetches of `file` that no read waits for as called off and tells `each` of those
+    /// that were not yet, in the order of their numbers. Walks over all fetches under way.
     pub fn call_off(&mut self, file: FileId, mut each: impl FnMut(IoId)) {
         for (number, entry) in self.fetches.entries.iter_mut().enumerate() {
             let idle = |fetch: &&mut Fetch| fetch.extent.file == file && fetch.waiters == END && !fetch.called_off;
@@ -151,11 +154,13 @@ impl InFlight {
         Some(fetch)
     }
 
-    /// A read waits for a fetch too, from `at` on. Once for each of the two, however many blocks they share.
+    /// A read waits for a fetch too, from `at` on. Once for each of the two, however many blocks
+    /// they share.
     pub fn wait(&mut self, at: Instant, read: ReadId, io: IoId) {
         let Some(next) = self.fetch(io).map(|fetch| fetch.waiters) else { return };
         let already = self.waiters.entries.get(next as usize).copied().flatten();
-        // Blocks are visited in order and a fetch is one extent: a read that waits already is the latest waiter.
+        // Blocks are visited in order and a fetch is one extent: a read that waits already is the
+        // latest waiter.
         if already.is_some_and(|waiter| waiter.read == read) {
             return;
         }
@@ -169,7 +174,8 @@ impl InFlight {
         }
     }
 
-    /// A prefetched block that a fetch is bringing is referenced by a read of which readers want `wanted`.
+    /// A prefetched block that a fetch is bringing is referenced by a read of which readers want
+    /// `wanted`.
     pub fn awaits(&mut self, io: IoId, block: u32, wanted: Extent) {
         let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) else { return };
         if fetch.demand.is_empty() && block == fetch.extent.start && wanted.has(block) {

@@ -1,9 +1,11 @@
 //! Levels: what a request to the level below says of who wants its blocks (SCM §4.2).
 //!
-//! A level fetches what its readers ask for and more. To the level below both look alike, and it takes the upper level's caution for
-//! the readers' own pattern: the bullwhip effect. So every fetch is labelled with the part that readers wait for
-//! ([`Action::Fetch::demand`](crate::Action::Fetch)); the level below moves its streams by the whole request, and may prefetch because of it,
-//! but adapts degree, distance and what it takes for sequential by the labelled part alone.
+//! A level fetches what its readers ask for and more. To the level below both look alike, and it
+//! takes the upper level's caution for the readers' own pattern: the bullwhip effect. So every
+//! fetch is labelled with the part that readers wait for
+//! ([`Action::Fetch::demand`](crate::Action::Fetch)); the level below moves its streams by the
+//! whole request, and may prefetch because of it, but adapts degree, distance and what it takes for
+//! sequential by the labelled part alone.
 //!
 //! ```text
 //!   readers     ..hits..|demand|
@@ -11,9 +13,10 @@
 //!   note        |─hits──|
 //! ```
 //!
-//! What readers find in the upper level is invisible below, which the paper names as the drawback of labels. Past the paper a request
-//! can bring a note of it: the blocks of its stream read one after another since the request before, as one extent. (Where readers have
-//! skipped some, only those behind them: a list would say more, and be longer.)
+//! What readers find in the upper level is invisible below, which the paper names as the drawback
+//! of labels. Past the paper a request can bring a note of it: the blocks of its stream read one
+//! after another since the request before, as one extent. (Where readers have skipped some, only
+//! those behind them: a list would say more, and be longer.)
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -32,7 +35,8 @@ pub enum Labels {
     Off,
     /// Which part readers wait for (SCM §4.2).
     Demand,
-    /// That, and what of the stream they read above without asking, since the request before. Past the paper.
+    /// That, and what of the stream they read above without asking, since the request before. Past
+    /// the paper.
     Hits,
 }
 
@@ -96,8 +100,8 @@ impl Label {
         !(self.demand.is_empty() && self.hits.is_empty())
     }
 
-    /// As far as it is about a read of `extent`, of a file of so many blocks: the level above may have asked for more than is read at a
-    /// time, or say nonsense.
+    /// As far as it is about a read of `extent`, of a file of so many blocks: the level above may
+    /// have asked for more than is read at a time, or say nonsense.
     pub fn of(self, extent: Extent, blocks: u32) -> Label {
         let within = |part: Extent, from: u32, to: u32| {
             let inside = part.within(from, to);
@@ -106,8 +110,9 @@ impl Label {
         Label { demand: within(self.demand, extent.start, extent.end()), hits: within(self.hits, 0, blocks) }
     }
 
-    /// The part of `run`, blocks of the request that are fetched together, that readers wait for: up to the last that they want, since
-    /// what lies before is brought with it. So labels go through any number of levels.
+    /// The part of `run`, blocks of the request that are fetched together, that readers wait for:
+    /// up to the last that they want, since what lies before is brought with it. So labels go
+    /// through any number of levels.
     pub fn demanded(&self, run: Extent) -> Extent {
         let none = self.demand.is_empty() || self.demand.start >= run.end();
         Extent::between(run.file, run.start, if none { run.start } else { self.demand.end().min(run.end()) })
@@ -148,8 +153,9 @@ impl Wanted {
     }
 }
 
-/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what they read of it, here and above, right
-/// before that, and the level below was not told yet. It is told now.
+/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what
+/// they read of it, here and above, right before that, and the level below was not told yet. It is
+/// told now.
 pub fn note(stream: &mut Stream, demand: Extent) -> Extent {
     let Wanted { end, run } = stream.wanted;
     let read_to = end.min(if demand.is_empty() { u32::MAX } else { demand.start });

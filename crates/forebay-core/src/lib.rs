@@ -1,8 +1,8 @@
 //! The policy core of Forebay is deterministic: the same events give the same actions, to the bit.
 //!
-//! It decides what to fetch, when, and what to give up; it does no I/O, reads no clock, starts no thread and draws no
-//! random number that a seed did not fix. A driver (the live engine, the simulator) hands it [`Event`]s and carries out
-//! its [`Action`]s.
+//! It decides what to fetch, when, and what to give up; it does no I/O, reads no clock, starts no
+//! thread and draws no random number that a seed did not fix. A driver (the live engine, the
+//! simulator) hands it [`Event`]s and carries out its [`Action`]s.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,9 +1,10 @@
 //! A table by number, where numbers may be anything.
 //!
-//! Ghosts, histories, sketches and the lists of program contexts remember blocks by their file's number, some for long after the file is
-//! forgotten. A number that soon names another file would have them take its blocks for known ones; one file that comes back under another
-//! number is new to them all. So a driver numbers a file by a hash of what it is, and numbers lie anywhere. Those that are counted up from
-//! zero do as well.
+//! Ghosts, histories, sketches and the lists of program contexts remember blocks by their file's
+//! number, some for long after the file is forgotten. A number that soon names another file would
+//! have them take its blocks for known ones; one file that comes back under another number is new
+//! to them all. So a driver numbers a file by a hash of what it is, and numbers lie anywhere. Those
+//! that are counted up from zero do as well.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -190,7 +191,8 @@ mod tests {
             is_a_map(ops.clone(), |number| number);
             // Mostly the same ones again, close together, round the end.
             is_a_map(ops.clone(), |number| (number % 64).wrapping_sub(32));
-            // All of them at home in one place, as far as that is possible: the inverse of the factor, times a few.
+            // All of them at home in one place, as far as that is possible: the inverse of the
+            // factor, times a few.
             is_a_map(ops, |number| (number % 64).wrapping_mul(0x144c_bc89));
         }
     }

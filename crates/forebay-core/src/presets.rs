@@ -1,9 +1,12 @@
-//! Policies by name: the registry of replacement algorithms, the presets of prefetching, of partitions and of contexts, a line each.
+//! Policies by name: the registry of replacement algorithms, the presets of prefetching, of
+//! partitions and of contexts, a line each.
 //!
-//! A policy is written `PREFETCH+PARTITION+CONTEXT+REPLACEMENT`, each of which may be left out: `competitive`, `arc`, `linux+s3-fifo`,
-//! `lazy+arc`, `amp`. What is left out is LRU (or what a preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no
-//! partitions of contexts, one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow their name, as in
-//! `competitive-em:start=5,epoch=0+arc`, `lazy-clock:window=500` and `amp:by=file+s3-fifo`.
+//! A policy is written `PREFETCH+PARTITION+CONTEXT+REPLACEMENT`, each of which may be left out:
+//! `competitive`, `arc`, `linux+s3-fifo`, `lazy+arc`, `amp`. What is left out is LRU (or what a
+//! preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no partitions of contexts,
+//! one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
+//! their name, as in `competitive-em:start=5,epoch=0+arc`, `lazy-clock:window=500` and
+//! `amp:by=file+s3-fifo`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -79,7 +82,8 @@ macro_rules! registry {
                 }
             }
 
-            /// The most bytes that it takes for each frame and each ghost beside the slab and the index.
+            /// The most bytes that it takes for each frame and each ghost beside the slab and the
+            /// index.
             pub fn bytes_beside(self) -> u32 {
                 match self {
                     $(Replacement::$policy => <replacement::$policy as replacement::Replacement>::BYTES_BESIDE),+
@@ -93,7 +97,8 @@ macro_rules! registry {
                 }
             }
 
-            /// How many ghosts there are beside `frames` frames where contexts have partitions, which need some to adapt by.
+            /// How many ghosts there are beside `frames` frames where contexts have partitions,
+            /// which need some to adapt by.
             pub fn ghosts_with_contexts(self, frames: u32) -> u32 {
                 match self {
                     $(Replacement::$policy => Program::ghosts::<replacement::$policy>(frames)),+
@@ -424,7 +429,8 @@ impl Policy {
         Some(Policy::whole(prefetch, reclaim, replacement))
     }
 
-    /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is part of its name.
+    /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is
+    /// part of its name.
     fn of_context(name: &str) -> Option<(Policy, bool)> {
         let &(_, settings, replacement, whole) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
         Some((Policy { context: Some(settings), ..Policy::replacing(replacement) }, whole))

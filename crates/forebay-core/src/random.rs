@@ -12,7 +12,8 @@ impl Random {
         Random { state: u64::from(seed) }
     }
 
-    /// A number below `bound`: the high half of the product, evenly distributed but for one part in 2^64 / `bound`.
+    /// A number below `bound`: the high half of the product, evenly distributed but for one part in
+    /// 2^64 / `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,7 +1,8 @@
-//! Why a piece or a trigger distance is as large as it is: said by the code that decides, and kept with the stream for whoever asks
-//! ([`explain`](crate::explain)).
+//! Why a piece or a trigger distance is as large as it is: said by the code that decides, and kept
+//! with the stream for whoever asks ([`explain`](crate::explain)).
 //!
-//! A size is what first comes to mind and then bounds, one after the other. [`Size`] remembers which of them was the one that held:
+//! A size is what first comes to mind and then bounds, one after the other. [`Size`] remembers
+//! which of them was the one that held:
 //!
 //! ```text
 //!   S_p ─▶ at least a request ─▶ at most the share of memory ─▶ at most twice the last piece ─▶ 34 blocks, since slow start goes on
@@ -16,7 +17,8 @@ pub enum Reason {
     FirstWindow,
     /// That window, which shrinks as long as streams of the file go nowhere.
     Nowhere,
-    /// What a stream has shown so far bounds it: pieces double, and no more is ahead than three times what was read.
+    /// What a stream has shown so far bounds it: pieces double, and no more is ahead than three
+    /// times what was read.
     SlowStart,
     /// C_switch · R_tr of the device.
     Competitive,
@@ -52,7 +54,8 @@ pub enum Reason {
     Even,
     /// The stream's part of a total by its rate.
     EqualTime,
-    /// What is read while a piece is on its way, and a part of a total by how irregular the stream is.
+    /// What is read while a piece is on its way, and a part of a total by how irregular the stream
+    /// is.
     EqualSafety,
     /// A piece is due at every access.
     EveryAccess,

@@ -12,10 +12,12 @@ const MOST: u8 = 15;
 /// References in a sample, for each thing that is to be remembered.
 const SAMPLE: u64 = 10;
 
-/// A count-min sketch of 4-bit counters (Cormode and Muthukrishnan, 2005) that ages: after a sample of ten references for
-/// each thing, all counts are halved (Einziger, Friedman and Manes, "TinyLFU", ACM Transactions on Storage 2017, §3.3).
+/// A count-min sketch of 4-bit counters (Cormode and Muthukrishnan, 2005) that ages: after a sample
+/// of ten references for each thing, all counts are halved (Einziger, Friedman and Manes,
+/// "TinyLFU", ACM Transactions on Storage 2017, §3.3).
 ///
-/// A thing's count is the least of its four counters; it is never less than its references within the sample, up to 15.
+/// A thing's count is the least of its four counters; it is never less than its references within
+/// the sample, up to 15.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     words: Vec<u64>,
@@ -30,9 +32,9 @@ impl Sketch {
         Sketch { words: vec![0; words(things)], counted: 0, sample: sample(things) }
     }
 
-    /// For so many things from now on. What is counted stays counted: nothing's count falls below its references within the sample.
-    /// The table shrinks only when it is four times too large, so that a size that wavers costs nothing; it has up to 32 bytes
-    /// a thing then.
+    /// For so many things from now on. What is counted stays counted: nothing's count falls below
+    /// its references within the sample. The table shrinks only when it is four times too large, so
+    /// that a size that wavers costs nothing; it has up to 32 bytes a thing then.
     pub fn resize(&mut self, things: u32) {
         self.sample = sample(things);
         let needed = words(things);
@@ -81,7 +83,8 @@ impl Sketch {
         counts.min().unwrap_or(0)
     }
 
-    /// The word and the bits of a thing's counter. Each row has counters of its own: a fourth of every word.
+    /// The word and the bits of a thing's counter. Each row has counters of its own: a fourth of
+    /// every word.
     fn place(&self, thing: u64, row: u32) -> (usize, u32) {
         // The last step of splitmix64, from a start of its own for each row.
         let x = thing.wrapping_add(u64::from(row + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -135,7 +138,8 @@ mod tests {
         assert!((7..15).contains(&sketch.count(19)), "halved once: {}", sketch.count(19));
     }
 
-    /// Whatever the size becomes, nothing's count falls below its references; a size that wavers leaves the table alone.
+    /// Whatever the size becomes, nothing's count falls below its references; a size that wavers
+    /// leaves the table alone.
     #[test]
     fn it_keeps_its_counts_in_another_size() {
         let mut sketch = Sketch::new(1000);

@@ -1,7 +1,7 @@
 //! Streams: runs of sequential access, found by position.
 //!
-//! Many streams may go through one file, and it doesn't matter which descriptor or thread they come through. A stream
-//! is where its next access is expected:
+//! Many streams may go through one file, and it doesn't matter which descriptor or thread they come
+//! through. A stream is where its next access is expected:
 //!
 //! ```text
 //!     blocks of a file ──▶
@@ -10,15 +10,19 @@
 //!                         └── reach ────────────┘
 //! ```
 //!
-//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag` blocks before it, a read of the
-//! largest size, comes late (the parts of one large read arrive in any order): both stay in the stream. Only the handler skips who read the stream
-//! last, and nothing else in the file since: a file that is read at random is soon full of streams, and near one of them is everything. Over what
-//! was prefetched for the stream others skip, too (one scan may be handed to many), but not if it would be read thinly by then: a large window
-//! is hit by chance ever again, and would keep itself alive. Late parts come while others of their
-//! read are under way, or hardly later, and none waits for the one before it: so an access behind a stream that is silent, or one that goes on
-//! where a late one has ended, is another stream's. Anything else begins a new one. A stream that has come to the end of its file, or whose file nobody has open, has no late parts: it begins anew there.
-//! Streams are found through cells of the file: `next` lies in a cell, and an access looks at the cells that could hold
-//! a stream within reach, three at the most.
+//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag`
+//! blocks before it, a read of the largest size, comes late (the parts of one large read arrive in
+//! any order): both stay in the stream. Only the handler skips who read the stream last, and
+//! nothing else in the file since: a file that is read at random is soon full of streams, and near
+//! one of them is everything. Over what was prefetched for the stream others skip, too (one scan
+//! may be handed to many), but not if it would be read thinly by then: a large window is hit by
+//! chance ever again, and would keep itself alive. Late parts come while others of their read are
+//! under way, or hardly later, and none waits for the one before it: so an access behind a stream
+//! that is silent, or one that goes on where a late one has ended, is another stream's. Anything
+//! else begins a new one. A stream that has come to the end of its file, or whose file nobody has
+//! open, has no late parts: it begins anew there. Streams are found through cells of the file:
+//! `next` lies in a cell, and an access looks at the cells that could hold a stream within reach,
+//! three at the most.
 
 mod activity;
 mod by_file;
@@ -38,9 +42,10 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, Stre
 
 pub use gait::{Gait, Gaps};
 
-/// A stream that has gone on once and was silent for no longer than one of these is active, nanoseconds: the first that is [`PAUSES`] times
-/// the mean pause between its reads, else the last; longer where reads wait long. Readers do other things, too, and have to share a
-/// processor, so that it is none of a moment.
+/// A stream that has gone on once and was silent for no longer than one of these is active,
+/// nanoseconds: the first that is [`PAUSES`] times the mean pause between its reads, else the last;
+/// longer where reads wait long. Readers do other things, too, and have to share a processor, so
+/// that it is none of a moment.
 pub const ACTIVE_FOR: [u64; 3] = [250_000_000, 1_000_000_000, 5_000_000_000];
 
 const LONGEST: u64 = ACTIVE_FOR[2];
@@ -54,7 +59,8 @@ pub const HOLDS_FOR: u64 = 120_000_000_000;
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
-/// So many streams may begin in a file between two reads of one by different handlers, which is twice as many each time that it has gone on.
+/// So many streams may begin in a file between two reads of one by different handlers, which is
+/// twice as many each time that it has gone on.
 const STRANGERS: u32 = 64;
 
 /// Of a stream that others than its last reader skip in, at least one block of so many was read.
@@ -67,8 +73,8 @@ const IDLE: ListId = ListId(1);
 const WAITING: ListId = ListId(2);
 /// Active, by how long they may be silent, each in the order of its streams' latest reads.
 const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
-/// Silent for too long to be active, but there is something unread for it, and its reader has read nothing else since: he may be waiting for the
-/// processor.
+/// Silent for too long to be active, but there is something unread for it, and its reader has read
+/// nothing else since: he may be waiting for the processor.
 const HOLDING: ListId = ListId(6);
 const LISTS: u8 = 7;
 const NOWHERE: u32 = u32::MAX;
@@ -117,7 +123,8 @@ pub struct Stream {
     pub read: u32,
     /// The block up to which the level below knows what was read.
     pub told: u32,
-    /// A handler that skips fewer blocks goes on with it, although nothing was fetched for that; at most the table's depth.
+    /// A handler that skips fewer blocks goes on with it, although nothing was fetched for that; at
+    /// most the table's depth.
     pub stride: u32,
     /// How often it went on since it began.
     pub steps: u32,
@@ -133,14 +140,16 @@ pub struct Stream {
     pub came: Instant,
     /// What became of its prefetched blocks.
     pub feedback: Feedback,
-    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight 1/8), nanoseconds.
+    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight
+    /// 1/8), nanoseconds.
     pub own_time: u64,
     /// The same between two reads.
     pause: u64,
     in_use: bool,
     /// Reads of it that wait.
     waiting: u32,
-    /// At the end of its file, or nobody has that open: what is read behind it now is not its late part.
+    /// At the end of its file, or nobody has that open: what is read behind it now is not its late
+    /// part.
     retired: bool,
     /// Whether its reader read elsewhere in the file before it went on.
     pub left: bool,
@@ -200,7 +209,8 @@ impl Stream {
         self.ahead.saturating_sub(self.next)
     }
 
-    /// Whether what its reader skips takes longer to read through than to go around: a switch, S_p = `depth`, a step.
+    /// Whether what its reader skips takes longer to read through than to go around: a switch, S_p
+    /// = `depth`, a step.
     pub fn is_sparse(&self, depth: u32) -> bool {
         let span = self.next.saturating_sub(self.first);
         u64::from(span.saturating_sub(self.read)) > u64::from(self.steps) * u64::from(depth)
@@ -222,12 +232,14 @@ impl Stream {
         ACTIVE_FOR.iter().position(enough).unwrap_or(ACTIVE_FOR.len() - 1)
     }
 
-    /// How far beyond `next` an access may begin and still go on with the stream: less than the depth, or than the longest stride.
+    /// How far beyond `next` an access may begin and still go on with the stream: less than the
+    /// depth, or than the longest stride.
     fn reach(&self) -> u32 {
         self.remaining().max(self.piece).max(self.stride)
     }
 
-    /// How far an access that begins at `block` is from where the stream expects it; `None` if it is another stream's.
+    /// How far an access that begins at `block` is from where the stream expects it; `None` if it
+    /// is another stream's.
     fn distance(&self, file: FileId, block: u32, lag: u32, at: Instant) -> Option<u32> {
         if self.file != file {
             return None;
@@ -239,14 +251,16 @@ impl Stream {
         }
     }
 
-    /// Whether an access of `handler` to `extent`, not behind where it was fetched ahead to, is of this stream for all that it skips.
+    /// Whether an access of `handler` to `extent`, not behind where it was fetched ahead to, is of
+    /// this stream for all that it skips.
     fn may_skip(&self, handler: HandlerId, extent: Extent) -> bool {
         let span = extent.end().saturating_sub(self.first);
         handler == self.handler || extent.start <= self.next || span / THINNEST <= self.read
     }
 
-    /// Whether an access that begins at `block`, behind where the stream is, may be a late part of a large read. Two accesses that share a
-    /// block are no such thing, and stay together in any case.
+    /// Whether an access that begins at `block`, behind where the stream is, may be a late part of
+    /// a large read. Two accesses that share a block are no such thing, and stay together in any
+    /// case.
     fn may_be_late(&self, block: u32, at: Instant) -> bool {
         let fresh = at.since(self.last) <= LATE_FOR && block != self.lagged;
         self.waiting > 0 || fresh || self.next - block == 1
@@ -263,20 +277,23 @@ pub struct Streams {
     lag: u32,
     /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
     wait: u64,
-    /// After how long streams went on, the time that they waited apart, an exponentially weighted mean (weight 1/64), nanoseconds.
+    /// After how long streams went on, the time that they waited apart, an exponentially weighted
+    /// mean (weight 1/64), nanoseconds.
     pause: u64,
     /// How fast each is read, if anybody wants to know.
     demands: Option<Demands>,
     /// By the file's number.
     files: Numbered<OfFile>,
-    /// The stream that a handler read last in a file, by a hash of both; of two that have the same the later one is known.
+    /// The stream that a handler read last in a file, by a hash of both; of two that have the same
+    /// the later one is known.
     last: Vec<u32>,
     /// The stream that a handler read last, by its hash, in the same way.
     latest: Vec<u32>,
 }
 
 impl Streams {
-    /// A table of `places` streams whose depth stays below `max_depth` blocks, and whose reads have up to `lag` blocks.
+    /// A table of `places` streams whose depth stays below `max_depth` blocks, and whose reads have
+    /// up to `lag` blocks.
     pub fn new(places: u32, max_depth: u32, lag: u32) -> Streams {
         let places = places.max(1);
         let nobody = (HandlerId(0), ContextId(0));
@@ -309,7 +326,8 @@ impl Streams {
         self.demands.as_ref()
     }
 
-    /// How fast a stream is read, blocks a second, as of `now`: as estimated, else the mean since it began.
+    /// How fast a stream is read, blocks a second, as of `now`: as estimated, else the mean since
+    /// it began.
     pub fn rate(&self, id: StreamId, now: Instant) -> u64 {
         let Some(stream) = self.get(id) else { return 0 };
         match &self.demands {
@@ -344,15 +362,16 @@ impl Streams {
         self.table.iter().enumerate().filter(|(_, s)| s.in_use).map(|(i, s)| (StreamId(i as u32), s))
     }
 
-    /// Whether `id` is a stream that an access of `handler` to `extent` goes on with, which was fetched for it. Ids are reused: an old one may
-    /// by now name another stream.
+    /// Whether `id` is a stream that an access of `handler` to `extent` goes on with, which was
+    /// fetched for it. Ids are reused: an old one may by now name another stream.
     pub fn is_at(&self, id: StreamId, handler: HandlerId, extent: Extent, at: Instant) -> bool {
         let goes_on = |stream: &Stream| stream.distance(extent.file, extent.start, self.lag, at).is_some();
         self.get(id).is_some_and(|stream| goes_on(stream) && stream.may_skip(handler, extent))
     }
 
-    /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at most a cell away. (What lies further ahead was
-    /// prefetched for the stream, and its frame says so.)
+    /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at
+    /// most a cell away. (What lies further ahead was prefetched for the stream, and its frame says
+    /// so.)
     pub fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: Instant) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
         let cells = [Some(cell), cell.checked_sub(1), cell.checked_add(1)];
@@ -369,8 +388,10 @@ impl Streams {
             .map(|(_, id)| StreamId(id))
     }
 
-    /// Whether an access where a stream has ended goes on with it. One read is no sequence yet, and who comes behind it much later may do so by
-    /// chance; so may another handler than the last, after many streams have begun in the file. The more often it went on the less likely that is.
+    /// Whether an access where a stream has ended goes on with it. One read is no sequence yet, and
+    /// who comes behind it much later may do so by chance; so may another handler than the last,
+    /// after many streams have begun in the file. The more often it went on the less likely that
+    /// is.
     fn is_expected(&self, stream: &Stream, handler: HandlerId, at: Instant) -> bool {
         let begun = self.begun(stream.file).wrapping_sub(stream.begun);
         let near = handler == stream.handler || begun <= STRANGERS << stream.steps.min(16);
@@ -445,8 +466,8 @@ impl Streams {
         true
     }
 
-    /// An access to `extent` that brought a stream no further begins it anew if it is retired: somebody reads the file again.
-    /// `false`, and nothing changes, if it is not.
+    /// An access to `extent` that brought a stream no further begins it anew if it is retired:
+    /// somebody reads the file again. `false`, and nothing changes, if it is not.
     pub fn restart(
         &mut self,
         id: StreamId,
@@ -480,9 +501,10 @@ impl Streams {
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
-    /// How long a stream may be silent and still counts as active: some times as long as streams are silent between two reads, and twice as
-    /// long as reads wait at present. Who reads two streams in turn is silent on one while the other waits. A server of short tasks
-    /// leaves many streams behind that nobody will ever read again, and each would have its part of the memory.
+    /// How long a stream may be silent and still counts as active: some times as long as streams
+    /// are silent between two reads, and twice as long as reads wait at present. Who reads two
+    /// streams in turn is silent on one while the other waits. A server of short tasks leaves many
+    /// streams behind that nobody will ever read again, and each would have its part of the memory.
     fn patience(&self) -> u64 {
         self.pause.saturating_mul(PAUSES).clamp(ACTIVE_FOR[0], LONGEST).saturating_add(self.wait * 2)
     }

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// A moment, in nanoseconds since the driver's start. The core never reads a clock: drivers pass moments in,
-/// real ones (the live engine) or virtual ones (the simulator).
+/// A moment, in nanoseconds since the driver's start. The core never reads a clock: drivers pass
+/// moments in, real ones (the live engine) or virtual ones (the simulator).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(pub u64);
@@ -38,7 +38,8 @@ macro_rules! id {
 }
 
 id!(
-    /// One version of one file, chosen by the driver. A file that changed is another `FileId`, so that versions never mix.
+    /// One version of one file, chosen by the driver. A file that changed is another `FileId`, so
+    /// that versions never mix.
     FileId,
     u32
 );

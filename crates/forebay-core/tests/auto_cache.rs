@@ -1,5 +1,5 @@
-//! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine misses what an untimed `amp-duel` misses,
-//! reference by reference.
+//! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine
+//! misses what an untimed `amp-duel` misses, reference by reference.
 
 use forebay_core::context::{Detector, Settings};
 use forebay_core::index::Hashed;

@@ -56,7 +56,8 @@ impl Bench {
         self.tell(EventKind::Read { read, handler, context, file, offset, len })
     }
 
-    /// Reads the first two blocks of `file` and lets the first fetch arrive: blocks 0..16 are there, 16..34 under way.
+    /// Reads the first two blocks of `file` and lets the first fetch arrive: blocks 0..16 are
+    /// there, 16..34 under way.
     fn begin(&mut self, file: FileId) -> IoId {
         self.read(file, 0, 1);
         let (io, extent) = *self.fetches.last().unwrap();
@@ -143,7 +144,8 @@ fn what_arrives_all_the_same_stays() {
     assert_eq!(bench.core.counters().called_off, 0);
 }
 
-/// The file is opened again before the store has called off: what is read by then is fetched anew, and only that.
+/// The file is opened again before the store has called off: what is read by then is fetched anew,
+/// and only that.
 #[test]
 fn a_reader_who_has_joined_gets_its_blocks() {
     let mut bench = bench();

@@ -1,6 +1,8 @@
-//! The ceiling's walk (CPEM §4.1) on curves of misses: convex ones, ones that move, noisy ones, none at all.
+//! The ceiling's walk (CPEM §4.1) on curves of misses: convex ones, ones that move, noisy ones,
+//! none at all.
 //!
-//! A curve says how many blocks are missed in an epoch if the ceiling is at x; the walk knows nothing else of it.
+//! A curve says how many blocks are missed in an epoch if the ceiling is at x; the walk knows
+//! nothing else of it.
 
 use forebay_core::Instant;
 use forebay_core::papers::cpem::{Ceiling, Settings};
@@ -49,8 +51,9 @@ fn seeded(seed: u32) -> Settings {
     Settings { seed, ..Settings::PAPER }
 }
 
-/// f_tot = f_pre + f_lru over x / x_max. "If the prefetch cache size increases, the prefetch miss rate will decrease. However,
-/// […] the prefetch miss rate will level off"; f_lru rises the more steeply the less is left.
+/// f_tot = f_pre + f_lru over x / x_max. "If the prefetch cache size increases, the prefetch miss
+/// rate will decrease. However, […] the prefetch miss rate will level off"; f_lru rises the more
+/// steeply the less is left.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     /// Prefetch misses of an epoch without a prefetch cache.
@@ -73,7 +76,8 @@ impl Curve {
         (0..=1000).map(|x| self.at(f64::from(x) / 1000.0)).fold(f64::INFINITY, f64::min)
     }
 
-    /// By how much more f_tot is obviously above its minimum: a sixteenth, a miss a second, or chance.
+    /// By how much more f_tot is obviously above its minimum: a sixteenth, a miss a second, or
+    /// chance.
     fn obvious(&self) -> f64 {
         let least = self.least();
         (least / 16.0 + least.sqrt()).max(4.0)
@@ -107,8 +111,8 @@ fn curves() -> impl Strategy<Value = Curve> {
     })
 }
 
-/// "We initialize the prefetch cache size ceiling, x, to be 25% of the total physical memory"; "in the first epoch, we randomly
-/// increase or decrease x by an adjustment unit".
+/// "We initialize the prefetch cache size ceiling, x, to be 25% of the total physical memory"; "in
+/// the first epoch, we randomly increase or decrease x by an adjustment unit".
 #[test]
 fn it_begins_at_a_quarter_and_moves_by_a_unit_an_epoch() {
     let mut directions = [false; 2];
@@ -125,8 +129,8 @@ fn it_begins_at_a_quarter_and_moves_by_a_unit_an_epoch() {
     assert_eq!(directions, [true; 2], "randomly");
 }
 
-/// "If we previously increase x by Δx and it causes f_tot(x + Δx) − f_tot(x) > threshold, we will decrease x in the next epoch by
-/// an adjustment unit. Otherwise, we keep increasing x."
+/// "If we previously increase x by Δx and it causes f_tot(x + Δx) − f_tot(x) > threshold, we will
+/// decrease x in the next epoch by an adjustment unit. Otherwise, we keep increasing x."
 #[test]
 fn an_obvious_increase_turns_it_and_nothing_else_does() {
     let mut walk = Walk::new(seeded(1));
@@ -145,7 +149,8 @@ fn an_obvious_increase_turns_it_and_nothing_else_does() {
     assert_eq!(walk.epoch(1500), back(further, 2), "still as much, no more: the same operation again");
 }
 
-/// From nothing to much at once the lagging average would rise for epochs. One rise turns the walk once.
+/// From nothing to much at once the lagging average would rise for epochs. One rise turns the walk
+/// once.
 #[test]
 fn a_sudden_rise_turns_it_once() {
     let mut walk = Walk::new(seeded(1));
@@ -204,17 +209,18 @@ fn on_a_flat_curve_it_sits_at_neither_end() {
 }
 
 proptest! {
-    // Laws of chance: one curve in thousands breaks them. So it is the same curves every time; PROPTEST_RNG_SEED gives others.
+    // Laws of chance: one curve in thousands breaks them. So it is the same curves every time;
+    // PROPTEST_RNG_SEED gives others.
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(1),
         ..ProptestConfig::with_cases(100)
     })]
 
-    /// "x will quickly converge to a narrow interval": in the time of two crossings to where f_tot is not obviously above its minimum,
-    /// and twenty units on either side: the average lags, so the walk notices late. (Ten is enough for all but one curve in tens of
-    /// thousands.) On average f_tot is within
-    /// one and a half times what is obvious, and a miss a second.
+    /// "x will quickly converge to a narrow interval": in the time of two crossings to where f_tot
+    /// is not obviously above its minimum, and twenty units on either side: the average lags, so
+    /// the walk notices late. (Ten is enough for all but one curve in tens of thousands.) On
+    /// average f_tot is within one and a half times what is obvious, and a miss a second.
     #[test]
     fn it_converges_on_convex_curves(curve in curves(), start in 1..=100u8, seed: u32) {
         let mut walk = Walk::new(Settings { start, ..seeded(seed) });
@@ -243,7 +249,8 @@ proptest! {
         }
     }
 
-    /// The valley drifts, more slowly than the walk goes: what is missed stays within a quarter of the least.
+    /// The valley drifts, more slowly than the walk goes: what is missed stays within a quarter of
+    /// the least.
     #[test]
     fn it_follows_a_curve_that_drifts(curve in curves(), epochs in 1000..4000u32, seed: u32) {
         let mut walk = Walk::new(seeded(seed));
@@ -259,9 +266,10 @@ proptest! {
         prop_assert!(missed <= 1.25 * least + 4.0 * f64::from(epochs), "{missed} of {least}");
     }
 
-    /// Counts scatter as chance has it: what is missed stays within two fifths of the least on average. By a tenth beyond that: below
-    /// twice the least. Every spurious turn is undone by the next rise, sooner uphill than downhill. (Half of either is enough for all
-    /// but one curve in thousands.)
+    /// Counts scatter as chance has it: what is missed stays within two fifths of the least on
+    /// average. By a tenth beyond that: below twice the least. Every spurious turn is undone by the
+    /// next rise, sooner uphill than downhill. (Half of either is enough for all but one curve in
+    /// thousands.)
     #[test]
     fn noise_does_not_lead_it_astray(curve in curves(), seed: u32, tenth: bool) {
         let mut walk = Walk::new(seeded(seed));

@@ -1,5 +1,6 @@
-//! The competitive bound (CP §2, CPEM §3, Eqs. 1–5): "the total disk resource consumption is at most twice that of the optimal
-//! offline strategy", of the core itself over a device that counts switches exactly.
+//! The competitive bound (CP §2, CPEM §3, Eqs. 1–5): "the total disk resource consumption is at
+//! most twice that of the optimal offline strategy", of the core itself over a device that counts
+//! switches exactly.
 
 use forebay_core::index::Hashed;
 use forebay_core::{
@@ -20,7 +21,8 @@ struct Device {
 }
 
 impl Device {
-    /// On which exactly so many blocks are transferred in the time of a switch: S_p = C_switch · R_tr.
+    /// On which exactly so many blocks are transferred in the time of a switch: S_p = C_switch ·
+    /// R_tr.
     fn with_depth(switch: u64, depth: u32) -> Device {
         Device { switch, rate: (u64::from(depth) * BLOCK * 1_000_000_000).div_ceil(switch) }
     }
@@ -34,9 +36,10 @@ impl Device {
         self.transfer(blocks) + self.switch as f64
     }
 
-    /// The constant of footnote 1, "the number of resulted additional I/O switches": a piece of 16, 32, … blocks below the depth costs a
-    /// switch as a whole one does. And Linux's ahead window, which the paper's Eq. 3 leaves out: when a stream ends within a piece, the
-    /// next one is under way already, a switch and its transfer.
+    /// The constant of footnote 1, "the number of resulted additional I/O switches": a piece of 16,
+    /// 32, … blocks below the depth costs a switch as a whole one does. And Linux's ahead window,
+    /// which the paper's Eq. 3 leaves out: when a stream ends within a piece, the next one is under
+    /// way already, a switch and its transfer.
     fn constant(self, depth: u32) -> f64 {
         let slow_start = std::iter::successors(Some(16u32), |piece| Some(piece * 2)).take_while(|&p| p < depth).count();
         (slow_start as f64 + 2.0) * self.switch as f64
@@ -90,8 +93,9 @@ fn total(policy: &str, device: Device, streams: &[u32], request: u32) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
 
-    /// C_total ≤ 2 · C_min and the constant, for every device and every length, also of several streams in turn, each of which pays
-    /// its own switches. With a prefetch cache, too, while memory is not short.
+    /// C_total ≤ 2 · C_min and the constant, for every device and every length, also of several
+    /// streams in turn, each of which pays its own switches. With a prefetch cache, too, while
+    /// memory is not short.
     #[test]
     fn at_most_twice_the_offline_optimum(
         switch in 10_000..50_000_000u64,
@@ -108,7 +112,8 @@ proptest! {
         prop_assert!(spent <= bound * (1.0 + 1e-9), "{spent} of {bound}");
     }
 
-    /// A long stream pays twice its transfer at the most, whatever the constant: within a twentieth from 200 pieces on.
+    /// A long stream pays twice its transfer at the most, whatever the constant: within a twentieth
+    /// from 200 pieces on.
     #[test]
     fn the_constant_vanishes_for_long_streams(switch in 10_000..50_000_000u64, depth in 16..200u32) {
         let device = Device::with_depth(switch, depth);
@@ -127,11 +132,13 @@ fn the_bound_is_tight() {
     assert!(ratio("linux", 50_000) > 4.0, "32 pages are a quarter of the depth: five times the optimum");
 }
 
-/// CPEM §3, the IBM drive: 540 KB, 131 pages. One-Whole-0's files of 4 MB at about half the optimum's throughput.
+/// CPEM §3, the IBM drive: 540 KB, 131 pages. One-Whole-0's files of 4 MB at about half the
+/// optimum's throughput.
 #[test]
 fn four_megabytes_on_the_papers_disk() {
     let device = Device { switch: 10_530_000, rate: 51_300_000 };
     let ratio = total("competitive", device, &[1024], 16) / device.least(1024);
-    // 16 + 32 + 64 + 128 and six pieces of 131 pages, the last of them wasted in part, and one ahead of it.
+    // 16 + 32 + 64 + 128 and six pieces of 131 pages, the last of them wasted in part, and one
+    // ahead of it.
     assert!((1.8..2.4).contains(&ratio), "{ratio}");
 }

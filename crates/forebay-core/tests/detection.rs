@@ -28,7 +28,8 @@ fn groups_of_dear() {
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[3, 1, 4, 2]]), Pattern::Other);
     // 3 and 0, then 1 and 2: the same.
     assert_eq!(dear(2, [&[1, 2, 3, 4], &[3, 2, 1, 4]]), Pattern::Other);
-    // What is not accessed now is not looked at, what was not accessed before is farthest: 3: 3, 1: 2, 8 and 9: 0.5; or 1.5 after 0.
+    // What is not accessed now is not looked at, what was not accessed before is farthest: 3: 3, 1:
+    // 2, 8 and 9: 0.5; or 1.5 after 0.
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[8, 9, 1, 3]]), Pattern::Looping);
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[1, 8, 9, 3]]), Pattern::Other);
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[4, 3, 8, 9]]), Pattern::Clustered);
@@ -75,7 +76,8 @@ fn counters_of_pcc() {
     assert_eq!(pcc(1, [1, 2, 3, 4, 1, 2, 3]), Pattern::Looping);
     // A third access counts no more: Seq 3, Loop 1.
     assert_eq!(pcc(9, [1, 2, 3, 4, 1, 1, 1, 1]), Pattern::Other);
-    // "It is absolutely normal for temporally clustered streams to also have less non-repeating blocks than repeating ones."
+    // "It is absolutely normal for temporally clustered streams to also have less non-repeating
+    // blocks than repeating ones."
     assert_eq!(pcc(9, (0..100).flat_map(|block| [block, block])), Pattern::Looping);
 }
 

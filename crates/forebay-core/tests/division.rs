@@ -1,4 +1,5 @@
-//! How large partitions shall be: SAC §3.1 by hand-worked numbers, and laws that hold whatever devices do.
+//! How large partitions shall be: SAC §3.1 by hand-worked numbers, and laws that hold whatever
+//! devices do.
 
 use forebay_core::index::Hashed;
 use forebay_core::papers::sac::{Division, Scheme, Settings};
@@ -34,8 +35,8 @@ fn last(division: &Division) -> (u32, State) {
     division.shares().last().map(|share| (share.size, share.state)).unwrap()
 }
 
-/// 1000 frames, so that I = 0.2 % is 2. Mean 150: relative waits 0.666 and 2; what supplies has 1 - 0.666 each, so of two pages the
-/// second and the third part is a whole one.
+/// 1000 frames, so that I = 0.2 % is 2. Mean 150: relative waits 0.666 and 2; what supplies has 1 -
+/// 0.666 each, so of two pages the second and the third part is a whole one.
 #[test]
 fn the_four_states() {
     let mut division = Division::new(1000, &devices(4), plain(4));
@@ -67,8 +68,8 @@ fn above_the_threshold_is_not_at_it() {
     assert_eq!(last(&division), (10_040, State::Warming));
 }
 
-/// Trends are of relative waits (Fig. 1: "relative to the mean wait time"): all wait longer, the last one less than before
-/// compared with them.
+/// Trends are of relative waits (Fig. 1: "relative to the mean wait time"): all wait longer, the
+/// last one less than before compared with them.
 #[test]
 fn trends_are_relative() {
     let mut division = Division::new(1000, &devices(2), plain(2));
@@ -87,7 +88,8 @@ fn who_waits_least_gives_most() {
     assert_eq!(sizes(&division), [333 - 8, 333 - 1, 333 + 9]);
 }
 
-/// A supplier keeps a frame, and the others give what it lacks: 400 pages wanted, half from each, of which the first has one.
+/// A supplier keeps a frame, and the others give what it lacks: 400 pages wanted, half from each,
+/// of which the first has one.
 #[test]
 fn a_poor_supplier_leaves_the_rest_to_others() {
     let weights = forebay_core::papers::sac::Weights::given(&[2, 498, 500]).unwrap();
@@ -102,8 +104,8 @@ fn a_poor_supplier_leaves_the_rest_to_others() {
     assert_eq!(sizes(&division), [1, 1, 998], "none are");
 }
 
-/// Two consumers that want more than there is get of it in proportion to what they want, I for the one that begins to warm and 2 I
-/// for the one that goes on: of 9 pages 3 and 6.
+/// Two consumers that want more than there is get of it in proportion to what they want, I for the
+/// one that begins to warm and 2 I for the one that goes on: of 9 pages 3 and 6.
 #[test]
 fn consumers_share_what_there_is() {
     let weights = forebay_core::papers::sac::Weights::given(&[100, 100, 10]).unwrap();
@@ -115,7 +117,8 @@ fn consumers_share_what_there_is() {
     assert_eq!(sizes(&division), [95 + 1, 110 + 3, 1], "10 and 20 are wanted, 4 are there");
 }
 
-/// An epoch in which nobody waits (everything was prefetched in time): all are alike, and what rises rises from there.
+/// An epoch in which nobody waits (everything was prefetched in time): all are alike, and what
+/// rises rises from there.
 #[test]
 fn nobody_waits() {
     let mut division = Division::new(1000, &devices(2), plain(2));
@@ -127,7 +130,8 @@ fn nobody_waits() {
     assert_eq!(last(&division), (504, State::Warming));
 }
 
-/// Fig. 8: one disk of sixteen at half speed waits 1.88 times the mean, far below five times; and gets its pages from all others.
+/// Fig. 8: one disk of sixteen at half speed waits 1.88 times the mean, far below five times; and
+/// gets its pages from all others.
 #[test]
 fn a_disk_of_sixteen_at_half_speed_is_corrected() {
     let mut division = Division::new(51_200, &devices(16), plain(16));
@@ -164,7 +168,8 @@ fn an_epoch_is_so_many_requests_to_whatever_devices() {
     assert_eq!(sizes(&division), [504, 496], "four times as long, and the second time as long again");
 }
 
-/// A cache before devices with a file each, whose readers come one after the other and wait as long as the device says, more or less.
+/// A cache before devices with a file each, whose readers come one after the other and wait as long
+/// as the device says, more or less.
 struct World {
     core: Box<dyn Core>,
     services: Vec<u64>,
@@ -220,7 +225,8 @@ impl World {
         self.tell(EventKind::Read { read: ReadId(0), handler, context, file: FileId(device), offset, len });
     }
 
-    /// So many rounds of a read from each device: at random of so many blocks, or, with none, one after the other.
+    /// So many rounds of a read from each device: at random of so many blocks, or, with none, one
+    /// after the other.
     fn rounds(&mut self, rounds: u32, sets: &[u32]) {
         for _ in 0..rounds {
             for (device, &set) in (0u32..).zip(sets) {
@@ -239,9 +245,9 @@ impl World {
     }
 }
 
-/// One device is asked for ever new blocks; three others for a set each of which half fits. By the paper
-/// it ends with most of the cache, the slowest that it is ("the algorithm does not currently detect this
-/// type of access", SAC §3.1); by worth with less than half of an equal share.
+/// One device is asked for ever new blocks; three others for a set each of which half fits. By the
+/// paper it ends with most of the cache, the slowest that it is ("the algorithm does not currently
+/// detect this type of access", SAC §3.1); by worth with less than half of an equal share.
 #[test]
 fn who_only_streams_gets_most_by_waits_and_little_by_worth() {
     for (scheme, by_worth) in [("eager:window=200", false), ("lazy:window=200", false), ("worth", true)] {
@@ -256,7 +262,8 @@ fn who_only_streams_gets_most_by_waits_and_little_by_worth() {
     }
 }
 
-/// A device with reuse has pages again after it had none of use: it streamed, then it loops over what would fit.
+/// A device with reuse has pages again after it had none of use: it streamed, then it loops over
+/// what would fit.
 #[test]
 fn nobody_starves_who_has_reuse() {
     for scheme in ["eager:window=200", "worth"] {

@@ -1,4 +1,5 @@
-//! Loops have partitions where these pay, and the default policy has all where they don't: never much worse than the better of the two.
+//! Loops have partitions where these pay, and the default policy has all where they don't: never
+//! much worse than the better of the two.
 
 use forebay_core::context::{Access, Detector, Place, Settings};
 use forebay_core::partition::View;
@@ -21,14 +22,16 @@ fn large_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rounds).flat_map(|_| (0..FRAMES * 3 / 2).map(|block| (1, block)))
 }
 
-/// A loop that goes on elsewhere after every sixth round. It would fit, but for what it has left: that is swept only after some rounds.
+/// A loop that goes on elsewhere after every sixth round. It would fit, but for what it has left:
+/// that is swept only after some rounds.
 fn wandering_loop(places: u32) -> impl Iterator<Item = (u32, u32)> {
     const SIZE: u32 = FRAMES * 3 / 4;
     (0..places)
         .flat_map(|place| (0..6).flat_map(move |_| (0..SIZE).map(move |block| (2, 10_000 + place * SIZE + block))))
 }
 
-/// Misses with partitions, without, and if that is fought out; and how often the accesses of the last were the default policy's in the end.
+/// Misses with partitions, without, and if that is fought out; and how often the accesses of the
+/// last were the default policy's in the end.
 fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
     let amp = || Script::<Arc>::new(FRAMES, Settings::AMP);
     let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, TWO)];
@@ -83,7 +86,8 @@ fn as_one_loop_a_loop_is_held_as_well() {
     assert!(missed * 10 < with * 11, "{missed}, {with} with partitions, {without} without");
 }
 
-/// What is half as large again as memory is read again and again, each time by another context, as the plans of a database do.
+/// What is half as large again as memory is read again and again, each time by another context, as
+/// the plans of a database do.
 fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rounds).flat_map(|round| (0..FRAMES * 3 / 2).map(move |block| (round, block)))
 }
@@ -108,7 +112,8 @@ fn a_loop_that_contexts_share_is_nobodys_partition() {
     assert!(three * 2 < amp.min(two).min(plain), "{three} of {amp}, {two} and {plain}");
 }
 
-/// Phases in which partitions pay and in which they don't: if all misses are alike the last one decides, else the one whose misses cost.
+/// Phases in which partitions pay and in which they don't: if all misses are alike the last one
+/// decides, else the one whose misses cost.
 #[test]
 fn what_a_miss_costs_decides() {
     let view = |references: Vec<(u32, u32)>, dear: Option<u32>| {

@@ -1,5 +1,6 @@
-//! The engine under random events: every read is answered, with the blocks it asked for; invariants hold after every
-//! event; nothing is fetched that is there or under way; the same events give the same actions.
+//! The engine under random events: every read is answered, with the blocks it asked for; invariants
+//! hold after every event; nothing is fetched that is there or under way; the same events give the
+//! same actions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,8 @@ enum Step {
         stream: u8,
         len: u8,
     },
-    /// What the next read says of who wants it: some blocks from some place on, perhaps far beside it, and how many were read before.
+    /// What the next read says of who wants it: some blocks from some place on, perhaps far beside
+    /// it, and how many were read before.
     Label {
         skip: u8,
         len: u8,
@@ -366,7 +368,8 @@ impl Driver {
         }
     }
 
-    /// A reader is done. What it was given and nobody else wants is gone, if readers keep what they are given.
+    /// A reader is done. What it was given and nobody else wants is gone, if readers keep what they
+    /// are given.
     fn finish(&mut self, read: u32) {
         let extent = self.ready.remove(&read).expect("it is ready");
         self.tell(EventKind::Done { read: ReadId(read) });

@@ -1,4 +1,5 @@
-//! What a cache says of itself, by hand-worked numbers: of each size the reason, and the figures that gave it.
+//! What a cache says of itself, by hand-worked numbers: of each size the reason, and the figures
+//! that gave it.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +125,8 @@ impl Script {
     }
 }
 
-/// 16, twice as much each time, then S_p = 131 (CP §2); the next piece is due with the first page of the latest.
+/// 16, twice as much each time, then S_p = 131 (CP §2); the next piece is due with the first page
+/// of the latest.
 #[test]
 fn pieces_grow_to_what_a_switch_is_worth() {
     for policy in ["competitive", "auto:without=demand"] {
@@ -151,7 +153,8 @@ fn pieces_grow_to_what_a_switch_is_worth() {
     }
 }
 
-/// 3000 frames, a third of which may be ahead: 20 streams have 50 each, and a piece, of which two must have room, 25.
+/// 3000 frames, a third of which may be ahead: 20 streams have 50 each, and a piece, of which two
+/// must have room, 25.
 #[test]
 fn memory_bounds_pieces() {
     let mut script = Script::new("competitive", 3000, vec![ibm()], MS);
@@ -179,7 +182,8 @@ fn no_piece_is_smaller_than_a_request() {
     assert_eq!(script.stream(0).competitive_depth, 1);
 }
 
-/// A store with four connections: once it is known to go on, a lone stream has a piece under way on each.
+/// A store with four connections: once it is known to go on, a lone stream has a piece under way on
+/// each.
 #[test]
 fn several_channels_are_used_side_by_side() {
     let mut script = Script::new("competitive", 20_000, vec![DeviceCost::flat(20 * MS, 50_000_000, 4)], MS);
@@ -190,8 +194,8 @@ fn several_channels_are_used_side_by_side() {
     assert_eq!(script.stream(0).why.distance, Reason::Channels);
 }
 
-/// The first window shrinks by the streams of the file that go nowhere, down to nothing. (A file says so after eight streams, before the odds
-/// know as many.)
+/// The first window shrinks by the streams of the file that go nowhere, down to nothing. (A file
+/// says so after eight streams, before the odds know as many.)
 #[test]
 fn reads_that_go_nowhere_have_nothing_ahead() {
     for policy in ["auto:without=habits", "auto"] {
@@ -223,7 +227,8 @@ fn what_is_known_of_files_says_where_streams_end() {
     assert_eq!(script.explain().devices[0].mean_length, Some(100));
 }
 
-/// Streams of 24 pages each, that are not at the end of their files: pieces of √(131 · 24 · 2/3) = 45.
+/// Streams of 24 pages each, that are not at the end of their files: pieces of √(131 · 24 · 2/3) =
+/// 45.
 #[test]
 fn the_mean_length_of_streams_makes_pieces() {
     let mut script = Script::new("auto:without=whole/demand", 20_000, vec![ibm()], MS);
@@ -239,7 +244,8 @@ fn the_mean_length_of_streams_makes_pieces() {
     assert_eq!(script.stream(9).mean_length, Some(24));
 }
 
-/// Streams of 24 pages each: by the odds so much is fetched at once when the next one begins, of a file of a thousand.
+/// Streams of 24 pages each: by the odds so much is fetched at once when the next one begins, of a
+/// file of a thousand.
 #[test]
 fn the_odds_of_lengths_say_how_far_to_fetch() {
     let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
@@ -255,7 +261,8 @@ fn the_odds_of_lengths_say_how_far_to_fetch() {
     assert!((23..=32).contains(&stream.ahead), "{stream:?}");
 }
 
-/// A stream that has had more than six pieces is taken for as long as it has been: after 2000 pages, √(131 · n · 2/3) of the n then read.
+/// A stream that has had more than six pieces is taken for as long as it has been: after 2000
+/// pages, √(131 · n · 2/3) of the n then read.
 #[test]
 fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
     let mut script = Script::new("auto:without=demand/company", 20_000, vec![ibm()], MS);
@@ -267,7 +274,8 @@ fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
     assert!(length(piece) > 1400.0 && length(piece) < 2000.0, "{piece} pages");
 }
 
-/// Longer pieces save switches. Who has the device to himself pays for none, and S_p is enough for him; beside another reader it is not.
+/// Longer pieces save switches. Who has the device to himself pays for none, and S_p is enough for
+/// him; beside another reader it is not.
 #[test]
 fn who_has_a_device_to_himself_has_pieces_of_s_p() {
     let read = |readers: u32| {
@@ -281,8 +289,9 @@ fn who_has_a_device_to_himself_has_pieces_of_s_p() {
     assert!(piece > 300 && reason == Reason::ReadSoFar, "{piece}, {reason:?}");
 }
 
-/// 4 pages every 10 ms are 400 a second; a piece takes 500 ms, in which 200 are read. Half as much again: 300 pages, more than the 131 of a
-/// piece. With room for only 163 ahead 131 of them are the piece's, and the stream's part of the rest is 32.
+/// 4 pages every 10 ms are 400 a second; a piece takes 500 ms, in which 200 are read. Half as much
+/// again: 300 pages, more than the 131 of a piece. With room for only 163 ahead 131 of them are the
+/// piece's, and the stream's part of the rest is 32.
 #[test]
 fn fast_readers_have_more_ahead_by_their_demand() {
     let read = |policy: &str, frames, steps| {
@@ -366,12 +375,14 @@ fn partitions_say_what_they_go_by() {
     assert!(shares.iter().all(|share| share.prospect.is_none()), "nobody measures that");
 }
 
-/// 32 frames of 128 for device 0, of which forty blocks are read round and round: forty misses in the first second, for which readers
-/// wait 10 ms each. Of the 90 references 50 came back, which 40 frames would have had, and of the others one alone was looked for as far
-/// down: 90 · 50 / 51 are hits there. Give or take the root of these 88, 79 · 10 ms in a second are gained by eight blocks more, in the
-/// steps of four in which one looks: 98.75 ms each. None of the 32 is worth anything.
+/// 32 frames of 128 for device 0, of which forty blocks are read round and round: forty misses in
+/// the first second, for which readers wait 10 ms each. Of the 90 references 50 came back, which 40
+/// frames would have had, and of the others one alone was looked for as far down: 90 · 50 / 51 are
+/// hits there. Give or take the root of these 88, 79 · 10 ms in a second are gained by eight blocks
+/// more, in the steps of four in which one looks: 98.75 ms each. None of the 32 is worth anything.
 ///
-/// Nothing holds these sizes; once a frame is given up, of the other device's blocks that do not come back, they are what is held.
+/// Nothing holds these sizes; once a frame is given up, of the other device's blocks that do not
+/// come back, they are what is held.
 #[test]
 fn a_partition_says_what_its_next_block_would_save() {
     let seats = Seats {
@@ -438,7 +449,8 @@ fn stride(script: &mut Script, apart: u64) -> u64 {
     script.core.counters().fetched - before
 }
 
-/// To read through a gap takes its transfer, to go around it a switch, which is as much as 8 pages' transfer.
+/// To read through a gap takes its transfer, to go around it a switch, which is as much as 8 pages'
+/// transfer.
 #[test]
 fn gaps_are_read_through_that_take_less_than_a_switch() {
     let at_random = || slow_after("auto", 40, 500..501);
@@ -450,8 +462,9 @@ fn gaps_are_read_through_that_take_less_than_a_switch() {
     assert!(fetched < 60 * 2, "{fetched} pages for 60 reads of one in 13");
 }
 
-/// After 320 pages in 20 reads pieces have √(8 · L · 2/3) of them, so that skips of 30 go on with the stream. From the seventh on 30 · k is more
-/// than the switches of 19 + k steps are worth, 8 pages each.
+/// After 320 pages in 20 reads pieces have √(8 · L · 2/3) of them, so that skips of 30 go on with
+/// the stream. From the seventh on 30 · k is more than the switches of 19 + k steps are worth, 8
+/// pages each.
 #[test]
 fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
     let mut script = slow_after("auto:without=company/habits/demand", 0, 0..0);
@@ -471,7 +484,8 @@ fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
     assert!(script.core.counters().fetched - before <= 20);
 }
 
-/// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where they end, by the odds.
+/// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where
+/// they end, by the odds.
 #[test]
 fn odds_matter_near_where_streams_end() {
     let mut script = Script::new("auto:without=demand/company/whole", 4000, vec![ibm()], MS);

@@ -1,8 +1,10 @@
-//! Every preset on every kind of machine takes the same decisions as when `flights/digests.tsv` was written.
+//! Every preset on every kind of machine takes the same decisions as when `flights/digests.tsv` was
+//! written.
 //!
-//! A flight is a run of a small world by seed: readers in a closed loop, devices that take their time, failures, labels,
-//! hints, files that are closed and forgotten. Its digest covers each action, its moment and the counters at the end. Moves
-//! of code must not change one. A change of behaviour may, and its commit says which and why:
+//! A flight is a run of a small world by seed: readers in a closed loop, devices that take their
+//! time, failures, labels, hints, files that are closed and forgotten. Its digest covers each
+//! action, its moment and the counters at the end. Moves of code must not change one. A change of
+//! behaviour may, and its commit says which and why:
 //!
 //! ```sh
 //! FOREBAY_BLESS=1 cargo test -p forebay-core --test flights

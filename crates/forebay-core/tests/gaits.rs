@@ -57,7 +57,8 @@ fn nothing_is_fetched_behind_the_last_block_that_is_reached() {
     assert!(exact * 2 < all, "{exact} of {all}: pieces end anywhere");
 }
 
-/// What is reached waits for its reader in the prefetch cache, what lies between does not take its place there.
+/// What is reached waits for its reader in the prefetch cache, what lies between does not take its
+/// place there.
 #[test]
 fn what_is_reached_is_there_when_it_is() {
     let misses = |policy: &str| {
@@ -71,7 +72,8 @@ fn what_is_reached_is_there_when_it_is() {
     assert!(with <= without, "{with} and {without} misses");
 }
 
-/// Behind the one that strides another reads every page, near enough for memory to hold what lies between, whatever else it holds.
+/// Behind the one that strides another reads every page, near enough for memory to hold what lies
+/// between, whatever else it holds.
 #[test]
 fn what_others_read_is_not_left_out() {
     let run = |policy: &str| {

@@ -1,5 +1,5 @@
-//! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the whole engine, and what the paper proves
-//! of them.
+//! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the
+//! whole engine, and what the paper proves of them.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -106,8 +106,9 @@ fn of(pace: &Pace) -> (u32, u32) {
     (pace.degree, pace.distance)
 }
 
-/// "p is incremented by the readsize"; "whenever the current p is greater than the Asynchronous Prefetch Threshold (APT) […] a page at
-/// a distance of APT/2 from the last page prefetched is chosen as the prefetch trigger page"; APT is 4.
+/// "p is incremented by the readsize"; "whenever the current p is greater than the Asynchronous
+/// Prefetch Threshold (APT) […] a page at a distance of APT/2 from the last page prefetched is
+/// chosen as the prefetch trigger page"; APT is 4.
 #[test]
 fn misses_raise_p_and_beyond_four_there_is_a_trigger() {
     let mut pace = Pace::default();
@@ -264,7 +265,8 @@ fn late() -> Bench {
     bench
 }
 
-/// "Increment g if on the completion of a prefetch we find that a read is already waiting for the first page within the prefetch set."
+/// "Increment g if on the completion of a prefetch we find that a read is already waiting for the
+/// first page within the prefetch set."
 #[test]
 fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     let mut bench = late();
@@ -280,8 +282,9 @@ fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     bench.core.check();
 }
 
-/// Reads of eight: the first misses, p = 8 > APT. The second misses and brings eight more, p = 16. The third has the end of those, which is the
-/// trigger, too: 16 more; then p = 24. The fourth is within, the fifth ends that set: 24 more, p = 32.
+/// Reads of eight: the first misses, p = 8 > APT. The second misses and brings eight more, p = 16.
+/// The third has the end of those, which is the trigger, too: 16 more; then p = 24. The fourth is
+/// within, the fifth ends that set: 24 more, p = 32.
 #[test]
 fn steps_are_as_large_as_reads() {
     let mut bench = Bench::new(10_000);
@@ -336,8 +339,8 @@ fn what_fails_teaches_nothing() {
     bench.core.check();
 }
 
-/// A level above that prefetches, and says so, changes neither p nor g here, whether it misses, hits the last page of a set, or waits; but it
-/// triggers.
+/// A level above that prefetches, and says so, changes neither p nor g here, whether it misses,
+/// hits the last page of a set, or waits; but it triggers.
 #[test]
 fn labelled_prefetches_do_not_teach() {
     let mut bench = late();
@@ -377,8 +380,9 @@ fn a_steady_reader_converges() {
     }
 }
 
-/// Theorem III.1: streams that share a cache do best with p = r · L, where L is how long a page lasts in it. So all degrees together are about
-/// the cache, and each is as its rate. Two streams, one read three times as often.
+/// Theorem III.1: streams that share a cache do best with p = r · L, where L is how long a page
+/// lasts in it. So all degrees together are about the cache, and each is as its rate. Two streams,
+/// one read three times as often.
 #[test]
 fn degrees_are_as_rates_and_together_the_cache() {
     let frames = 240;
@@ -401,7 +405,8 @@ fn degrees_are_as_rates_and_together_the_cache() {
     assert!((2 * slow..=4 * slow).contains(&fast), "{slow} : {fast}");
 }
 
-/// More streams than memory is good for: each has its degree worn down to next to nothing, where a fixed one wastes most.
+/// More streams than memory is good for: each has its degree worn down to next to nothing, where a
+/// fixed one wastes most.
 #[test]
 fn degrees_fall_under_thrash() {
     let streams = 36;
@@ -419,7 +424,8 @@ fn degrees_fall_under_thrash() {
     assert!(degrees.iter().all(|&degree| (1..=6).contains(&degree)), "{degrees:?}");
 }
 
-/// Over LRU, which spares nothing, degrees fall when pages are evicted unread, and that is soon enough to do well.
+/// Over LRU, which spares nothing, degrees fall when pages are evicted unread, and that is soon
+/// enough to do well.
 #[test]
 fn without_second_chances_it_learns_from_evictions() {
     let mut bench = Bench::over::<Lru>(MOST, 72);

@@ -1,8 +1,9 @@
-//! Miss ratios against two independent simulators, libCacheSim and Caffeine's, on the traces of the LIRS paper.
+//! Miss ratios against two independent simulators, libCacheSim and Caffeine's, on the traces of the
+//! LIRS paper.
 //!
-//! The traces and most of the answers are others' and not in this repository: they are looked for in the folder that
-//! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing is checked, and the
-//! test says so.
+//! The traces and most of the answers are others' and not in this repository: they are looked for
+//! in the folder that `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository.
+//! Without them nothing is checked, and the test says so.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -19,7 +20,8 @@ use cycle::{Cycle, Outcome, key};
 
 mod cycle;
 
-/// The simulators print four places, so that equal counts can look 0.00005 apart; 0.0001 is "the same".
+/// The simulators print four places, so that equal counts can look 0.00005 apart; 0.0001 is "the
+/// same".
 const SAME: f64 = 0.0001;
 
 fn folder() -> Option<PathBuf> {
@@ -28,7 +30,8 @@ fn folder() -> Option<PathBuf> {
     folder.join("lirs").is_dir().then_some(folder)
 }
 
-/// The block numbers of a trace, renumbered from zero in the order of appearance; marks (`*`) are not references.
+/// The block numbers of a trace, renumbered from zero in the order of appearance; marks (`*`) are
+/// not references.
 fn references(folder: &Path, name: &str) -> Vec<u32> {
     let file = fs::File::open(folder.join(format!("lirs/{name}.trace.gz"))).expect("a trace that an answer names");
     let mut text = String::new();
@@ -57,7 +60,8 @@ fn misses<R: Replacement>(trace: &[u32], capacity: u32) -> usize {
     outcomes.iter().filter(|&&outcome| outcome == Outcome::Miss).count()
 }
 
-/// What a policy is called in a simulator's answers, how to run it, and how far apart implementations may be.
+/// What a policy is called in a simulator's answers, how to run it, and how far apart
+/// implementations may be.
 struct Oracle {
     algorithm: &'static str,
     misses: fn(&[u32], u32) -> usize,
@@ -69,7 +73,8 @@ fn beside(name: &str) -> impl Fn(&Path) -> String {
     move |folder| fs::read_to_string(folder.join(name)).expect("the answers lie beside the traces")
 }
 
-/// Compares with every line of `answers` that an oracle knows; columns are trace, algorithm, capacity, …, miss ratio.
+/// Compares with every line of `answers` that an oracle knows; columns are trace, algorithm,
+/// capacity, …, miss ratio.
 fn compare(answers: &str, read: impl Fn(&Path) -> String, oracles: &[Oracle]) {
     let Some(folder) = folder() else {
         eprintln!("SKIPPED: miss ratios against {answers}: FOREBAY_TRACES names no folder of traces");
@@ -103,8 +108,9 @@ fn compare(answers: &str, read: impl Fn(&Path) -> String, oracles: &[Oracle]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// LRU, FIFO, Clock (one bit, set by a hit and not by the miss) and SIEVE leave an implementation no choice. ARC's and
-/// CAR's `p` is a real number there and an integer here, as in Caffeine; LIRS' stack has another bound.
+/// LRU, FIFO, Clock (one bit, set by a hit and not by the miss) and SIEVE leave an implementation
+/// no choice. ARC's and CAR's `p` is a real number there and an integer here, as in Caffeine; LIRS'
+/// stack has another bound.
 #[test]
 fn libcachesim_agrees() {
     compare(
@@ -122,8 +128,9 @@ fn libcachesim_agrees() {
     );
 }
 
-/// Caffeine's Clock puts the new block into the ring before the hand moves, ours after, hence its tolerance. Its ARC
-/// rounds the step of `p` down as ours does, and so must come to the same; CAR too. It has no SIEVE. LIRS and 2Q leave choices (bounds of the stack; shares of the queues), and
+/// Caffeine's Clock puts the new block into the ring before the hand moves, ours after, hence its
+/// tolerance. Its ARC rounds the step of `p` down as ours does, and so must come to the same; CAR
+/// too. It has no SIEVE. LIRS and 2Q leave choices (bounds of the stack; shares of the queues), and
 /// so does W-TinyLFU, of which two implementations in Caffeine itself differ by 0.04.
 #[test]
 fn caffeine_agrees() {
@@ -154,8 +161,8 @@ fn answers(folder: &Path, file: &str, algorithm: &str) -> BTreeMap<(String, u32)
     lines.collect()
 }
 
-/// Where the two simulators differ by little themselves, ours lies between them or beside, no further than the better
-/// known figure of each algorithm allows.
+/// Where the two simulators differ by little themselves, ours lies between them or beside, no
+/// further than the better known figure of each algorithm allows.
 #[test]
 fn ours_lies_where_the_two_agree() {
     let Some(folder) = folder() else {
@@ -187,8 +194,9 @@ fn ours_lies_where_the_two_agree() {
     }
 }
 
-/// S3-FIFO as its authors' simulator has it since December 2024: until the first eviction, what S has no room for goes
-/// to M. The policy itself keeps to the paper; all else is the same, and so are the misses.
+/// S3-FIFO as its authors' simulator has it since December 2024: until the first eviction, what S
+/// has no room for goes to M. The policy itself keeps to the paper; all else is the same, and so
+/// are the misses.
 struct Overflowing {
     policy: S3Fifo,
     small: ListId,
@@ -229,7 +237,8 @@ impl Replacement for Overflowing {
     }
 }
 
-/// The answers are our own record of libCacheSim 0.3.5 (its Python package), unit sizes, default parameters.
+/// The answers are our own record of libCacheSim 0.3.5 (its Python package), unit sizes, default
+/// parameters.
 #[test]
 fn the_authors_s3_fifo_agrees() {
     compare(

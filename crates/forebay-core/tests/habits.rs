@@ -1,5 +1,5 @@
-//! What is known of how long streams usually are, by device and by program context: the odds against brute force, and what is fetched by
-//! them.
+//! What is known of how long streams usually are, by device and by program context: the odds
+//! against brute force, and what is fetched by them.
 
 mod known;
 
@@ -39,7 +39,8 @@ fn streams_of_one_length_are_fetched_whole() {
     assert_eq!(lengths.reach(1, 100), Some((0, 128)));
 }
 
-/// Half have 10 blocks, half 100. In two pieces: D + 10 + (D + 90) / 2; in one: D + 100. They cost the same at D = 90.
+/// Half have 10 blocks, half 100. In two pieces: D + 10 + (D + 90) / 2; in one: D + 100. They cost
+/// the same at D = 90.
 #[test]
 fn a_second_switch_is_weighed_against_what_is_fetched_in_vain() {
     for (switch, ends) in [(20, vec![10, 100]), (80, vec![10, 100]), (100, vec![100]), (1000, vec![100])] {
@@ -49,7 +50,8 @@ fn a_second_switch_is_weighed_against_what_is_fetched_in_vain() {
     }
 }
 
-/// Nine of ten read 4 blocks in one request, the tenth goes on to 64. Fetching 60 more costs 60; not to, D in a tenth of cases.
+/// Nine of ten read 4 blocks in one request, the tenth goes on to 64. Fetching 60 more costs 60;
+/// not to, D in a tenth of cases.
 #[test]
 fn who_nearly_never_goes_on_gets_nothing() {
     let mut lengths = lengths(&[(64, 8)]);
@@ -83,7 +85,8 @@ fn expected(streams: &[(u32, u32)], switch: u32, ends: &[u32]) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Over all sets of ends that there could be (brute force) none costs less than those that are found, but for rounding.
+    /// Over all sets of ends that there could be (brute force) none costs less than those that are
+    /// found, but for rounding.
     #[test]
     fn no_other_ends_cost_less(counts in proptest::collection::vec(0..7u32, 8), switch in 1..500u32) {
         let streams: Vec<(u32, u32)> = counts.iter().zip(3..).map(|(&count, octave)| (1 << octave, count)).collect();
@@ -100,7 +103,8 @@ proptest! {
         }
     }
 
-    /// However many contexts there are, no more are remembered than may be, and their memory is bounded.
+    /// However many contexts there are, no more are remembered than may be, and their memory is
+    /// bounded.
     #[test]
     fn memory_is_bounded(contexts in proptest::collection::vec(0..1000u32, 1..1000)) {
         let mut knowledge = Knowledge::new(16, 1).by_context();
@@ -142,7 +146,8 @@ proptest! {
     }
 }
 
-/// Streams of 100 pages somewhere in files: once a context is known, one fetch of 100 pages, however it is with others.
+/// Streams of 100 pages somewhere in files: once a context is known, one fetch of 100 pages,
+/// however it is with others.
 #[test]
 fn each_context_has_its_habits() {
     let mut bench = Bench::new("auto");
@@ -181,8 +186,8 @@ fn who_read_at_random_is_seen_to_read_on() {
     assert!(bench.read(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
 }
 
-/// A program that reads here and there in a file that stays open: its streams are over once they were silent for long, but that none goes on
-/// shows at once.
+/// A program that reads here and there in a file that stays open: its streams are over once they
+/// were silent for long, but that none goes on shows at once.
 #[test]
 fn who_reads_elsewhere_leaves_a_stream_behind() {
     let mut bench = Bench::new("auto");
@@ -199,7 +204,8 @@ fn who_reads_elsewhere_leaves_a_stream_behind() {
     assert_eq!(portion(24), [(0, 1)]);
 }
 
-/// Two streams in turn: each was left behind once, and went on after all. Not all is forgotten that was said before.
+/// Two streams in turn: each was left behind once, and went on after all. Not all is forgotten that
+/// was said before.
 #[test]
 fn who_is_left_behind_may_go_on_after_all() {
     let whose = Whose { device: DeviceId(0), context: ContextId(1) };
@@ -215,8 +221,9 @@ fn who_is_left_behind_may_go_on_after_all() {
     assert_eq!((habits.lengths().streams(), habits.lengths().quantile(1, 2)), (32, 100));
 }
 
-/// Half end with the ten blocks that are there, half go on to a hundred. Their reader comes back after long: in that time the next piece could be
-/// fetched, if nobody needs the device for something else.
+/// Half end with the ten blocks that are there, half go on to a hundred. Their reader comes back
+/// after long: in that time the next piece could be fetched, if nobody needs the device for
+/// something else.
 #[test]
 fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
     let mut streams = Streams::new(16, 2048, 1);

@@ -1,4 +1,5 @@
-//! Blocks that are handed on once they are read: frames hold what is ahead of the readers, and no more.
+//! Blocks that are handed on once they are read: frames hold what is ahead of the readers, and no
+//! more.
 
 use forebay_core::index::Hashed;
 use forebay_core::{
@@ -75,7 +76,8 @@ impl Driver {
     }
 }
 
-/// The prefetcher sees the same: pieces, slow start and triggers are those of a cache that keeps everything.
+/// The prefetcher sees the same: pieces, slow start and triggers are those of a cache that keeps
+/// everything.
 #[test]
 fn streams_go_on_as_if_everything_were_kept() {
     for policy in ["competitive", "competitive-em:start=90,epoch=0", "linux", "aggressive", "fixed", "one-block"] {
@@ -92,7 +94,8 @@ fn streams_go_on_as_if_everything_were_kept() {
     }
 }
 
-/// A file of many times the memory passes through without waste, and a frame is touched only if the stream needed it.
+/// A file of many times the memory passes through without waste, and a frame is touched only if the
+/// stream needed it.
 #[test]
 fn memory_holds_what_is_ahead() {
     let mut driver = Driver::new("competitive", 2000, 30_000, Referenced::HandedOn);
@@ -105,7 +108,8 @@ fn memory_holds_what_is_ahead() {
     assert_eq!(driver.touched.len() as u32, driver.most, "what is free is used again first");
 }
 
-/// Many streams in little memory: together they have all of it but a tenth to look ahead in, and nothing is thrown out unread.
+/// Many streams in little memory: together they have all of it but a tenth to look ahead in, and
+/// nothing is thrown out unread.
 #[test]
 fn memory_short_of_every_depth_is_shared_without_waste() {
     for policy in ["competitive", "competitive-em", "competitive-em+arc"] {

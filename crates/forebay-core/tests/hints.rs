@@ -20,7 +20,8 @@ fn bench(hints: &[(ContextId, Hint)]) -> Bench {
     bench
 }
 
-/// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had something fetched, and the pages that were.
+/// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had
+/// something fetched, and the pages that were.
 fn read(bench: &mut Bench, file: u32, len: u32, pages: impl Iterator<Item = u32>) -> (u32, u32) {
     let file = FileId(file);
     bench.tell(EventKind::Open { file, device: DeviceId(0), bytes: u64::from(FILE) * 4096 });
@@ -54,8 +55,9 @@ fn learnt_at_random() -> Vec<(ContextId, Hint)> {
     learnt(|bench| _ = read(bench, 0, 64, random()))
 }
 
-/// 64 pages are read and 32 skipped: less than is read, and than a switch is worth. Such a reader went from 277 to 51 MB/s once its program was known to
-/// read at random, since nothing was fetched for it, and what it skipped made each of its reads a stream of its own.
+/// 64 pages are read and 32 skipped: less than is read, and than a switch is worth. Such a reader
+/// went from 277 to 51 MB/s once its program was known to read at random, since nothing was fetched
+/// for it, and what it skipped made each of its reads a stream of its own.
 #[test]
 fn who_read_at_random_and_takes_steps_is_one_stream() {
     for (len, gap) in [(64, 32), (256, 64), (64, 0), (1, 0), (4, 8)] {
@@ -77,8 +79,8 @@ fn who_reads_at_random_still_is_known_to() {
     assert!(fetched <= 100 * 64 + 64, "{fetched} pages for 100 reads of 64");
 }
 
-/// The other way round: all of a file was wanted before, and single reads are now. The first ones are believed to go on for what a
-/// switch is worth, and no more; soon none is.
+/// The other way round: all of a file was wanted before, and single reads are now. The first ones
+/// are believed to go on for what a switch is worth, and no more; soon none is.
 #[test]
 fn who_read_whole_files_and_now_does_not_wastes_little() {
     let whole = |bench: &mut Bench| {

@@ -1,4 +1,5 @@
-//! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is believed, and what the engine fetches by it.
+//! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is
+//! believed, and what the engine fetches by it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use known::Bench;
 
 const BLOCKS: u32 = 500;
 
-/// How often something came true, in real numbers: the first sixteen times count alike, then an exponentially weighted mean.
+/// How often something came true, in real numbers: the first sixteen times count alike, then an
+/// exponentially weighted mean.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     share: f64,
@@ -45,7 +47,8 @@ struct Model {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A stream from a block comes as far as it came last time, to the end, or to some other block; then its file is closed.
+    /// A stream from a block comes as far as it came last time, to the end, or to some other block;
+    /// then its file is closed.
     Stream {
         file: u32,
         from: u32,
@@ -70,8 +73,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// An end is expected when it came true seven times of eight, of the device, and at no other time; and it is where the last
-    /// stream from that block came to, or the end of the file.
+    /// An end is expected when it came true seven times of eight, of the device, and at no other
+    /// time; and it is where the last stream from that block came to, or the end of the file.
     #[test]
     fn only_what_keeps_coming_true_is_believed(steps in steps()) {
         let mut knowledge = Knowledge::new(4096, 1);
@@ -111,7 +114,8 @@ proptest! {
 /// `auto` that goes by ends of files alone.
 const ONLY_WHOLE: &str = "auto:without=lengths/demand/habits/company/near/gaits/cache/devices/contexts";
 
-/// After eight whole files the ninth is fetched to its end at the first read, in equal pieces of about the competitive depth.
+/// After eight whole files the ninth is fetched to its end at the first read, in equal pieces of
+/// about the competitive depth.
 #[test]
 fn whole_files_are_fetched_whole_once_that_is_known() {
     for policy in [ONLY_WHOLE] {
@@ -125,7 +129,8 @@ fn whole_files_are_fetched_whole_once_that_is_known() {
             [(0, 100), (100, 100), (200, 100), (300, 100)],
             "four pieces, none above 131"
         );
-        // It is a share of seven in eight: one file that is not read whole is forgiven, several are not.
+        // It is a share of seven in eight: one file that is not read whole is forgiven, several are
+        // not.
         (10..14).for_each(|file| drop(bench.read(file, 100, 0, 20)));
         assert_eq!(bench.read(14, 100, 0, 100)[0], (0, 16), "no longer reliable");
     }

@@ -1,5 +1,6 @@
-//! LANDLORD against a naive twin that ages every page, against LRU where all costs are alike, and against the best that can be
-//! done (SAC §2.1: it "performs within a factor of k of the optimal off-line algorithm").
+//! LANDLORD against a naive twin that ages every page, against LRU where all costs are alike, and
+//! against the best that can be done (SAC §2.1: it "performs within a factor of k of the optimal
+//! off-line algorithm").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,8 +41,9 @@ impl Naive {
         self.pages.push(Page { credit: page.cost.into(), ..page });
     }
 
-    /// "Finds the object with the lowest L value, removes it, and ages all of the remaining objects […] by the L value of the evicted
-    /// object." Of several, the one referenced least recently; none that is held.
+    /// "Finds the object with the lowest L value, removes it, and ages all of the remaining objects
+    /// […] by the L value of the evicted object." Of several, the one referenced least recently;
+    /// none that is held.
     fn evict(&mut self, held: &BTreeSet<u32>) -> Option<u32> {
         let candidates = self.pages.iter().filter(|page| !held.contains(&page.block));
         let lowest = candidates.map(|page| page.credit).min()?;
@@ -202,8 +204,8 @@ proptest! {
         }
     }
 
-    /// Never more than k / (k − h + 1) times what the best does with h ≤ k pages (Young 1998); with as many, k times. By trying
-    /// everything.
+    /// Never more than k / (k − h + 1) times what the best does with h ≤ k pages (Young 1998); with
+    /// as many, k times. By trying everything.
     #[test]
     fn it_is_k_competitive(
         k in 1..4u32,
@@ -225,7 +227,8 @@ proptest! {
     }
 }
 
-/// The least that serving `blocks` costs with `capacity` pages: over all sets of pages that a cache may hold by then.
+/// The least that serving `blocks` costs with `capacity` pages: over all sets of pages that a cache
+/// may hold by then.
 fn optimum(capacity: u32, costs: &[u64], blocks: &[u32]) -> u64 {
     let mut least = BTreeMap::from([(0u32, 0u64)]);
     for &block in blocks {
@@ -302,7 +305,8 @@ fn a_frame_that_is_freed_has_cost_nothing() {
     assert!(cycle.resident(key(1)).is_some() && cycle.resident(key(2)).is_none(), "2 cost the least");
 }
 
-/// What it takes beside the slab is counted: a tenant of 32 bytes and a note of eight for each frame.
+/// What it takes beside the slab is counted: a tenant of 32 bytes and a note of eight for each
+/// frame.
 #[test]
 fn its_bytes_are_counted() {
     let frames = 1000;

@@ -1,4 +1,5 @@
-//! Labels between levels (SCM §4.2): what a fetch says of who wants it, what a core makes of being told, and the note of hits.
+//! Labels between levels (SCM §4.2): what a fetch says of who wants it, what a core makes of being
+//! told, and the note of hits.
 
 use forebay_core::index::Hashed;
 use forebay_core::level::{Label, Wanted};
@@ -83,7 +84,8 @@ fn demand(start: u32, end: u32) -> Label {
     Label { demand: extent(start, end), hits: Extent::default() }
 }
 
-/// SCM §5.3: RA appends four blocks, so one block looks like five to SARC and two like six, unless it is told.
+/// SCM §5.3: RA appends four blocks, so one block looks like five to SARC and two like six, unless
+/// it is told.
 #[test]
 fn table_1_which_thresholds_take_a_random_access_for_sequential() {
     for threshold in 3..=7 {
@@ -100,7 +102,8 @@ fn table_1_which_thresholds_take_a_random_access_for_sequential() {
     }
 }
 
-/// What RA says of a sequential reader: after the first request all is prefetch, and the note says what is read meanwhile.
+/// What RA says of a sequential reader: after the first request all is prefetch, and the note says
+/// what is read meanwhile.
 #[test]
 fn what_a_level_with_read_ahead_tells_of_a_sequential_reader() {
     let mut upper = Driver::new("fixed", 200);
@@ -218,7 +221,8 @@ proptest! {
         }
     }
 
-    /// Every block that is told was read, none is told twice; of a reader that skips nothing, none is left out.
+    /// Every block that is told was read, none is told twice; of a reader that skips nothing, none
+    /// is left out.
     #[test]
     fn notes_and_demand_add_up_to_what_was_read(
         steps in proptest::collection::vec((1..8u32, prop_oneof![4 => Just(0u32), 1 => 1..6u32]), 1..100),

@@ -1,8 +1,9 @@
-//! Every policy against its naive twin: the same hits, the same residents, the same ghosts after every step.
+//! Every policy against its naive twin: the same hits, the same residents, the same ghosts after
+//! every step.
 //!
-//! A twin is a `Vec` and linear scans, written from the paper and not from the code. Keys come from spaces little larger
-//! than the cache, so that ghosts are hit often; readers hold frames, files are forgotten, blocks are prefetched.
-//! A failing case prints its shortest input.
+//! A twin is a `Vec` and linear scans, written from the paper and not from the code. Keys come from
+//! spaces little larger than the cache, so that ghosts are hit often; readers hold frames, files
+//! are forgotten, blocks are prefetched. A failing case prints its shortest input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,8 +149,8 @@ fn agree<R: Replacement, T: Twin, I: Index>(capacity: u32, steps: &[Step]) {
     }
 }
 
-/// Fetches that take time: several under way, arriving in any order, dropped or forgotten. No twin, but every invariant
-/// and the promise that a victim is found whenever a frame is not held.
+/// Fetches that take time: several under way, arriving in any order, dropped or forgotten. No twin,
+/// but every invariant and the promise that a victim is found whenever a frame is not held.
 fn survives<R: Replacement>(capacity: u32, steps: &[Step], law: impl Fn(&Cycle<R, Hashed>)) {
     let mut cycle = Cycle::<R, Hashed>::new(capacity);
     let mut flying = BTreeMap::new();
@@ -260,7 +261,8 @@ fn car_bounds(cycle: &Cycle<Car, Hashed>) {
     assert!(t1 + b1 <= c && t1 + t2 <= c && b1 + b2 <= c + 1, "T1 {t1}, T2 {t2}, B1 {b1}, B2 {b2}, c {c}");
 }
 
-/// There are never more LIR blocks than there may be: those that are no LIR blocks have a share of their own.
+/// There are never more LIR blocks than there may be: those that are no LIR blocks have a share of
+/// their own.
 fn lirs_bounds(cycle: &Cycle<Lirs, Hashed>) {
     let c = cycle.directory.frames.buffers();
     let lir = cycle.directory.frames.len(ListId(FIRST_POLICY_LIST));

@@ -1,4 +1,5 @@
-//! Random reads of a file that has room in free memory: what lies near a miss is loaded; and skips that keep to their stream.
+//! Random reads of a file that has room in free memory: what lies near a miss is loaded; and skips
+//! that keep to their stream.
 
 mod known;
 
@@ -37,7 +38,8 @@ fn a_miss_loads_its_neighbourhood_and_a_second_one_the_rest_of_its_region() {
     assert!(there.is_empty(), "nothing is missed where all is loaded: {there:?}");
 }
 
-/// What is left of a file takes no longer than what was read of it: it is asked for as far as a piece reaches, which is all of this one.
+/// What is left of a file takes no longer than what was read of it: it is asked for as far as a
+/// piece reaches, which is all of this one.
 #[test]
 fn what_is_left_of_a_file_is_loaded_once_half_of_it_is_there() {
     let mut bench = random("auto");
@@ -53,7 +55,8 @@ fn what_is_left_of_a_file_is_loaded_once_half_of_it_is_there() {
     }
 }
 
-/// The wager of CP §2: a region costs a switch more at most, after two that it took anyway, and one more for what lies before the miss.
+/// The wager of CP §2: a region costs a switch more at most, after two that it took anyway, and one
+/// more for what lies before the miss.
 #[test]
 fn a_region_is_loaded_once() {
     let mut bench = random("auto");
@@ -62,7 +65,8 @@ fn a_region_is_loaded_once() {
     assert!(fetches <= regions * 4, "{fetches} fetches, {regions} regions");
 }
 
-/// Of many who read at random most are behind where some stream is already, which is no reason to have nothing loaded for them.
+/// Of many who read at random most are behind where some stream is already, which is no reason to
+/// have nothing loaded for them.
 #[test]
 fn who_misses_behind_a_stream_is_like_any_other() {
     let mut bench = random("auto");
@@ -107,7 +111,8 @@ fn what_is_loaded_takes_free_frames_only() {
     assert!(again.is_empty(), "{again:?}");
 }
 
-/// A flash drive that serves three at once, 20 pages in the time of a switch. With 63 under way each has a twentieth of its rate.
+/// A flash drive that serves three at once, 20 pages in the time of a switch. With 63 under way
+/// each has a twentieth of its rate.
 #[test]
 fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
     let missed = |under_way: u32| {
@@ -152,7 +157,8 @@ fn who_skips_where_hardly_anybody_goes_on_has_come_so_far_by_chance() {
     assert!(fetched(4019) > 0, "this is no chance any more");
 }
 
-/// One handler reads a page of seven. A context that reads so is a stream, although nothing is fetched for its first page.
+/// One handler reads a page of seven. A context that reads so is a stream, although nothing is
+/// fetched for its first page.
 #[test]
 fn a_stride_is_a_stream() {
     let mut bench = random("auto");

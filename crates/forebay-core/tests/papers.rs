@@ -95,8 +95,9 @@ impl Bench {
     }
 }
 
-/// CPEM §2.2: "Typical series of prefetching depths used for a sequential access stream are: 16 pages → 18 pages → 32
-/// pages → 32 pages". The next one is issued when a page in the ahead window is accessed.
+/// CPEM §2.2: "Typical series of prefetching depths used for a sequential access stream are: 16
+/// pages → 18 pages → 32 pages → 32 pages". The next one is issued when a page in the ahead window
+/// is accessed.
 #[test]
 fn linux_windows() {
     let mut bench = bench("linux", ibm());
@@ -121,7 +122,8 @@ fn aggressive_windows() {
     assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 256, 256, 256]);
 }
 
-/// CP §2: slow start from 16 pages by doubling, up to what justifies one switch: 540 KB, which is 131 pages.
+/// CP §2: slow start from 16 pages by doubling, up to what justifies one switch: 540 KB, which is
+/// 131 pages.
 #[test]
 fn competitive_slow_start() {
     let mut bench = bench("competitive", ibm());
@@ -152,7 +154,8 @@ fn competitive_depth_follows_the_place() {
     assert_eq!(inner, (25_650_000 * (6_628 + 3_000) / 1_000_000 / PAGE) as u32);
 }
 
-/// CP §2: the depth follows f_seek(D_seek), the weighted mean of seek distances: short seeks, small depth.
+/// CP §2: the depth follows f_seek(D_seek), the weighted mean of seek distances: short seeks, small
+/// depth.
 #[test]
 fn competitive_depth_follows_seek_distances() {
     let mut bench = bench("competitive", ibm());
@@ -195,8 +198,9 @@ fn one_block_lookahead() {
     assert_eq!(bench.fetches, [(0, 2), (2, 1)]);
 }
 
-/// "The slow-start phase used in all kernels quickly identifies the non-sequential access pattern and avoids large
-/// prefetch operations" (CP §3.2): a random reader gets nothing beyond the initial window, and soon not even that.
+/// "The slow-start phase used in all kernels quickly identifies the non-sequential access pattern
+/// and avoids large prefetch operations" (CP §3.2): a random reader gets nothing beyond the initial
+/// window, and soon not even that.
 #[test]
 fn random_readers_get_what_they_ask_for() {
     for policy in ["linux", "aggressive", "competitive"] {
@@ -251,7 +255,8 @@ fn many_streams_in_one_file() {
     let streams = bench.core.streams();
     assert_eq!(streams.iter().count(), 40);
     assert_eq!(streams.active(), 40);
-    // Depth is bounded by what memory allows: a third of 20,000 frames among 40, for two pieces each.
+    // Depth is bounded by what memory allows: a third of 20,000 frames among 40, for two pieces
+    // each.
     assert!(streams.iter().all(|(_, stream)| stream.remaining() <= 166 && stream.piece == 83));
 }
 
@@ -265,9 +270,10 @@ fn parts_of_a_read_in_any_order() {
     assert_eq!(bench.core.streams().iter().count(), 1);
 }
 
-/// While others keep the device busy a stream fetches its next piece when it needs it; alone, one piece ahead.
-/// A file no longer than a stream may lag is fetched ahead the second time as it was the first time, if its blocks are gone
-/// by then. 82 files of 250 pages go through 20,000 frames; all their streams are still known.
+/// While others keep the device busy a stream fetches its next piece when it needs it; alone, one
+/// piece ahead. A file no longer than a stream may lag is fetched ahead the second time as it was
+/// the first time, if its blocks are gone by then. 82 files of 250 pages go through 20,000 frames;
+/// all their streams are still known.
 #[test]
 fn a_short_file_read_again_is_fetched_ahead_again() {
     let mut bench = bench("competitive", ibm());
@@ -318,7 +324,8 @@ fn a_lone_stream_uses_every_channel() {
     assert!(stream.remaining() > 3 * 244, "{} blocks ahead", stream.remaining());
 }
 
-/// Every prefetched block ends as used, late or wasted (none is called off here); a wasted one that is wanted after all has thrashed.
+/// Every prefetched block ends as used, late or wasted (none is called off here); a wasted one that
+/// is wanted after all has thrashed.
 #[test]
 fn feedback_adds_up() {
     let mut bench = bench("competitive", ibm());

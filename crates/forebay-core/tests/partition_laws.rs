@@ -1,5 +1,5 @@
-//! Laws of a cache divided among devices, under random events: frames are conserved, every read comes to its end, and with one device
-//! it is the replacement policy alone.
+//! Laws of a cache divided among devices, under random events: frames are conserved, every read
+//! comes to its end, and with one device it is the replacement policy alone.
 
 use forebay_core::presets::{Entry, PREFETCHERS, REPLACEMENTS};
 use forebay_core::{Action, Actions, ContextId, Core, Event, EventKind, FileId, HandlerId, Instant, IoId, ReadId};
@@ -121,7 +121,8 @@ const SCHEMES: [&str; 7] = [
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
-    /// One device, and nothing is different: the same actions for the same events, whatever the scheme, to the last one.
+    /// One device, and nothing is different: the same actions for the same events, whatever the
+    /// scheme, to the last one.
     #[test]
     fn one_device_is_not_divided(
         prefetch in names(PREFETCHERS),
@@ -141,7 +142,8 @@ proptest! {
         }
     }
 
-    /// Pages are conserved after every event, whatever is under way, held or failed, among up to five devices.
+    /// Pages are conserved after every event, whatever is under way, held or failed, among up to
+    /// five devices.
     #[test]
     fn frames_are_conserved(
         prefetch in names(PREFETCHERS),

@@ -1,5 +1,6 @@
-//! Partitioned Clock (SAC §3.2) against twins that are what the paper says: one ring of all pages, each with a use bit and a partition
-//! number, and a hand a partition that clears only its own partition's use bits.
+//! Partitioned Clock (SAC §3.2) against twins that are what the paper says: one ring of all pages,
+//! each with a use bit and a partition number, and a hand a partition that clears only its own
+//! partition's use bits.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +21,8 @@ struct Page {
     used: bool,
 }
 
-/// One ring, a hand a partition. A hand stands before the page that it looks at next; a page that comes in comes in behind the hand
-/// of its partition, as the last one that it will come to.
+/// One ring, a hand a partition. A hand stands before the page that it looks at next; a page that
+/// comes in comes in behind the hand of its partition, as the last one that it will come to.
 struct Ring {
     capacity: usize,
     pages: Vec<Page>,
@@ -38,9 +39,9 @@ impl Ring {
         self.pages.iter().position(|page| page.partition == partition && page.block == block)
     }
 
-    /// "Looks through successive pages for one that does not have its use bit set, clearing use bits as it sweeps"; "its partition
-    /// number must match"; "only those pages belonging to the victim's partition should have their use bits cleared". Who is held is
-    /// passed over.
+    /// "Looks through successive pages for one that does not have its use bit set, clearing use
+    /// bits as it sweeps"; "its partition number must match"; "only those pages belonging to the
+    /// victim's partition should have their use bits cleared". Who is held is passed over.
     fn victim(&mut self, partition: usize, held: &BTreeSet<(usize, u32)>) -> Option<Page> {
         let own = |page: &Page| page.partition == partition;
         if !self.pages.iter().any(|page| own(page) && !held.contains(&(partition, page.block))) {
@@ -215,8 +216,9 @@ proptest! {
     }
 }
 
-/// The ring of a kernel is a table of frames: a page that comes in stands where the victim stood, wherever its partition's own hand is.
-/// Where the two belong to one partition that is right behind the hand, as above.
+/// The ring of a kernel is a table of frames: a page that comes in stands where the victim stood,
+/// wherever its partition's own hand is. Where the two belong to one partition that is right behind
+/// the hand, as above.
 struct Table {
     frames: Vec<Option<Page>>,
     hands: Vec<usize>,
@@ -254,7 +256,8 @@ impl Table {
     }
 }
 
-/// In a kernel's table of frames hits are as many: within a hundredth of the references, for equal and unequal sizes.
+/// In a kernel's table of frames hits are as many: within a hundredth of the references, for equal
+/// and unequal sizes.
 #[test]
 fn a_table_of_frames_hits_as_often() {
     const FRAMES: u32 = 240;
@@ -292,8 +295,8 @@ fn a_table_of_frames_hits_as_often() {
     }
 }
 
-/// "Only those pages belonging to the victim's partition should have their use bits cleared", by hand: three pages of partition 0, two
-/// of partition 1, all used; partition 1 gives one.
+/// "Only those pages belonging to the victim's partition should have their use bits cleared", by
+/// hand: three pages of partition 0, two of partition 1, all used; partition 1 gives one.
 #[test]
 fn other_partitions_keep_their_use_bits() {
     let mut cache = Cache::new(5, 2);
@@ -307,7 +310,8 @@ fn other_partitions_keep_their_use_bits() {
     };
     assert!([10, 11, 12].iter().all(|&block| used(&cache, 0, block)), "no hand of theirs came by");
     assert!(!used(&cache, 1, 21));
-    // 21 is referenced again, and 13 comes in for partition 0: that hand clears 10, 11 and 12 and takes 13, which has no use bit.
+    // 21 is referenced again, and 13 comes in for partition 0: that hand clears 10, 11 and 12 and
+    // takes 13, which has no use bit.
     cache.hit(1, 21);
     cache.insert(0, 13);
     assert_eq!(cache.victim(0), Some((0, 13)));

@@ -1,5 +1,5 @@
-//! A cache divided among devices, as whole engines have it (SAC): sizes hold at once or as frames are wanted,
-//! nobody starves, waits are those of readers.
+//! A cache divided among devices, as whole engines have it (SAC): sizes hold at once or as frames
+//! are wanted, nobody starves, waits are those of readers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,8 @@ use forebay_core::{
 
 mod divided;
 
-/// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a device.
+/// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a
+/// device.
 struct Server {
     core: Box<dyn Core>,
     at: u64,
@@ -83,7 +84,8 @@ impl Dice {
     }
 }
 
-/// Reads at random from `hot` blocks of each device until so many epochs more are over. `look` sees every step.
+/// Reads at random from `hot` blocks of each device until so many epochs more are over. `look` sees
+/// every step.
 fn run(server: &mut Server, dice: &mut Dice, hot: u32, epochs: u64, mut look: impl FnMut(&Server)) {
     let end = server.epochs() + epochs;
     let devices = server.service.len() as u32;
@@ -97,7 +99,8 @@ fn run(server: &mut Server, dice: &mut Dice, hot: u32, epochs: u64, mut look: im
     panic!("{epochs} epochs take more than two million reads");
 }
 
-/// "With eager partitioning, when new partition sizes are desired, the algorithm immediately reallocates pages" (§2.3).
+/// "With eager partitioning, when new partition sizes are desired, the algorithm immediately
+/// reallocates pages" (§2.3).
 #[test]
 fn eager_sizes_hold_at_once() {
     for replacement in REPLACEMENTS {
@@ -118,7 +121,8 @@ fn eager_sizes_hold_at_once() {
     }
 }
 
-/// "Gradually reallocates pages on demand": a new size takes nobody's page; a page goes when another is wanted, and one only (§2.3).
+/// "Gradually reallocates pages on demand": a new size takes nobody's page; a page goes when
+/// another is wanted, and one only (§2.3).
 #[test]
 fn lazy_sizes_hold_as_frames_are_wanted() {
     for replacement in REPLACEMENTS {
@@ -154,8 +158,9 @@ fn static_sizes_stay() {
     assert_eq!((server.sizes(), server.frames()), (vec![100, 200, 500], vec![100, 200, 500]));
 }
 
-/// Victims are drawn in inverse proportion to sizes. Each block that went comes back, so that partitions keep their frames and all that
-/// matters is who is drawn: of 1 : 3 : 6 parts, 20, 20/3 and 20/6 of 30. Chi-square, two degrees of freedom, once in a thousand.
+/// Victims are drawn in inverse proportion to sizes. Each block that went comes back, so that
+/// partitions keep their frames and all that matters is who is drawn: of 1 : 3 : 6 parts, 20, 20/3
+/// and 20/6 of 30. Chi-square, two degrees of freedom, once in a thousand.
 #[test]
 fn victims_are_drawn_in_inverse_proportion_to_sizes() {
     let mut server = Server::new("lazy:weights=1/3/6,window=4000000000,seed=7+lru", 3000, &[1; 3]);
@@ -180,8 +185,8 @@ fn victims_are_drawn_in_inverse_proportion_to_sizes() {
     assert!(statistic < 13.8, "{statistic:.1}: {drawn:?}, not {expected:?}");
 }
 
-/// No partition starves for ever: one device has all frames, by whatever way, and the other's readers begin to wait. It gets what it
-/// needs within some tens of epochs.
+/// No partition starves for ever: one device has all frames, by whatever way, and the other's
+/// readers begin to wait. It gets what it needs within some tens of epochs.
 #[test]
 fn who_had_nothing_gets_frames() {
     for scheme in ["eager", "lazy"] {
@@ -213,8 +218,8 @@ fn who_had_nothing_gets_frames() {
     }
 }
 
-/// A device whose frames were all held when one was drawn is drawn again: it does not keep them for ever, though nobody reads it and
-/// sizes have come to their end.
+/// A device whose frames were all held when one was drawn is drawn again: it does not keep them for
+/// ever, though nobody reads it and sizes have come to their end.
 #[test]
 fn who_was_held_once_gives_frames_later() {
     for replacement in REPLACEMENTS {
@@ -227,7 +232,8 @@ fn who_was_held_once_gives_frames_later() {
         };
         read(&mut server, 0, 0..60);
         read(&mut server, 1, 0..4);
-        // A reader holds all of device 0's frames while device 1 gets to be owed nearly all of them.
+        // A reader holds all of device 0's frames while device 1 gets to be owed nearly all of
+        // them.
         let held: Vec<FrameId> =
             (0..60).filter_map(|block| server.core.frame(BlockKey::new(FileId(0), block))).collect();
         assert_eq!(held.len(), 60);
@@ -243,8 +249,8 @@ fn who_was_held_once_gives_frames_later() {
     }
 }
 
-/// "The time spent waiting for each device over the past W device requests": from when the first reader waits for a fetch until it
-/// arrives, and nothing for one that nobody waited for.
+/// "The time spent waiting for each device over the past W device requests": from when the first
+/// reader waits for a fetch until it arrives, and nothing for one that nobody waited for.
 #[test]
 fn wait_times_are_those_of_readers() {
     const MS: u64 = 1_000_000;
@@ -268,7 +274,8 @@ fn wait_times_are_those_of_readers() {
         offset: block * u64::from(BLOCK),
         len: BLOCK,
     };
-    // Whoever reads a block has the next one fetched with it, or for itself if that is there already.
+    // Whoever reads a block has the next one fetched with it, or for itself if that is there
+    // already.
     let (fetches, _) = tell(0, read(0, 0, 10));
     let [(first, 10, 2)] = fetches[..] else { panic!("{fetches:?}") };
     // Twelve milliseconds, however many wait.
@@ -287,7 +294,8 @@ fn wait_times_are_those_of_readers() {
     assert_eq!(after, (1, [12, 7 + 4]), "12 for device 0; 7 and, from 36 to 40, 4 for device 1");
 }
 
-/// A device that slows down is found: its wait rises, it is warming, its partition grows until waits are alike (Fig. 8).
+/// A device that slows down is found: its wait rises, it is warming, its partition grows until
+/// waits are alike (Fig. 8).
 #[test]
 fn a_device_that_slows_down_gets_more() {
     for policy in ["eager-lru", "lazy-lru", "lazy-clock"] {
@@ -309,8 +317,10 @@ fn a_device_that_slows_down_gets_more() {
     }
 }
 
-/// Of two thousand blocks the first are read most. No sizes: who is read alone has everything; of devices that are alike each has about as much; one that turns slow gets more at once, back as
-/// quick as before it gives that up; and one whose blocks do not come again has less than half of an equal share, however often it is read.
+/// Of two thousand blocks the first are read most. No sizes: who is read alone has everything; of
+/// devices that are alike each has about as much; one that turns slow gets more at once, back as
+/// quick as before it gives that up; and one whose blocks do not come again has less than half of
+/// an equal share, however often it is read.
 #[test]
 fn frames_go_where_they_save_most() {
     for replacement in REPLACEMENTS {

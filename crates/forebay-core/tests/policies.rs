@@ -1,4 +1,5 @@
-//! How policies are written: every name, every option, round and back; and what the user is told otherwise.
+//! How policies are written: every name, every option, round and back; and what the user is told
+//! otherwise.
 
 use forebay_core::Policy;
 use forebay_core::presets::{CHOICES, CONTEXTS, Choice, PARTITIONS, PARTS, PREFETCHERS, REPLACEMENTS, Replacement};
@@ -145,7 +146,8 @@ fn every_name_is_printed_as_it_is_written() {
     assert_eq!(both, "competitive-em:seed=3+lazy:seed=4+clock");
 }
 
-/// Every value of every option: what is chosen is what is printed, unless it is the default, which is not.
+/// Every value of every option: what is chosen is what is printed, unless it is the default, which
+/// is not.
 #[test]
 fn every_option_goes_round() {
     let presets =

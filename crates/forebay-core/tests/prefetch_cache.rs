@@ -1,5 +1,5 @@
-//! Worked examples of CPEM §4 through the whole engine, by the paper's own words, and laws: of a handler that dies, of a thousand
-//! that sleep.
+//! Worked examples of CPEM §4 through the whole engine, by the paper's own words, and laws: of a
+//! handler that dies, of a thousand that sleep.
 
 use forebay_core::history::{EvictionHistory, Was};
 use forebay_core::index::Hashed;
@@ -116,8 +116,9 @@ fn a_prefetched_page_is_in_the_prefetch_cache_until_its_first_reference() {
     assert_eq!(bench.core.counters().used, 15);
 }
 
-/// "We initialize the prefetch cache size ceiling, x, to be 25% of the total physical memory"; "the additional maximum per-stream
-/// prefetching depth Ŝp = P_mem / N_stream": 512 MB, 512 open files: 64 pages.
+/// "We initialize the prefetch cache size ceiling, x, to be 25% of the total physical memory"; "the
+/// additional maximum per-stream prefetching depth Ŝp = P_mem / N_stream": 512 MB, 512 open files:
+/// 64 pages.
 #[test]
 fn open_files_share_the_ceiling() {
     const FRAMES: u32 = (512 << 20) / PAGE as u32;
@@ -172,8 +173,9 @@ fn what_is_called_off_leaves_the_prefetch_cache() {
     bench.core.check();
 }
 
-/// "The eviction history is checked to identify its status": a page that was given up unread and is missed has thrashed, and it
-/// alone. The paper limits "the eviction history size to 20% of the total number of physical pages".
+/// "The eviction history is checked to identify its status": a page that was given up unread and is
+/// missed has thrashed, and it alone. The paper limits "the eviction history size to 20% of the
+/// total number of physical pages".
 #[test]
 fn the_eviction_history_tells_thrashing_from_lru_misses() {
     let mut bench = bench("competitive-em:start=5,epoch=0", 100);
@@ -181,7 +183,8 @@ fn the_eviction_history_tells_thrashing_from_lru_misses() {
     bench.read(1, 0, 0);
     assert_eq!(bench.core.unread(), 4, "a first window within the ceiling");
     bench.tell(EventKind::Exited { handler: HandlerId(1) });
-    // Pages 1 to 4 are handed to the replacement policy as soon as memory is full, and leave when it is their turn.
+    // Pages 1 to 4 are handed to the replacement policy as soon as memory is full, and leave when
+    // it is their turn.
     let filled = (10..1000).find(|&file| {
         bench.fill(file, 1);
         bench.core.counters().wasted == 4
@@ -202,7 +205,8 @@ fn the_eviction_history_tells_thrashing_from_lru_misses() {
     assert!(known.iter().all(|&(block, was)| (was == Was::Unread) == (block % 2 == 0)));
 }
 
-/// Of a hundred blocks that were read all are remembered, though thousands that nobody read went after them, where either kind has its own.
+/// Of a hundred blocks that were read all are remembered, though thousands that nobody read went
+/// after them, where either kind has its own.
 #[test]
 fn what_nobody_read_does_not_drive_out_what_was_read() {
     let key = |block| BlockKey::new(FileId(3), block);
@@ -216,7 +220,8 @@ fn what_nobody_read_does_not_drive_out_what_was_read() {
     assert!(one < 10 && apart > 70, "{one}, {apart}");
 }
 
-/// A thousand handlers read the first page of a file each, and close it: 15,000 pages that nobody will read.
+/// A thousand handlers read the first page of a file each, and close it: 15,000 pages that nobody
+/// will read.
 fn a_thousand(bench: &mut Bench) {
     for who in 0..1000 {
         bench.open(1 + who, 1000);
@@ -231,8 +236,9 @@ fn ahead(bench: &Bench) -> u32 {
     bench.core.streams().iter().find(|(_, stream)| stream.file == FileId(0)).unwrap().1.remaining()
 }
 
-/// "Pages that were prefetched by a currently inactive process are immediately moved": those of a thousand that exited go before
-/// any of the one that is alive, also where the ceiling has room for all of them.
+/// "Pages that were prefetched by a currently inactive process are immediately moved": those of a
+/// thousand that exited go before any of the one that is alive, also where the ceiling has room for
+/// all of them.
 #[test]
 fn pages_of_the_dead_go_first() {
     for start in [5, 25, 90] {
@@ -248,8 +254,9 @@ fn pages_of_the_dead_go_first() {
     }
 }
 
-/// Handlers that sleep have had no opportunity: their pages stay while the ceiling has room for them. They leave within two minutes
-/// of pressure, and the reader that is awake loses none of its own meanwhile.
+/// Handlers that sleep have had no opportunity: their pages stay while the ceiling has room for
+/// them. They leave within two minutes of pressure, and the reader that is awake loses none of its
+/// own meanwhile.
 #[test]
 fn sleepers_keep_their_pages_for_a_while() {
     let mut bench = bench("competitive-em:epoch=0,start=60", 32_768);
@@ -273,8 +280,8 @@ fn sleepers_keep_their_pages_for_a_while() {
     assert_eq!((bench.core.counters().wasted, bench.core.counters().thrashed), (15_000, 0));
 }
 
-/// More than the ceiling has room for: every sleeper's page has its second chance, the oldest go, and the reader that is awake
-/// still gets all of its pages.
+/// More than the ceiling has room for: every sleeper's page has its second chance, the oldest go,
+/// and the reader that is awake still gets all of its pages.
 #[test]
 fn sleepers_leave_under_pressure() {
     let mut bench = bench("competitive-em:epoch=0,start=25", 32_768);
@@ -296,8 +303,9 @@ fn sleepers_leave_under_pressure() {
     assert!(known <= ahead(&bench), "who was given a second chance is marked no longer: {known}");
 }
 
-/// Fifty readers in turn, in memory for forty pages of each: with the prefetch cache none of them loses a page before it reads it. With
-/// windows of 32 pages and one list for all, many do ("prefetching-incurred page thrashing", CPEM §2.3).
+/// Fifty readers in turn, in memory for forty pages of each: with the prefetch cache none of them
+/// loses a page before it reads it. With windows of 32 pages and one list for all, many do
+/// ("prefetching-incurred page thrashing", CPEM §2.3).
 #[test]
 fn readers_that_take_turns_lose_nothing() {
     let thrashed = |policy: &str| {

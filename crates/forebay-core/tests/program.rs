@@ -1,5 +1,6 @@
-//! AMP's cache manager against a literal transcription of Fig. 4: vectors and linear scans around ARC and LRU, written from the paper and not
-//! from the code, with the same seeded draws and a scripted detector. The same residents in the same partitions after every step.
+//! AMP's cache manager against a literal transcription of Fig. 4: vectors and linear scans around
+//! ARC and LRU, written from the paper and not from the code, with the same seeded draws and a
+//! scripted detector. The same residents in the same partitions after every step.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +46,8 @@ fn place(number: u8) -> Place {
     }
 }
 
-/// Contexts 0 to 3, of which each keeps to blocks of its own, mostly, and runs through them or back and forth.
+/// Contexts 0 to 3, of which each keeps to blocks of its own, mostly, and runs through them or back
+/// and forth.
 fn workload() -> impl Strategy<Value = (u32, u32, Vec<Step>)> {
     let step = (0u8..4, 0u32..40, 0u32..100, (0u8..5, 0u32..40, 0u32..60, 0u32..9)).prop_map(
         |(context, block, dice, (place, size, time, deviation))| match dice {

@@ -1,5 +1,6 @@
-//! What must hold of partitions of contexts, whatever the default policy: none but its own where nothing is detected; blocks that move; a
-//! default partition that starves and comes back; loops that end; what is fetched ahead.
+//! What must hold of partitions of contexts, whatever the default policy: none but its own where
+//! nothing is detected; blocks that move; a default partition that starves and comes back; loops
+//! that end; what is fetched ahead.
 
 use forebay_core::context::{Access, Place, Rhythm, Settings};
 use forebay_core::directory::Directory;
@@ -82,7 +83,8 @@ proptest! {
         policy.build(Both(frames, &blocks));
     }
 
-    /// Whatever is read, fetched ahead and held, by whomever: each frame is somewhere, and nothing that is held goes.
+    /// Whatever is read, fetched ahead and held, by whomever: each frame is somewhere, and nothing
+    /// that is held goes.
     #[test]
     fn frames_are_conserved(
         policy in proptest::sample::select(Named::ALL),
@@ -131,7 +133,8 @@ fn sizes<R: Replacement>(script: &Script<R>) -> Vec<usize> {
     script.parts().iter().map(std::collections::BTreeSet::len).collect()
 }
 
-/// "They are simply moved among the partitions and the partition sizes adjusted accordingly" (§3.2).
+/// "They are simply moved among the partitions and the partition sizes adjusted accordingly"
+/// (§3.2).
 #[test]
 fn blocks_go_to_whoever_uses_them() {
     let mut script = Script::<Arc>::new(4, Settings::AMP);
@@ -146,7 +149,8 @@ fn blocks_go_to_whoever_uses_them() {
     assert_eq!(sizes(&script)[..4], [2, 0, 0, 2]);
     assert!(script.read(2, Access { now: 8, ..Access::default() }));
     assert_eq!(sizes(&script)[..4], [3, 0, 0, 1]);
-    // It has been used before: to ARC, too, that is a hit, and the block one of T2. The others were read once.
+    // It has been used before: to ARC, too, that is a hit, and the block one of T2. The others were
+    // read once.
     assert_eq!((script.list(FIRST_POLICY_LIST), script.list(FIRST_POLICY_LIST + 1)), (vec![3, 0], vec![2]));
     // Who reads once takes nothing from others.
     for block in [1, 2] {
@@ -155,7 +159,8 @@ fn blocks_go_to_whoever_uses_them() {
     assert_eq!(sizes(&script)[..4], [3, 0, 0, 1]);
 }
 
-/// One-shot blocks have the frames that were free, and after that the one that they drop; they cost no other partition more.
+/// One-shot blocks have the frames that were free, and after that the one that they drop; they cost
+/// no other partition more.
 #[test]
 fn what_is_read_once_goes_first() {
     let mut script = Script::<Lru>::new(10, Settings::AMP);
@@ -174,7 +179,8 @@ fn what_is_read_once_goes_first() {
     assert_eq!(sizes(&script)[..2], [10, 0]);
 }
 
-/// A loop may drive the default partition out altogether. Its ghosts bring it back when its blocks are wanted again.
+/// A loop may drive the default partition out altogether. Its ghosts bring it back when its blocks
+/// are wanted again.
 #[test]
 fn a_starved_default_partition_comes_back() {
     fn starve<R: Replacement>() {
@@ -187,7 +193,8 @@ fn a_starved_default_partition_comes_back() {
         }
         let starved = sizes(&script)[0];
         assert!(starved < 20, "{starved} frames are left beside a loop that wants more than there are");
-        // Each read of the loop against one of fifty other blocks: these are worth more frames by far.
+        // Each read of the loop against one of fifty other blocks: these are worth more frames by
+        // far.
         for nth in 0..20_000 {
             script.read(1000 + nth % 110, looping(0, 110, 220, script.now + 1));
             script.read(nth % 50, Access { now: script.now + 1, ..Access::default() });
@@ -200,7 +207,8 @@ fn a_starved_default_partition_comes_back() {
     starve::<Lru>();
 }
 
-/// A loop that has ended, or whose number another one got, leaves nothing behind that anybody needs.
+/// A loop that has ended, or whose number another one got, leaves nothing behind that anybody
+/// needs.
 #[test]
 fn loops_that_end_give_their_frames_back() {
     let mut script = Script::<Arc>::new(100, Settings::AMP);
@@ -218,7 +226,8 @@ fn loops_that_end_give_their_frames_back() {
     assert_eq!((now[0].len(), now[5].len()), (60, 30), "both have what they need");
 }
 
-/// Of what is fetched ahead a loop gives up last what nobody has read: the default of an MRU list would be the opposite.
+/// Of what is fetched ahead a loop gives up last what nobody has read: the default of an MRU list
+/// would be the opposite.
 #[test]
 fn what_is_fetched_ahead_is_read_before_it_goes() {
     let mut script = Script::<Arc>::new(20, Settings::AMP);
@@ -234,7 +243,8 @@ fn what_is_fetched_ahead_is_read_before_it_goes() {
             }
         }
     }
-    // What the loop has read once is as good as what it holds anyway: nothing goes unread that a one-shot context fetches, either.
+    // What the loop has read once is as good as what it holds anyway: nothing goes unread that a
+    // one-shot context fetches, either.
     let once = |now| Access { place: Place::Dropped, now, ..Access::default() };
     for block in (100..200).step_by(4) {
         for ahead in block..block + 4 {

@@ -1,6 +1,8 @@
-//! AMP on real traces that know no contexts, each as one: loops are found, and where there are none nothing is lost against ARC.
+//! AMP on real traces that know no contexts, each as one: loops are found, and where there are none
+//! nothing is lost against ARC.
 //!
-//! The traces are the LIRS paper's, looked for in the folder that `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository.
+//! The traces are the LIRS paper's, looked for in the folder that `FOREBAY_TRACES` names, else in
+//! `../shared/traces` beside the repository.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -64,8 +66,9 @@ fn loops_are_found_and_nothing_is_lost_where_there_are_none() {
         eprintln!("SKIPPED: AMP against ARC: FOREBAY_TRACES names no folder of traces");
         return;
     };
-    // multi1 is two programs in one context, of which one loops: to take the whole for a loop would cost the other one's hits. To tell the two apart
-    // is what contexts are for; without them it stays ARC's.
+    // multi1 is two programs in one context, of which one loops: to take the whole for a loop would
+    // cost the other one's hits. To tell the two apart is what contexts are for; without them it
+    // stays ARC's.
     for name in ["cpp", "cs", "gli", "loop", "multi1", "ps", "sprite", "zigzag"] {
         let (mut blocks, distinct) = references(&folder, name);
         // Half a million times the same is no more than fifty thousand times.
@@ -89,7 +92,8 @@ fn loops_are_found_and_nothing_is_lost_where_there_are_none() {
     }
 }
 
-/// Three views in a duel, none of which has contexts to go by: nothing is lost where loops are not all, and a good deal gained where they are.
+/// Three views in a duel, none of which has contexts to go by: nothing is lost where loops are not
+/// all, and a good deal gained where they are.
 #[test]
 fn what_a_duel_of_three_chooses_is_no_worse_than_arc() {
     let Some(folder) = folder() else {

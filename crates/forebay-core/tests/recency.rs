@@ -61,7 +61,8 @@ proptest! {
         prop_assert_eq!(of(&accesses).0, naive(&accesses));
     }
 
-    /// "This will have little effect on the detection result because each useful context will access many blocks."
+    /// "This will have little effect on the detection result because each useful context will
+    /// access many blocks."
     #[test]
     fn a_sample_tells_of_all(seed in 0u64..1000, stride in 1u64..64, sampling in prop::sample::select(vec![
         Sampling::Fixed(8), Sampling::Adaptive(256),
@@ -82,7 +83,8 @@ proptest! {
     }
 }
 
-/// The continuous detector follows a change; the periodic one, until told to forget, has the mean of both.
+/// The continuous detector follows a change; the periodic one, until told to forget, has the mean
+/// of both.
 #[test]
 fn an_exponential_mean_follows() {
     let mut recency = Recency::new(Sampling::Off, Mean::Continuous(ONE / 64));

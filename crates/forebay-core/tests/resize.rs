@@ -1,6 +1,7 @@
-//! Policies as segments of one slab: their sizes change while they run, frames are taken from them for others, and others' go to
-//! them (SAC §2.2). Whatever the policy: nothing is lost or linked twice, whoever has a frame that nobody holds gives one when
-//! asked, and ghosts keep to what the policy's own law allows at its size.
+//! Policies as segments of one slab: their sizes change while they run, frames are taken from them
+//! for others, and others' go to them (SAC §2.2). Whatever the policy: nothing is lost or linked
+//! twice, whoever has a frame that nobody holds gives one when asked, and ghosts keep to what the
+//! policy's own law allows at its size.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use forebay_core::replacement::{Arc, Car, Class, Lirs, Replacement, WTinyLfu};
 use forebay_core::{BlockKey, FileId};
 use proptest::prelude::*;
 
-/// Segments of one policy in one slab; a block belongs to the segment that its file has the number of.
+/// Segments of one policy in one slab; a block belongs to the segment that its file has the number
+/// of.
 struct Divided<R> {
     directory: Directory<Hashed>,
     segments: Vec<R>,
@@ -76,7 +78,8 @@ impl<R: Replacement> Divided<R> {
         slot.is_some()
     }
 
-    /// A fetch begins, if the segment `whose` or one of those behind it gives a frame where none is free.
+    /// A fetch begins, if the segment `whose` or one of those behind it gives a frame where none is
+    /// free.
     fn begin(&mut self, segment: usize, block: u32, whose: usize) {
         let ghost = self.directory.find(key(segment, block));
         let class = self.segments[segment].miss(&mut self.directory, ghost);
@@ -246,8 +249,8 @@ proptest! {
         }
     }
 
-    /// The shares of lists that the papers fix, at the size that the segment has now. Frames that are there beyond it go as they are
-    /// asked for; ghosts and ranks go at once.
+    /// The shares of lists that the papers fix, at the size that the segment has now. Frames that
+    /// are there beyond it go as they are asked for; ghosts and ranks go at once.
     #[test]
     fn shares_follow_the_size(
         frames in 1..50u32,
@@ -295,7 +298,8 @@ fn references(count: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Hits among the last half of `references` of a segment that has `before` frames and, from a third on, `after`.
+/// Hits among the last half of `references` of a segment that has `before` frames and, from a third
+/// on, `after`.
 struct Hits<'a>(&'a [u32], u32, u32);
 
 impl Build for Hits<'_> {
@@ -330,7 +334,8 @@ impl Build for Hits<'_> {
     }
 }
 
-/// A segment that was resized soon does what one does that always had the size: nothing of the old one stays behind.
+/// A segment that was resized soon does what one does that always had the size: nothing of the old
+/// one stays behind.
 #[test]
 fn a_new_size_is_as_good_as_an_old_one() {
     let references = references(60_000);

@@ -1,4 +1,5 @@
-//! The lists of SARC (Gill and Modha, USENIX 2005) against a naive twin, and by hand. (`sequence.rs` has its prefetching.)
+//! The lists of SARC (Gill and Modha, USENIX 2005) against a naive twin, and by hand.
+//! (`sequence.rs` has its prefetching.)
 
 use std::collections::BTreeSet;
 
@@ -14,8 +15,9 @@ mod cycle;
 const SEQ: ListId = ListId(FIRST_POLICY_LIST);
 const RANDOM: ListId = ListId(FIRST_POLICY_LIST + 1);
 
-/// The paper's text on two vectors from LRU to MRU, each block with its time stamp. The desired size and what it moves by are in parts
-/// of 65536, as nobody can compare fractions that are rounded in other places.
+/// The paper's text on two vectors from LRU to MRU, each block with its time stamp. The desired
+/// size and what it moves by are in parts of 65536, as nobody can compare fractions that are
+/// rounded in other places.
 struct Naive {
     frames: i64,
     capacity: usize,
@@ -174,7 +176,8 @@ fn bring(cycle: &mut Cycle<SarcLists, Hashed>, block: u32, sequential: bool) -> 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The same blocks in the same places of the same lists after every step, and the same desired size, within the cache.
+    /// The same blocks in the same places of the same lists after every step, and the same desired
+    /// size, within the cache.
     #[test]
     fn the_lists_are_their_twin((capacity, steps) in workload()) {
         let mut cycle = Cycle::<SarcLists, Hashed>::new(capacity);
@@ -267,8 +270,9 @@ fn hit(cycle: &mut Cycle<SarcLists, Hashed>, block: u32) {
     cycle.policy.hit(&mut cycle.directory, slot);
 }
 
-/// Equation 6: 2 · s · ΔL / L against 1. Five sequential misses while SEQ has 40: 2 · 5 · 2 / 40 = 1/2, so adapt = −1/2, and the desired
-/// size falls by a quarter with every victim. (The first victim makes it |SEQ|.)
+/// Equation 6: 2 · s · ΔL / L against 1. Five sequential misses while SEQ has 40: 2 · 5 · 2 / 40 =
+/// 1/2, so adapt = −1/2, and the desired size falls by a quarter with every victim. (The first
+/// victim makes it |SEQ|.)
 #[test]
 fn a_ratio_of_a_half_lets_seq_shrink_by_a_quarter_a_victim() {
     let mut cycle = forty_and_sixty();
@@ -281,7 +285,8 @@ fn a_ratio_of_a_half_lets_seq_shrink_by_a_quarter_a_victim() {
         desired.push(cycle.policy.desired());
         seq.push(sizes(&cycle).0);
     }
-    // 39; then 38.75, 38.5, 38.25, 38, 37.75. A victim is from SEQ if that is longer than what was desired before.
+    // 39; then 38.75, 38.5, 38.25, 38, 37.75. A victim is from SEQ if that is longer than what was
+    // desired before.
     assert_eq!(desired, [39, 38, 38, 38, 38, 37]);
     assert_eq!(seq, [39, 39, 38, 38, 38, 38]);
 }
@@ -304,7 +309,8 @@ fn a_ratio_beyond_one_lets_seq_grow() {
     }
 }
 
-/// Hits elsewhere than in the bottom ΔL teach nothing, and each in the bottom of RANDOM ends the interval.
+/// Hits elsewhere than in the bottom ΔL teach nothing, and each in the bottom of RANDOM ends the
+/// interval.
 #[test]
 fn only_the_bottom_of_random_measures() {
     let mut cycle = forty_and_sixty();
@@ -325,7 +331,8 @@ fn only_the_bottom_of_random_measures() {
     assert_eq!(cycle.policy.desired(), 38);
 }
 
-/// A hit in the bottom of SEQ counts once the ratio is large: 2 · 400 · 2 / 40 = 40 > 20; 200 misses are 20, which is not.
+/// A hit in the bottom of SEQ counts once the ratio is large: 2 · 400 · 2 / 40 = 40 > 20; 200
+/// misses are 20, which is not.
 #[test]
 fn a_hit_in_the_bottom_of_seq_counts_when_the_ratio_is_large() {
     for (misses, desired) in [(200, 39), (400, 41)] {

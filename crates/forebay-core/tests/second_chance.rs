@@ -1,5 +1,5 @@
-//! The prefetch cache and its reclamation (CPEM §4.1): the paper's order by worked examples, and a naive twin, a queue that knows
-//! neither slab nor marks.
+//! The prefetch cache and its reclamation (CPEM §4.1): the paper's order by worked examples, and a
+//! naive twin, a queue that knows neither slab nor marks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -78,8 +78,9 @@ impl Bench {
     }
 }
 
-/// Where the cache is all prefetched and under its ceiling, somebody must go all the same: pages of those that have exited before those whose
-/// readers are still to come, and of these each has its second chance.
+/// Where the cache is all prefetched and under its ceiling, somebody must go all the same: pages of
+/// those that have exited before those whose readers are still to come, and of these each has its
+/// second chance.
 #[test]
 fn what_nobody_will_read_goes_before_what_somebody_will() {
     let mut bench = Bench::new(100);
@@ -102,7 +103,8 @@ fn what_nobody_will_read_goes_before_what_somebody_will() {
     assert_eq!((bench.queue(), bench.cache.marks.marked()), (vec![], 0));
 }
 
-/// "Pages that were prefetched by a currently inactive process", those that were under way when it exited among them.
+/// "Pages that were prefetched by a currently inactive process", those that were under way when it
+/// exited among them.
 #[test]
 fn what_comes_after_its_handler_has_exited_is_abandoned() {
     let mut bench = Bench::new(100);
@@ -120,7 +122,8 @@ fn what_comes_after_its_handler_has_exited_is_abandoned() {
     assert_eq!((bench.reclaim(), bench.cache.marks.marked()), (vec![], 1));
 }
 
-/// "Prefetched pages are initially attached to the tail of the queue"; "when a page is referenced, it is moved".
+/// "Prefetched pages are initially attached to the tail of the queue"; "when a page is referenced,
+/// it is moved".
 #[test]
 fn pages_enter_at_the_tail_and_leave_when_referenced() {
     let mut bench = Bench::new(25);
@@ -131,7 +134,8 @@ fn pages_enter_at_the_tail_and_leave_when_referenced() {
     assert_eq!(bench.cache.marks.marked(), 4);
 }
 
-/// "Pages that were prefetched by a currently inactive process are immediately moved": below the ceiling, too.
+/// "Pages that were prefetched by a currently inactive process are immediately moved": below the
+/// ceiling, too.
 #[test]
 fn below_the_ceiling_nothing_but_abandoned_pages_go() {
     let mut bench = Bench::new(25);
@@ -148,7 +152,8 @@ fn below_the_ceiling_nothing_but_abandoned_pages_go() {
     assert_eq!(bench.reclaim(), [alive], "two minutes are the most");
 }
 
-/// By then it would have gone from any other queue. Memory has been filled anew since a page came once it was so twice from some moment on.
+/// By then it would have gone from any other queue. Memory has been filled anew since a page came
+/// once it was so twice from some moment on.
 #[test]
 fn what_was_passed_over_goes_once_memory_was_filled_anew() {
     let parts = CacheParts { rent: false, order: false, active: false, turnover: true };
@@ -183,9 +188,9 @@ fn what_was_passed_over_goes_once_memory_was_filled_anew() {
     assert_eq!(gone(&mut cache, &mut frames, 2).0, [sleeps, later]);
 }
 
-/// The paper's order: of an inactive process; of one that has had significant opportunity; otherwise "its pid and timestamp fields
-/// are invalidated and it is re-attached to the tail", and "when it moves again to the queue head for reclamation, it will be
-/// immediately moved".
+/// The paper's order: of an inactive process; of one that has had significant opportunity;
+/// otherwise "its pid and timestamp fields are invalidated and it is re-attached to the tail", and
+/// "when it moves again to the queue head for reclamation, it will be immediately moved".
 #[test]
 fn above_the_ceiling_pages_go_in_the_papers_order() {
     let mut bench = Bench::new(2);
@@ -201,7 +206,8 @@ fn above_the_ceiling_pages_go_in_the_papers_order() {
     assert_eq!(bench.queue(), more);
 }
 
-/// The opportunity is that between the prefetch and the handler's last execution: significant from a tenth of a second on.
+/// The opportunity is that between the prefetch and the handler's last execution: significant from
+/// a tenth of a second on.
 #[test]
 fn a_handler_that_ran_for_a_moment_had_no_opportunity() {
     for (ran_after, gone) in [(0, false), (100, false), (101, true)] {
@@ -217,7 +223,8 @@ fn a_handler_that_ran_for_a_moment_had_no_opportunity() {
     }
 }
 
-/// Marks are of a page, handlers of their marks: what is forgotten with the last page is not remembered with the next one.
+/// Marks are of a page, handlers of their marks: what is forgotten with the last page is not
+/// remembered with the next one.
 #[test]
 fn a_handler_without_pages_is_nobody() {
     let mut marks = Marks::new(4, 100);
@@ -238,7 +245,8 @@ fn a_handler_without_pages_is_nobody() {
     assert_eq!((before, after), (vec![], vec![dead]));
 }
 
-/// Who is known to have exited is not asked about for as long as its pages are there, and is again when it turns out to be alive.
+/// Who is known to have exited is not asked about for as long as its pages are there, and is again
+/// when it turns out to be alive.
 #[test]
 fn an_exit_is_news_once() {
     let mut marks = Marks::new(4, 100);
@@ -343,8 +351,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
-    /// The same pages in the same order, the same ones given up, the same handlers in question. No page is looked at more than
-    /// twice, but for one look a reclamation at a page that stays.
+    /// The same pages in the same order, the same ones given up, the same handlers in question. No
+    /// page is looked at more than twice, but for one look a reclamation at a page that stays.
     #[test]
     fn the_prefetch_cache_is_its_twin(ceiling in 1..=100u8, steps in steps()) {
         let mut bench = Bench::new(ceiling);
@@ -395,8 +403,8 @@ proptest! {
         prop_assert!(twin.looks <= 2 * entered + reclaimed, "{} looks at {entered} pages", twin.looks);
     }
 
-    /// Under pressure no page stays for ever, whatever its handler does: not for longer than two lifetimes, one before its second
-    /// chance and one after.
+    /// Under pressure no page stays for ever, whatever its handler does: not for longer than two
+    /// lifetimes, one before its second chance and one after.
     #[test]
     fn no_page_stays_for_ever(ceiling in 1..=100u8, steps in steps()) {
         let mut bench = Bench::new(ceiling);

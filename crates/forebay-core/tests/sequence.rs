@@ -1,5 +1,6 @@
-//! Sequences through the whole engine: SARC's prefetching (Gill and Modha, USENIX 2005), alone and with its lists, under random reads and under
-//! labels (SCM §4.2); and what a replacement policy that keeps sequential blocks apart is told, call by call.
+//! Sequences through the whole engine: SARC's prefetching (Gill and Modha, USENIX 2005), alone and
+//! with its lists, under random reads and under labels (SCM §4.2); and what a replacement policy
+//! that keeps sequential blocks apart is told, call by call.
 
 use std::cell::RefCell;
 
@@ -102,8 +103,9 @@ fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: 
 
 const SARC: Sarc = Sarc { threshold: 4, degree: 4, distance: 2 };
 
-/// "When the counter equals seqThreshold, the track is termed as a sequential track. If a track gets designated as a sequential track on a
-/// miss, then we say that a sequential miss has occurred."
+/// "When the counter equals seqThreshold, the track is termed as a sequential track. If a track
+/// gets designated as a sequential track on a miss, then we say that a sequential miss has
+/// occurred."
 #[test]
 fn the_fourth_block_is_sequential() {
     let mut bench = bench(SARC, None, 100);
@@ -131,8 +133,8 @@ fn a_read_is_one_miss() {
     assert_eq!(told(), [&[Missed(FIRST)][..], &random, &sequential].concat());
 }
 
-/// "Once initialized, the counter value for a track is not changed": reading a block again does not count again, but goes not to the cost of
-/// its successors either.
+/// "Once initialized, the counter value for a track is not changed": reading a block again does not
+/// count again, but goes not to the cost of its successors either.
 #[test]
 fn a_block_counts_once() {
     let mut bench = bench(SARC, None, 100);
@@ -144,7 +146,8 @@ fn a_block_counts_once() {
     assert_eq!(told()[..2], [Missed(FIRST), Sequential(3)]);
 }
 
-/// With labels the wanted part counts: what is appended is random while the stream is, and sequential when it is; a miss of it is none.
+/// With labels the wanted part counts: what is appended is random while the stream is, and
+/// sequential when it is; a miss of it is none.
 #[test]
 fn what_nobody_wants_is_no_miss() {
     let mut bench = bench(SARC, None, 100);
@@ -183,8 +186,9 @@ fn what_any_policy_fetches_ahead_is_sequential() {
     assert_eq!(told(), [Random(0), Sequential(1), Sequential(2)]);
 }
 
-/// SARC's prefetching by its numbers: threshold 4, m = 8, g = 3. The fourth block in a row is a sequential miss and brings eight more; when
-/// but three of a group are unread the next eight follow.
+/// SARC's prefetching by its numbers: threshold 4, m = 8, g = 3. The fourth block in a row is a
+/// sequential miss and brings eight more; when but three of a group are unread the next eight
+/// follow.
 #[test]
 fn a_miss_and_then_triggers() {
     let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
@@ -196,9 +200,10 @@ fn a_miss_and_then_triggers() {
     bench.core.check();
 }
 
-/// "An anomaly akin to Belady's anomaly": of a group whose trigger was hit the unread blocks are wanted before the next group, and in one LRU list they
-/// would go before what was read already. Three random blocks, a group of which 19, 20 and 21 are unread, the next group, and 4 random blocks
-/// fill memory; the next one takes the place of 13, which was read.
+/// "An anomaly akin to Belady's anomaly": of a group whose trigger was hit the unread blocks are
+/// wanted before the next group, and in one LRU list they would go before what was read already.
+/// Three random blocks, a group of which 19, 20 and 21 are unread, the next group, and 4 random
+/// blocks fill memory; the next one takes the place of 13, which was read.
 #[test]
 fn what_is_unread_outlives_what_was_read() {
     let mut bench = Bench::new("sarc:degree=8,distance=3", 24);
@@ -222,8 +227,9 @@ fn the_threshold_is_in_blocks() {
     }
 }
 
-/// SCM §5.3: under fixed read-ahead of four above, "any application request, sequential or random alike, after passing through L1 will
-/// be perceived as sequential by L2"; past a threshold of five no longer; with labels never.
+/// SCM §5.3: under fixed read-ahead of four above, "any application request, sequential or random
+/// alike, after passing through L1 will be perceived as sequential by L2"; past a threshold of five
+/// no longer; with labels never.
 #[test]
 fn random_requests_with_four_appended_are_sequential_without_labels() {
     let prefetched = |threshold: u32, labelled: bool| {
@@ -247,8 +253,9 @@ fn random_requests_with_four_appended_are_sequential_without_labels() {
     }
 }
 
-/// "While a prefetched block appended to the application request may still trigger other actions at the lower level": a stream that
-/// readers have made sequential is fetched ahead because of requests that nobody waits for.
+/// "While a prefetched block appended to the application request may still trigger other actions at
+/// the lower level": a stream that readers have made sequential is fetched ahead because of
+/// requests that nobody waits for.
 #[test]
 fn what_nobody_wants_may_trigger() {
     let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
@@ -258,8 +265,8 @@ fn what_nobody_wants_may_trigger() {
     assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((12, 8)));
 }
 
-/// A working set of random blocks that fills four fifths of memory, beside streams that need little: the lists keep the set, where one
-/// LRU list has it washed out.
+/// A working set of random blocks that fills four fifths of memory, beside streams that need
+/// little: the lists keep the set, where one LRU list has it washed out.
 #[test]
 fn streams_do_not_wash_out_a_working_set() {
     let random_hits = |policy: &str| {
@@ -285,9 +292,10 @@ fn streams_do_not_wash_out_a_working_set() {
     assert!(lru <= lists - 10, "{lru} % with one list");
 }
 
-/// The other way round: random reads that never hit, beside streams. RANDOM is worth nothing, so memory goes to the streams; once it has, what
-/// was prefetched is read and not wasted. (It takes 20 · L / 2 ΔL sequential misses, a quarter of a thousand, as no hit in the bottom of RANDOM
-/// ends the interval.)
+/// The other way round: random reads that never hit, beside streams. RANDOM is worth nothing, so
+/// memory goes to the streams; once it has, what was prefetched is read and not wasted. (It takes
+/// 20 · L / 2 ΔL sequential misses, a quarter of a thousand, as no hit in the bottom of RANDOM ends
+/// the interval.)
 #[test]
 fn random_reads_without_reuse_leave_memory_to_streams() {
     let wasted = |policy: &str| {
@@ -315,7 +323,8 @@ fn random_reads_without_reuse_leave_memory_to_streams() {
     assert!(lru.1 >= 20);
 }
 
-/// Blocks of other sizes, two devices that share memory, and readers that keep what they read: all is read, and nothing leaks.
+/// Blocks of other sizes, two devices that share memory, and readers that keep what they read: all
+/// is read, and nothing leaks.
 #[test]
 fn sarc_goes_with_everything() {
     for policy in ["sarc", "sarc+lazy", "sarc+static", "sarc+eager+arc", "competitive+sarc-lists", "fixed+sarc-lists"] {

@@ -1,4 +1,5 @@
-//! How large each partition shall be, by hand (SAC §3.1); and that the lottery's frequencies match the sizes (§2.3).
+//! How large each partition shall be, by hand (SAC §3.1); and that the lottery's frequencies match
+//! the sizes (§2.3).
 
 use forebay_core::DeviceCost;
 use forebay_core::papers::sac::{Division, Lottery, Scheme, Settings, Weights};
@@ -35,7 +36,8 @@ fn states(division: &Division) -> Vec<State> {
     division.shares().iter().map(|share| share.state).collect()
 }
 
-/// "We have found W = 1000 provides sufficient smoothing", "a value of 0.2% of the cache works well", "T = 5".
+/// "We have found W = 1000 provides sufficient smoothing", "a value of 0.2% of the cache works
+/// well", "T = 5".
 #[test]
 fn the_papers_parameters() {
     let paper = Settings::paper(Scheme::Lazy);
@@ -55,7 +57,8 @@ fn the_papers_parameters() {
     assert_eq!(sizes(&division).iter().sum::<u32>(), 51_200);
 }
 
-/// Step 1 and 2: "computes a relative wait time for each partition by dividing the per-device wait time by the mean wait time".
+/// Step 1 and 2: "computes a relative wait time for each partition by dividing the per-device wait
+/// time by the mean wait time".
 #[test]
 fn relative_wait_is_the_wait_by_the_mean() {
     let mut division = division(1000, 4, 2);
@@ -68,7 +71,8 @@ fn relative_wait_is_the_wait_by_the_mean() {
     assert_eq!([0, 1, 2, 3].map(|d| division.shares()[d].relative), [1000; 4]);
 }
 
-/// Step 4: "IRWT_j / sum of IRWTs for suppliers × # of consumed pages". IRWTs 0.8, 0.6 and 0.4 and 18 pages: 8, 6 and 4.
+/// Step 4: "IRWT_j / sum of IRWTs for suppliers × # of consumed pages". IRWTs 0.8, 0.6 and 0.4 and
+/// 18 pages: 8, 6 and 4.
 #[test]
 fn suppliers_give_by_their_inverse_relative_wait() {
     let mut division = division(1000, 4, 18);
@@ -77,8 +81,8 @@ fn suppliers_give_by_their_inverse_relative_wait() {
     assert_eq!(sizes(&division), [250 - 8, 250 - 6, 250 - 4, 250 + 18]);
 }
 
-/// "Cool: wait time below the threshold. […] Some cool partitions may become page suppliers, but none become page consumers." Between
-/// mean and threshold a partition is neither.
+/// "Cool: wait time below the threshold. […] Some cool partitions may become page suppliers, but
+/// none become page consumers." Between mean and threshold a partition is neither.
 #[test]
 fn between_mean_and_threshold_nothing_is_given_or_taken() {
     let mut division = division(1000, 4, 20);
@@ -89,7 +93,8 @@ fn between_mean_and_threshold_nothing_is_given_or_taken() {
     assert_eq!(sizes(&division), [250 - 9, 250, 250 - 11, 250 + 20]);
 }
 
-/// "If no page consumers are found, repartitioning stops and the new epoch begins." At the threshold itself nobody is one.
+/// "If no page consumers are found, repartitioning stops and the new epoch begins." At the
+/// threshold itself nobody is one.
 #[test]
 fn without_consumers_nothing_changes() {
     let mut division = division(1000, 4, 20);
@@ -102,8 +107,8 @@ fn without_consumers_nothing_changes() {
     assert_eq!(states(&division)[3], State::Warming);
 }
 
-/// The four states in turn (Fig. 1): warming doubles, cooling keeps, warm adds I, and warming begins again with I after any other
-/// state.
+/// The four states in turn (Fig. 1): warming doubles, cooling keeps, warm adds I, and warming
+/// begins again with I after any other state.
 #[test]
 fn the_four_states() {
     let mut division = division(10_000, 2, 2);
@@ -188,8 +193,8 @@ proptest! {
         }
     }
 
-    /// No partition starves for ever: from any state, a device whose wait rises above all others' has more frames after few epochs,
-    /// or all but one of each other.
+    /// No partition starves for ever: from any state, a device whose wait rises above all others'
+    /// has more frames after few epochs, or all but one of each other.
     #[test]
     fn who_waits_longer_and_longer_gets_frames(
         frames in 50..10_000u32,
@@ -207,8 +212,9 @@ proptest! {
         let mut waits: Vec<u64> = others[..devices as usize].to_vec();
         waits[patient] = waits.iter().copied().max().unwrap_or(0) + 1;
         let before = division.shares()[patient].size;
-        // Until its wait is as long as all others' at their longest together, somebody may be between mean and threshold and have
-        // all frames; from then on all others are suppliers. One epoch more, since a fall may have come before.
+        // Until its wait is as long as all others' at their longest together, somebody may be
+        // between mean and threshold and have all frames; from then on all others are suppliers.
+        // One epoch more, since a fall may have come before.
         let epochs = devices.ilog2() + 4;
         for _ in 0..epochs {
             epoch(&mut division, &waits);
@@ -219,8 +225,9 @@ proptest! {
     }
 }
 
-/// The statistic of a chi-square test of `draws` draws against frequencies in inverse proportion to `sizes`, of which `out` sit out;
-/// and its degrees of freedom. Partitions that are expected less than ten times count as one.
+/// The statistic of a chi-square test of `draws` draws against frequencies in inverse proportion to
+/// `sizes`, of which `out` sit out; and its degrees of freedom. Partitions that are expected less
+/// than ten times count as one.
 fn chi_square(sizes: &[u32], out: &[usize], seed: u32, draws: u32) -> (f64, usize) {
     let frames: u32 = sizes.iter().sum();
     let mut lottery = Lottery::new(sizes.len(), seed);
@@ -239,14 +246,16 @@ fn chi_square(sizes: &[u32], out: &[usize], seed: u32, draws: u32) -> (f64, usiz
     (cells.iter().map(|(expected, drawn)| (drawn - expected).powi(2) / expected).sum(), cells.len() - 1)
 }
 
-/// What a chi-square statistic of so many degrees of freedom exceeds once in a thousand times (Wilson and Hilferty, 1931).
+/// What a chi-square statistic of so many degrees of freedom exceeds once in a thousand times
+/// (Wilson and Hilferty, 1931).
 fn once_in_a_thousand(freedom: usize) -> f64 {
     const QUANTILE: f64 = 3.0902;
     let part = 2.0 / (9.0 * freedom as f64);
     freedom as f64 * (1.0 - part + QUANTILE * part.sqrt()).powi(3)
 }
 
-/// "Each partition is given a number of tickets in inverse proportion to its desired size" (§2.3), at 2, 16 and 64 partitions.
+/// "Each partition is given a number of tickets in inverse proportion to its desired size" (§2.3),
+/// at 2, 16 and 64 partitions.
 #[test]
 fn the_lottery_draws_in_inverse_proportion_to_sizes() {
     let ramp = |partitions: u32| (1..=partitions).map(|n| 100 * n).collect::<Vec<_>>();

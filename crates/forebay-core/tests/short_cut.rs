@@ -1,5 +1,5 @@
-//! A hit by the short cut is a `Read`, `Ready` and `Done` at one moment: two cores that differ only in taking it decide
-//! alike and count alike, for ever after.
+//! A hit by the short cut is a `Read`, `Ready` and `Done` at one moment: two cores that differ only
+//! in taking it decide alike and count alike, for ever after.
 
 use forebay_core::context::{Hint, Pattern, Rhythm};
 use forebay_core::index::Hashed;
@@ -79,7 +79,8 @@ impl Driver {
                     assert!(!self.core.unpin(frame), "nobody waits");
                 }
                 self.taken += 1;
-                // That its reader runs the short cut doesn't tell; a driver of a prefetch cache does.
+                // That its reader runs the short cut doesn't tell; a driver of a prefetch cache
+                // does.
                 if self.core.prefetch_cache().is_some() {
                     self.tell(EventKind::Ran { handler });
                 }

@@ -14,7 +14,8 @@ enum Change {
     Remove(BlockKey),
 }
 
-/// Keys of few files and few blocks, so that inserts meet removals; in a table of 16 to 64 entries they collide.
+/// Keys of few files and few blocks, so that inserts meet removals; in a table of 16 to 64 entries
+/// they collide.
 fn change() -> impl Strategy<Value = Change> {
     (0u32..6, 0u32..8, 0..4).prop_map(|(file, block, dice)| {
         let key = BlockKey::new(FileId(file * 0x1000_0001), block * 0x0100_0001);

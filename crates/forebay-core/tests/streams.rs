@@ -194,7 +194,8 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
             // If the table is full somebody was forgotten; ids tell who.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
                 let gone = naive.streams.remove(gone);
-                // The idle ones first, then those that nobody waits for, then the one silent for longest.
+                // The idle ones first, then those that nobody waits for, then the one silent for
+                // longest.
                 let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
                 assert!(
                     naive.streams.iter().all(|twin| class(&gone) <= class(twin)),
@@ -295,8 +296,8 @@ proptest! {
         }
     }
 
-    /// A miss is called thrashing only for a block that was evicted unread and not missed since, an LRU miss only for one that
-    /// had been read.
+    /// A miss is called thrashing only for a block that was evicted unread and not missed since, an
+    /// LRU miss only for one that had been read.
     #[test]
     fn the_eviction_history_never_invents(frames in 1..200u32, keys in proptest::collection::vec((any::<Option<bool>>(), 0..300u32), 1..500)) {
         let mut history = EvictionHistory::new(frames);
@@ -316,13 +317,14 @@ proptest! {
     }
 }
 
-/// A reader that waits for the processor is silent for long, and what was fetched for him keeps its memory: his stream holds it until he comes, or is
-/// gone, or it was given up.
+/// A reader that waits for the processor is silent for long, and what was fetched for him keeps its
+/// memory: his stream holds it until he comes, or is gone, or it was given up.
 #[test]
 fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     const SECOND: u64 = 1_000_000_000;
     let whole = |file: u32, start| Extent { file: FileId(file), start, len: 4 };
-    // Handler 7 has read three times in a row and has so many blocks ahead; after ten seconds handler 8 goes on elsewhere.
+    // Handler 7 has read three times in a row and has so many blocks ahead; after ten seconds
+    // handler 8 goes on elsewhere.
     let silent = |ahead: u32| {
         let mut streams = Streams::new(8, 600, 256);
         let mut read = |handler: u32, at: u64, start: u32| {

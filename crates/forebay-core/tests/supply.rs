@@ -1,4 +1,5 @@
-//! Supply-chain prefetching (SCM §4.1): the equations by the paper's own numbers, and laws about demand and distances.
+//! Supply-chain prefetching (SCM §4.1): the equations by the paper's own numbers, and laws about
+//! demand and distances.
 
 use forebay_core::demand::{Demands, SCALE};
 use forebay_core::demand::{Supply, cycle};
@@ -10,11 +11,13 @@ use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 const SLOT: u64 = SECOND / 10;
-/// "The default ETS/ESF trigger distance, T_default, of 24, and the maximum prefetching degree of 48."
+/// "The default ETS/ESF trigger distance, T_default, of 24, and the maximum prefetching degree of
+/// 48."
 const DEFAULT: u32 = 24;
 const DEGREE: u32 = 48;
 
-/// Streams of these rates and deviations, requests a second, one block each; fetching a piece takes `lead_time`.
+/// Streams of these rates and deviations, requests a second, one block each; fetching a piece takes
+/// `lead_time`.
 fn supplies(levels: &[(u64, u64)], lead_time: u64) -> Vec<Supply> {
     let sum = |level: fn(&(u64, u64)) -> u64| levels.iter().map(level).sum::<u64>() * SCALE;
     let (rates, deviations) = (sum(|level| level.0), sum(|level| level.1));
@@ -37,8 +40,9 @@ fn distances(trigger: Trigger, levels: &[(u64, u64)], lead_time: u64) -> Vec<u32
     supplies(levels, lead_time).iter().map(|supply| trigger.distance(supply, DEGREE)).collect()
 }
 
-/// SCM §5.2.1: 48 between streams of 1000 and of 3000, 5000, 7000 requests a second. The paper reports (13, 35), (8, 40) and (7, 41)
-/// "averaged over all prefetching cycles", those included in which rates were still being learnt.
+/// SCM §5.2.1: 48 between streams of 1000 and of 3000, 5000, 7000 requests a second. The paper
+/// reports (13, 35), (8, 40) and (7, 41) "averaged over all prefetching cycles", those included in
+/// which rates were still being learnt.
 #[test]
 fn equal_time_supplies_of_two_streams() {
     let of = |fast| distances(Trigger::EqualTime, &[(1000, 0), (fast, 0)], SECOND / 100);
@@ -48,7 +52,8 @@ fn equal_time_supplies_of_two_streams() {
     assert_eq!(of(7000), [6, 42]);
 }
 
-/// "A lower limit for trigger distances is set to 4"; "the trigger distance needs to be bounded by the prefetching degree".
+/// "A lower limit for trigger distances is set to 4"; "the trigger distance needs to be bounded by
+/// the prefetching degree".
 #[test]
 fn distances_have_a_floor_and_a_bound() {
     assert_eq!(distances(Trigger::EqualTime, &[(1, 0), (100_000, 0)], 0), [FLOOR, 48]);
@@ -57,7 +62,8 @@ fn distances_have_a_floor_and_a_bound() {
     assert_eq!(Trigger::EqualTime.distance(&supplies(&[(1, 0)], 0)[0], 2), 2, "a degree below the floor");
 }
 
-/// T_C = R · t, and what is left of 48 by σ: with t = 10 ms and 1000 a second, 10 each; 28 as 1 : 3.
+/// T_C = R · t, and what is left of 48 by σ: with t = 10 ms and 1000 a second, 10 each; 28 as 1 :
+/// 3.
 #[test]
 fn equal_safety_factors_of_two_streams() {
     assert_eq!(distances(Trigger::EqualSafety, &[(1000, 100), (1000, 300)], SECOND / 100), [17, 31]);
@@ -123,7 +129,8 @@ fn a_new_stream_has_a_rate_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Distances add up to the total, but for what rounds, and for who is at the floor or the bound.
+    /// Distances add up to the total, but for what rounds, and for who is at the floor or the
+    /// bound.
     #[test]
     fn distances_add_up(
         levels in proptest::collection::vec((1..100_000u64, 0..100_000u64), 1..40),
@@ -138,7 +145,8 @@ proptest! {
         let floor = distances.iter().filter(|&&distance| distance == FLOOR).count() as u32;
         let bound = distances.iter().filter(|&&distance| distance == DEGREE).count() as u32;
         if bound == 0 {
-            // Rounding takes half a one of each, or gives it: of the cycle inventory and of the safety inventory.
+            // Rounding takes half a one of each, or gives it: of the cycle inventory and of the
+            // safety inventory.
             prop_assert!(sum + levels.len() as u32 >= total, "{sum} of {total}: {distances:?}");
         }
         if floor == 0 {
@@ -155,8 +163,8 @@ proptest! {
         }
     }
 
-    /// The sums are those of the active streams, whatever happens; and a stream that stops has left them within the time for which a
-    /// silent stream counts as active.
+    /// The sums are those of the active streams, whatever happens; and a stream that stops has left
+    /// them within the time for which a silent stream counts as active.
     #[test]
     fn who_stops_leaves_the_sums(
         steps in proptest::collection::vec((0..6u32, 1..4u32, 0..400u64, 0..20u32), 1..200),

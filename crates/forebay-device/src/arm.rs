@@ -1,5 +1,5 @@
-//! The arm and what it reads or writes on its way: how long from track to track, and the sweep of a head over sector after
-//! sector, track after track.
+//! The arm and what it reads or writes on its way: how long from track to track, and the sweep of a
+//! head over sector after sector, track after track.
 
 use crate::rotation::{SAME, Spindle, turn};
 use crate::seek_curve::SeekCurve;
@@ -17,7 +17,8 @@ pub(crate) struct Arm {
     pub(crate) cylinder_switch: Option<f64>,
     /// What it takes in addition before the first sector of a track may be written.
     pub(crate) settle: f64,
-    /// Whether a request on the cylinder of the one before it needs neither seek nor rotation (SAC §4.1).
+    /// Whether a request on the cylinder of the one before it needs neither seek nor rotation (SAC
+    /// §4.1).
     pub(crate) sequential_cylinder: bool,
 }
 
@@ -26,7 +27,8 @@ pub(crate) struct Arm {
 pub(crate) struct Sweep {
     pub(crate) sector: u64,
     pub(crate) at: f64,
-    /// When it was through with the sector before: earlier than `at`, if it goes to another track in between.
+    /// When it was through with the sector before: earlier than `at`, if it goes to another track
+    /// in between.
     pub(crate) done: f64,
     pub(crate) limit: u64,
     pub(crate) write: bool,
@@ -70,8 +72,8 @@ impl Arm {
         }
     }
 
-    /// When the head, above `from` and free at `ready`, begins with `sector`, which it may not before `earliest`. The way
-    /// there takes `least` at the least.
+    /// When the head, above `from` and free at `ready`, begins with `sector`, which it may not
+    /// before `earliest`. The way there takes `least` at the least.
     pub(crate) fn land(
         &mut self,
         from: &Place,
@@ -90,8 +92,8 @@ impl Arm {
         Landing { begin: there + wait, wait, place, sector: nanos }
     }
 
-    /// Where the sweep stands, and when, once it has gone up to `end` (at most its limit) or it is `until`, whichever is
-    /// first.
+    /// Where the sweep stands, and when, once it has gone up to `end` (at most its limit) or it is
+    /// `until`, whichever is first.
     pub(crate) fn advance(&self, sweep: Sweep, end: u64, until: f64) -> Sweep {
         let end = end.min(sweep.limit).min(self.map.sectors());
         let Sweep { mut sector, mut at, .. } = sweep;

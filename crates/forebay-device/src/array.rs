@@ -44,8 +44,8 @@ struct Parts {
     done: u32,
 }
 
-/// An array of new devices with `stripe` bytes on one member at a time, each member behind a scheduler of its own and with
-/// what is random in it fixed by `seed` and its number.
+/// An array of new devices with `stripe` bytes on one member at a time, each member behind a
+/// scheduler of its own and with what is random in it fixed by `seed` and its number.
 pub fn array(members: &[Description], stripe: u64, scheduler: &SchedulerKind, seed: u64) -> Result<Array, Error> {
     let queue = |(number, member): (u64, &Description)| member.queue(seed.wrapping_add(number), scheduler);
     let queues: Vec<Box<dyn Queue>> = (0..).zip(members).map(queue).collect::<Result<_, _>>()?;
@@ -61,7 +61,8 @@ impl Array {
         Ok(Array { members, stripe, under_way: HashMap::new(), complete: VecDeque::new() })
     }
 
-    /// How many bytes of `member` lie before `place` of the array. It grows with `place`, by a stripe in every row.
+    /// How many bytes of `member` lie before `place` of the array. It grows with `place`, by a
+    /// stripe in every row.
     fn before(&self, member: usize, place: u64) -> u64 {
         let row = u128::from(self.stripe) * self.members.len() as u128;
         let (full, rest) = (u128::from(place) / row, u128::from(place) % row);
@@ -118,7 +119,8 @@ impl Queue for Array {
         self.complete.pop_front().map(|(_, id)| id)
     }
 
-    /// All parts must wait: if one is in service or done, the request goes on, and none is taken back.
+    /// All parts must wait: if one is in service or done, the request goes on, and none is taken
+    /// back.
     fn cancel(&mut self, at: Instant, id: u64) -> bool {
         if !self.waits(at, id) {
             return false;
@@ -149,14 +151,15 @@ impl Queue for Array {
         (smallest / self.stripe * self.stripe).saturating_mul(self.members.len() as u64)
     }
 
-    /// A stream is read in requests that are long enough to have a part on every member. The members switch side by side, so
-    /// a switch costs what it costs the slowest one; then all transfer at once, and the request is done when the slowest is:
-    /// n times its rate. So the competitive depth is n times that of a member ("multi-disk systems often require larger
-    /// competitive prefetching depths", CPEM §6), and each member transfers for as long as it switched. Such requests slow
-    /// each other as they would on one member: channels are those of a member. (Members that are done before the slowest go
-    /// on with the next request, so the wait for the slowest platter is left out.) What it bills for a request is that of the
-    /// dearest member, what for bytes their mean. Distances and places are n times those on a
-    /// member.
+    /// A stream is read in requests that are long enough to have a part on every member. The
+    /// members switch side by side, so a switch costs what it costs the slowest one; then all
+    /// transfer at once, and the request is done when the slowest is: n times its rate. So the
+    /// competitive depth is n times that of a member ("multi-disk systems often require larger
+    /// competitive prefetching depths", CPEM §6), and each member transfers for as long as it
+    /// switched. Such requests slow each other as they would on one member: channels are those of a
+    /// member. (Members that are done before the slowest go on with the next request, so the wait
+    /// for the slowest platter is left out.) What it bills for a request is that of the dearest
+    /// member, what for bytes their mean. Distances and places are n times those on a member.
     fn cost(&self) -> DeviceCost {
         let costs: Vec<DeviceCost> = self.members.iter().map(|member| member.cost()).collect();
         let n = costs.len() as u64;

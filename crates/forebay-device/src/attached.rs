@@ -5,9 +5,9 @@
 //!         ◀────────── its data (a write: 64 bytes) ──────
 //! ```
 //!
-//! Several devices may share a network: then their clients' and servers' lines are shared as far as they are the same
-//! endpoints. The driver must work on such devices in the order of time, as one that always goes to the earliest
-//! [`Queue::next_completion`] of all of them does.
+//! Several devices may share a network: then their clients' and servers' lines are shared as far as
+//! they are the same endpoints. The driver must work on such devices in the order of time, as one
+//! that always goes to the earliest [`Queue::next_completion`] of all of them does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,7 +101,8 @@ impl Queue for Attached {
         Some(first.1)
     }
 
-    /// Word of it takes no time: the request is taken back if the device has not begun with it by now.
+    /// Word of it takes no time: the request is taken back if the device has not begun with it by
+    /// now.
     fn cancel(&mut self, at: Instant, id: u64) -> bool {
         self.advance(at);
         if let Some(key) = self.out.keys().find(|key| key.1 == id).copied() {
@@ -129,7 +130,8 @@ impl Queue for Attached {
         self.queue.capacity()
     }
 
-    /// A switch costs the two messages more; a stream comes at the rate of the slower, device or line.
+    /// A switch costs the two messages more; a stream comes at the rate of the slower, device or
+    /// line.
     fn cost(&self) -> DeviceCost {
         let mut cost = self.queue.cost();
         let network = self.network();

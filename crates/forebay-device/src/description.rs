@@ -1,5 +1,5 @@
-//! Devices by name. A description is a TOML file; a few are shipped with the crate, others are loaded from wherever the user
-//! keeps them.
+//! Devices by name. A description is a TOML file; a few are shipped with the crate, others are
+//! loaded from wherever the user keeps them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,8 +16,8 @@ use crate::slowdown::{Slowed, SlowedDescription};
 use crate::ssd::Ssd;
 use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 
-/// How deep devices may be made of devices: enough for an array of slow disks behind a network, and an end for a file that
-/// names itself.
+/// How deep devices may be made of devices: enough for an array of slow disks behind a network, and
+/// an end for a file that names itself.
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
@@ -134,7 +134,8 @@ impl ModelDescription {
 }
 
 impl Description {
-    /// Reads a description; `origin` names it in errors. Files that it names are relative to the working folder.
+    /// Reads a description; `origin` names it in errors. Files that it names are relative to the
+    /// working folder.
     pub fn parse(text: &str, origin: &str) -> Result<Description, Error> {
         let description = Description::syntax(text, origin)?;
         description.queue(0, &SchedulerKind::None)?;
@@ -146,8 +147,8 @@ impl Description {
         toml::from_str(text).map_err(syntax)
     }
 
-    /// The device, new, with everything random in it fixed by `seed`. Only a single device has a model: of an array, and of
-    /// what is behind a network, there is but a [`Description::queue`].
+    /// The device, new, with everything random in it fixed by `seed`. Only a single device has a
+    /// model: of an array, and of what is behind a network, there is but a [`Description::queue`].
     pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Error> {
         self.model(seed, NESTED)
     }
@@ -211,8 +212,8 @@ pub fn devices() -> Vec<Description> {
     SHIPPED.into_iter().map(parse).collect()
 }
 
-/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A disk's name may end in `@` and
-/// years: the same disk, so much older ([`Description::aged`]).
+/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A
+/// disk's name may end in `@` and years: the same disk, so much older ([`Description::aged`]).
 pub fn device(name: &str) -> Result<Description, Error> {
     let description = load(name)?;
     description.queue(0, &SchedulerKind::None)?;

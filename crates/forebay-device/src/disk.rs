@@ -1,14 +1,16 @@
-//! A disk: an arm, platters that turn, and a small cache on board that goes on reading after a request.
+//! A disk: an arm, platters that turn, and a small cache on board that goes on reading after a
+//! request.
 //!
 //! ```text
 //!  arrival ── overhead ──▶ ready ── seek or head switch ──▶ settled ── rotation ──▶ sweep over the sectors ──▶ last one
 //!                            └─ what is on board already goes straight to the bus
 //! ```
 //!
-//! After a read the head sweeps on, until the segment is full or something else is asked for; a request that continues
-//! there joins the sweep and loses no revolution. A write is done once its data are on board, if the disk caches writes, and
-//! the arm is busy until they are on the media. Left out: more than one command on board that the disk would put in an order
-//! of its own (a queue in front of the model does that), and the arm's start towards the next command before the bus is
+//! After a read the head sweeps on, until the segment is full or something else is asked for; a
+//! request that continues there joins the sweep and loses no revolution. A write is done once its
+//! data are on board, if the disk caches writes, and the arm is busy until they are on the media.
+//! Left out: more than one command on board that the disk would put in an order of its own (a queue
+//! in front of the model does that), and the arm's start towards the next command before the bus is
 //! free.
 
 use forebay_core::{DeviceCost, Instant};
@@ -38,18 +40,19 @@ pub struct Description {
     pub rpm: f64,
     /// Surfaces.
     pub heads: u32,
-    /// Milliseconds from a request's arrival until the arm may start, or data on board go over the bus.
+    /// Milliseconds from a request's arrival until the arm may start, or data on board go over the
+    /// bus.
     #[serde(default = "plain_overhead_ms")]
     pub overhead_ms: f64,
     /// Milliseconds to go to another surface of the same cylinder.
     #[serde(default)]
     pub head_switch_ms: f64,
-    /// Milliseconds to go from the last track of a cylinder to the first one of the next while reading on; as long as the
-    /// seek, if not given.
+    /// Milliseconds to go from the last track of a cylinder to the first one of the next while
+    /// reading on; as long as the seek, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylinder_switch_ms: Option<f64>,
-    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write; below zero, if the times
-    /// above are of writes and reads take longer.
+    /// Milliseconds that the arm needs in addition, after a seek or switch, before it may write;
+    /// below zero, if the times above are of writes and reads take longer.
     #[serde(default)]
     pub write_settle_ms: f64,
     /// Megabytes (10⁶) a second between cache and host.
@@ -61,7 +64,8 @@ pub struct Description {
     /// Where the platters stand, or half a revolution each time, or any part of one.
     #[serde(default)]
     pub rotation: Rotation,
-    /// Whether a request on the cylinder of the one before it needs neither seek nor rotation, as SAC §4.1 assumes.
+    /// Whether a request on the cylinder of the one before it needs neither seek nor rotation, as
+    /// SAC §4.1 assumes.
     #[serde(default)]
     pub sequential_cylinder: bool,
     /// The arm.
@@ -119,8 +123,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The disk of a description, its arm at the rim; or what is wrong with the description. Random rotation begins with
-    /// seed 0.
+    /// The disk of a description, its arm at the rim; or what is wrong with the description. Random
+    /// rotation begins with seed 0.
     pub fn new(description: &Description) -> Result<Disk, &'static str> {
         let d = description;
         // Beyond these bounds is no disk, and arithmetic that nobody wants.
@@ -261,8 +265,9 @@ impl Model for Disk {
 }
 
 impl Disk {
-    /// f_seek against distance in bytes: for each distance, the mean over the pairs of places that lie so far apart, with
-    /// the overhead. A distance in bytes spans more cylinders near the hub, which is why this is a mean.
+    /// f_seek against distance in bytes: for each distance, the mean over the pairs of places that
+    /// lie so far apart, with the overhead. A distance in bytes spans more cylinders near the hub,
+    /// which is why this is a mean.
     fn seek_by_bytes(&self) -> Vec<(u64, u64)> {
         const STARTS: u64 = 64;
         let capacity = self.capacity();

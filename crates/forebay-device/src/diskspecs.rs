@@ -1,21 +1,29 @@
-//! DiskSim's parameter files: `X.diskspecs` with the `.model` and `.seek` files that it names beside it, as a [`Description`].
+//! DiskSim's parameter files: `X.diskspecs` with the `.model` and `.seek` files that it names
+//! beside it, as a [`Description`].
 //!
-//! Read are blocks `disksim_disk` with their `dm_disk`, its `dm_layout_g1` and its `dm_mech_g1`; a `dm_disk` alone gives a
-//! disk without a cache. Not read, and an error: the layouts `dm_layout_g2` and `dm_layout_g4` (maps of single tracks),
-//! `Access time type = constant` (no mechanics). What else the files say is used, but for these, which say nothing of how
-//! long a request takes on a disk that has one at a time:
+//! Read are blocks `disksim_disk` with their `dm_disk`, its `dm_layout_g1` and its `dm_mech_g1`; a
+//! `dm_disk` alone gives a disk without a cache. Not read, and an error: the layouts `dm_layout_g2`
+//! and `dm_layout_g4` (maps of single tracks), `Access time type = constant` (no mechanics). What
+//! else the files say is used, but for these, which say nothing of how long a request takes on a
+//! disk that has one at a time:
 //!
-//! - `Scheduler`, `Preseeking level`, `Allow write prebuffering`, `Allow sneaky intermediate read hits`, `Write initiation
-//!   delay` and the like: what the disk does with a second request while it works on one. A queue in front of the model
-//!   orders requests; `Max queue length` is taken.
-//! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`: of the simulator.
-//! - `Block count`: follows from the layout. `Number of cylinders`: the layout's zones have them, with those between zones.
-//! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed transfer partial hit`: who
-//!   has the bus meanwhile. The bus is this disk's alone, and its data come as fast as bus and media give them.
-//! - `Allow sneaky partial read hits`: a read of what is on board only in part waits for the arm in any case.
-//! - `Read-ahead over requested` 0 and 1 are the same: what is read ahead takes the place of the segment's oldest sectors.
+//! - `Scheduler`, `Preseeking level`, `Allow write prebuffering`, `Allow sneaky intermediate read
+//!   hits`, `Write initiation delay` and the like: what the disk does with a second request while
+//!   it works on one. A queue in front of the model orders requests; `Max queue length` is taken.
+//! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`: of
+//!   the simulator.
+//! - `Block count`: follows from the layout. `Number of cylinders`: the layout's zones have them,
+//!   with those between zones.
+//! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed
+//!   transfer partial hit`: who has the bus meanwhile. The bus is this disk's alone, and its data
+//!   come as fast as bus and media give them.
+//! - `Allow sneaky partial read hits`: a read of what is on board only in part waits for the arm in
+//!   any case.
+//! - `Read-ahead over requested` 0 and 1 are the same: what is read ahead takes the place of the
+//!   segment's oldest sectors.
 //! - `Stop prefetch in sector`: less than a sector's time, and within the command's overhead.
-//! - `Write hit stop prefetch`: every write stops the sweep here. `Disconnect write if seek`: likewise without a bus to share.
+//! - `Write hit stop prefetch`: every write stops the sweep here. `Disconnect write if seek`:
+//!   likewise without a bus to share.
 //! - `Read directly to buffer`: a sector's time at the end of a full segment.
 //! - `Maximum number of write segments`: at most one write is on its way to the media at a time.
 //! - `Fast write level` 1 and 2 are the same: both let go of the host once its data are on board.
@@ -76,7 +84,8 @@ pub fn import_simple(path: &Path) -> Result<Description, ImportError> {
     Ok(description)
 }
 
-/// The disk of a parameter file's bytes. `origin` names it in errors, `file` answers with the files that it names.
+/// The disk of a parameter file's bytes. `origin` names it in errors, `file` answers with the files
+/// that it names.
 pub fn read(
     bytes: &[u8],
     origin: &Path,

@@ -1,15 +1,18 @@
-//! From measured times to curves. Pure, and robust: medians everywhere, because a busy machine adds outliers that no mean
-//! survives.
+//! From measured times to curves. Pure, and robust: medians everywhere, because a busy machine adds
+//! outliers that no mean survives.
 //!
-//! - A disk: the time of a small read is overhead + seek(distance) + a wait uniform in one revolution + transfer. The
-//!   middle of reads of like distance is therefore the curve plus half a revolution; how far the middle half of all reads
-//!   spreads around the curve *is* half a revolution, for a uniform wait. Only their sum matters for the depth.
-//! - Anything else: time = first byte + len / rate, by the weighted median of the slopes between pairs (Theil and Sen).
+//! - A disk: the time of a small read is overhead + seek(distance) + a wait uniform in one
+//!   revolution + transfer. The middle of reads of like distance is therefore the curve plus half a
+//!   revolution; how far the middle half of all reads spreads around the curve *is* half a
+//!   revolution, for a uniform wait. Only their sum matters for the depth.
+//! - Anything else: time = first byte + len / rate, by the weighted median of the slopes between
+//!   pairs (Theil and Sen).
 
 /// One timed read of a disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiskSample {
-    /// Bytes from the end of the read before to the start of this one, either way; zero if it continues it.
+    /// Bytes from the end of the read before to the start of this one, either way; zero if it
+    /// continues it.
     pub distance: u64,
     /// The first byte.
     pub place: u64,
@@ -46,8 +49,9 @@ const POINTS: usize = 24;
 /// Neighbouring zones whose rates differ by less are one.
 const SAME_RATE: f64 = 0.015;
 
-/// Fits a seek curve, half a revolution and the zones of a disk of `capacity` bytes. Reads with `distance` zero that follow
-/// another at once tell rates, the others tell seeks. `None` if there are fewer than a dozen seeks or no rate.
+/// Fits a seek curve, half a revolution and the zones of a disk of `capacity` bytes. Reads with
+/// `distance` zero that follow another at once tell rates, the others tell seeks. `None` if there
+/// are fewer than a dozen seeks or no rate.
 pub fn fit_disk(samples: &[DiskSample], capacity: u64) -> Option<DiskFit> {
     let zones = fit_zones(samples, capacity)?;
     let rate = |place: u64| zones[zones.partition_point(|&(from, _)| from <= place).saturating_sub(1)].1;
@@ -79,15 +83,16 @@ pub fn fit_disk(samples: &[DiskSample], capacity: u64) -> Option<DiskFit> {
     Some(DiskFit { seek, half_revolution: half_revolution as u64, zones })
 }
 
-/// The middle of the middle half of the times: as robust as is needed, and for a uniform wait nearer the truth than the
-/// median by a factor of √2.
+/// The middle of the middle half of the times: as robust as is needed, and for a uniform wait
+/// nearer the truth than the median by a factor of √2.
 fn middle(bucket: &[(f64, f64)]) -> f64 {
     let mut times: Vec<f64> = bucket.iter().map(|s| s.1).collect();
     times.sort_by(f64::total_cmp);
     f64::midpoint(times[times.len() / 4], times[times.len() - 1 - times.len() / 4])
 }
 
-/// The median rate in each of sixteen parts of the device; parts alike are joined, parts without a read follow the one before.
+/// The median rate in each of sixteen parts of the device; parts alike are joined, parts without a
+/// read follow the one before.
 fn fit_zones(samples: &[DiskSample], capacity: u64) -> Option<Vec<(u64, u64)>> {
     const PARTS: u64 = 16;
     let part = (capacity / PARTS).max(1);
@@ -135,8 +140,8 @@ fn level(points: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// Fits a time to the first byte and a rate to (bytes, nanoseconds). `None` unless there are two lengths and time rises
-/// with length.
+/// Fits a time to the first byte and a rate to (bytes, nanoseconds). `None` unless there are two
+/// lengths and time rises with length.
 pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
     // All pairs of at most 400 samples, evenly chosen.
     let step = samples.len().div_ceil(400).max(1);
@@ -146,7 +151,8 @@ pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
     for (i, a) in chosen.iter().enumerate() {
         for b in &chosen[i + 1..] {
             if a.0 != b.0 {
-                // Two reads of about the same length say little of the rate: their weight is the difference in length.
+                // Two reads of about the same length say little of the rate: their weight is the
+                // difference in length.
                 slopes.push(((b.1 - a.1) / (b.0 - a.0), (b.0 - a.0).abs()));
             }
         }

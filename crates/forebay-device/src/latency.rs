@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// The time to the first byte: log-normal with this median and this 99th percentile, or constant without the latter.
+/// The time to the first byte: log-normal with this median and this 99th percentile, or constant
+/// without the latter.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FirstByte {

@@ -1,5 +1,6 @@
-//! How logical sectors are laid on a disk's tracks, in full: zones with their skews, the sectors and tracks kept in reserve,
-//! and the bad ones that are skipped or replaced. What DiskSim's parameter files ("dm_layout_g1") say of a disk.
+//! How logical sectors are laid on a disk's tracks, in full: zones with their skews, the sectors
+//! and tracks kept in reserve, and the bad ones that are skipped or replaced. What DiskSim's
+//! parameter files ("dm_layout_g1") say of a disk.
 //!
 //! ```text
 //!  zone, in mapping order │ front │ sectors … │ slipped │ sectors … │ spares │ next unit …
@@ -71,8 +72,9 @@ pub enum Sparing {
     ZoneSlipToEnd,
 }
 
-/// Some cylinders with the same number of sectors a track. Places of sectors are counted from the zone's first one, in the
-/// order in which tracks are filled, reserved ones included; tracks likewise.
+/// Some cylinders with the same number of sectors a track. Places of sectors are counted from the
+/// zone's first one, in the order in which tracks are filled, reserved ones included; tracks
+/// likewise.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
@@ -94,7 +96,8 @@ pub struct Zone {
     /// Sectors by which the first track of a cylinder begins later than the last one before.
     #[serde(default)]
     pub cylinder_skew: f64,
-    /// Sectors in reserve in each track, cylinder, range or zone, or tracks of the zone, as `sparing` says.
+    /// Sectors in reserve in each track, cylinder, range or zone, or tracks of the zone, as
+    /// `sparing` says.
     #[serde(default)]
     pub spares: u32,
     /// Bad sectors, or tracks, that are skipped; ascending.
@@ -115,15 +118,18 @@ impl Zone {
 /// From positions in a zone's mapping order, reserved ones left out, to places in it and back.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Places of a unit that has its own spares, and those of them that hold data, slips not counted.
+    /// Places of a unit that has its own spares, and those of them that hold data, slips not
+    /// counted.
     unit: u64,
     data: u64,
     /// Spares at the unit's front.
     front: u64,
-    /// Of each slip, the first position behind it; and whether slips push everything to the zone's end.
+    /// Of each slip, the first position behind it; and whether slips push everything to the zone's
+    /// end.
     slips: Vec<u64>,
     to_end: bool,
-    /// Whether slips also turn what follows (per cylinder and per track sparing); the slips' places, then.
+    /// Whether slips also turn what follows (per cylinder and per track sparing); the slips'
+    /// places, then.
     turned: Vec<u64>,
     /// (bad place, its replacement), ascending.
     defects: Vec<(u64, u64)>,
@@ -310,7 +316,8 @@ mod tests {
         Layout { mapping: Mapping::Cylinders, sparing, range: 2, zone: vec![zone] }
     }
 
-    /// The places of all positions, by walking over every place of the zone and striking out what holds no data.
+    /// The places of all positions, by walking over every place of the zone and striking out what
+    /// holds no data.
     fn naive(layout: &Layout, heads: u64) -> Vec<u64> {
         let zone = &layout.zone[0];
         let (track, cylinder) = (u64::from(zone.sectors), u64::from(zone.sectors) * heads);
@@ -362,8 +369,8 @@ mod tests {
             {
                 layout.zone[0].slips.truncate(spares as usize);
             }
-            // Known weakness: a run goes on over a spare that is slipped itself, where a slip of the
-            // cylinder before pushes data to it.
+            // Known weakness: a run goes on over a spare that is slipped itself, where a slip of
+            // the cylinder before pushes data to it.
             if sparing == Sparing::CylinderFront {
                 let cylinder = sectors * heads as u32;
                 layout.zone[0].slips.retain(|slip| slip % cylinder >= spares);
@@ -380,7 +387,8 @@ mod tests {
                 }
             }
             if sparing == Sparing::CylinderFront && !layout.zone[0].slips.is_empty() {
-                // What slips push out of a cylinder lies among the next one's spares, where `before` does not look.
+                // What slips push out of a cylinder lies among the next one's spares, where
+                // `before` does not look.
                 return Ok(());
             }
             let whole = u64::from(sectors) * heads * u64::from(cylinders);

@@ -1,5 +1,5 @@
-//! Device models and measured profiles. Sans-IO: time goes in and comes out as numbers, nothing sleeps, and nothing is
-//! random that a seed did not fix. It knows no policy.
+//! Device models and measured profiles. Sans-IO: time goes in and comes out as numbers, nothing
+//! sleeps, and nothing is random that a seed did not fix. It knows no policy.
 //!
 //! ```
 //! use forebay_core::Instant;
@@ -14,8 +14,9 @@
 //! # Ok::<(), forebay_device::Error>(())
 //! ```
 //!
-//! A device is a [`Description`], shipped or one's own TOML file; [`Description::build`] makes its [`Model`]. A [`Profile`]
-//! is what measuring a real device gave. Both answer with the [`DeviceCost`] that policies go by.
+//! A device is a [`Description`], shipped or one's own TOML file; [`Description::build`] makes its
+//! [`Model`]. A [`Profile`] is what measuring a real device gave. Both answer with the
+//! [`DeviceCost`] that policies go by.
 
 use forebay_core::{DeviceCost, Instant};
 
@@ -91,8 +92,8 @@ impl Request {
 
 /// The mechanics of one device: what it takes to serve a request, given what it did before.
 pub trait Model: Send {
-    /// Serves `request`, starting at `at` (not before the last one that it served ended, unless it has more than one
-    /// channel), and returns when its last byte is there.
+    /// Serves `request`, starting at `at` (not before the last one that it served ended, unless it
+    /// has more than one channel), and returns when its last byte is there.
     fn serve(&mut self, at: Instant, request: Request) -> Instant;
     /// How many requests it works on at once.
     fn channels(&self) -> u32;
@@ -106,20 +107,21 @@ pub trait Model: Send {
     fn cost(&self) -> DeviceCost;
 }
 
-/// A device that requests can be given to as they come: a model with a scheduler in front of it, or several of them. Submit
-/// requests, ask for the next moment to look, collect what is complete.
+/// A device that requests can be given to as they come: a model with a scheduler in front of it, or
+/// several of them. Submit requests, ask for the next moment to look, collect what is complete.
 pub trait Queue: Send {
     /// A request arrives at `at`. `id` is the driver's.
     fn submit(&mut self, at: Instant, id: u64, request: Request);
-    /// When to call [`Queue::complete`] next, if anything is under way: not later than the next completion, and perhaps before
-    /// it, because something else happens inside (a timer runs out, a piece is done), in which case nothing is complete yet.
-    /// In the past, if a complete request waits to be collected.
+    /// When to call [`Queue::complete`] next, if anything is under way: not later than the next
+    /// completion, and perhaps before it, because something else happens inside (a timer runs out,
+    /// a piece is done), in which case nothing is complete yet. In the past, if a complete request
+    /// waits to be collected.
     fn next_completion(&self) -> Option<Instant>;
-    /// Removes the request that is complete at or before `at`, earliest first. `None` if there is none, which does not mean
-    /// that nothing is under way: ask [`Queue::next_completion`].
+    /// Removes the request that is complete at or before `at`, earliest first. `None` if there is
+    /// none, which does not mean that nothing is under way: ask [`Queue::next_completion`].
     fn complete(&mut self, at: Instant) -> Option<u64>;
-    /// Takes request `id` back at `at`: it never completes. `false`, and nothing changes, if the device works on it by then
-    /// or has done so, or has never heard of it.
+    /// Takes request `id` back at `at`: it never completes. `false`, and nothing changes, if the
+    /// device works on it by then or has done so, or has never heard of it.
     fn cancel(&mut self, at: Instant, id: u64) -> bool;
     /// Whether [`Queue::cancel`] would take it back.
     fn waits(&mut self, at: Instant, id: u64) -> bool;
@@ -131,8 +133,8 @@ pub trait Queue: Send {
     fn cost(&self) -> DeviceCost;
 }
 
-/// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`: after a hundred days a
-/// float is coarser than a nanosecond.
+/// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`:
+/// after a hundred days a float is coarser than a nanosecond.
 fn moment(nanos: f64, at: Instant) -> Instant {
     Instant(nanos.ceil() as u64).max(at)
 }

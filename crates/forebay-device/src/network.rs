@@ -1,5 +1,5 @@
-//! A network of endpoints: LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995) with contention at the endpoints, as in
-//! SAC §4.1. A message of k bytes:
+//! A network of endpoints: LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995) with contention
+//! at the endpoints, as in SAC §4.1. A message of k bytes:
 //!
 //! ```text
 //!  sender    │ o │ first byte … last byte, G apart │           the next message's first byte: g after this last one
@@ -8,17 +8,19 @@
 //!  alone: o + (k − 1) G + L + o
 //! ```
 //!
-//! An endpoint's processor is busy for o with every message that it sends or receives, its line in each direction for the
-//! bytes of one message at a time and g after them. What finds either busy waits; where two messages want the same line, the
-//! one that was sent first has it, unless the other fits in before. Messages between the same two arrive in the order in
-//! which they were sent. Times are whole nanoseconds; (k − 1) G is rounded up.
+//! An endpoint's processor is busy for o with every message that it sends or receives, its line in
+//! each direction for the bytes of one message at a time and g after them. What finds either busy
+//! waits; where two messages want the same line, the one that was sent first has it, unless the
+//! other fits in before. Messages between the same two arrive in the order in which they were sent.
+//! Times are whole nanoseconds; (k − 1) G is rounded up.
 
 use std::collections::BTreeMap;
 
 use forebay_core::Instant;
 use serde::{Deserialize, Serialize};
 
-/// A network as it is written in a description. The default is that of SAC §4.4, "similar to a 10 Gb/s Ethernet".
+/// A network as it is written in a description. The default is that of SAC §4.4, "similar to a 10
+/// Gb/s Ethernet".
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Description {
@@ -60,7 +62,8 @@ struct Endpoint {
     inward: Agenda,
 }
 
-/// What is booked of something that does one thing at a time: from when until when. Touching times are one.
+/// What is booked of something that does one thing at a time: from when until when. Touching times
+/// are one.
 #[derive(Clone, Default, Debug)]
 struct Agenda(BTreeMap<u64, u64>);
 
@@ -146,8 +149,9 @@ impl Network {
         (bytes.saturating_sub(1) as f64 * self.byte).ceil() as u64
     }
 
-    /// Sends a message of `bytes` at `at`, no earlier than the last one, and returns when it has arrived. Endpoints are
-    /// numbered from zero; beyond the last, they are counted from zero again. A message to oneself takes no time.
+    /// Sends a message of `bytes` at `at`, no earlier than the last one, and returns when it has
+    /// arrived. Endpoints are numbered from zero; beyond the last, they are counted from zero
+    /// again. A message to oneself takes no time.
     pub fn send(&mut self, at: Instant, from: u32, to: u32, bytes: u64) -> Instant {
         let (from, to) = (from % self.endpoints(), to % self.endpoints());
         if from == to {

@@ -1,5 +1,5 @@
-//! An object store: a time to the first byte that varies, a rate on each connection, a bound on connections and on all of
-//! them together.
+//! An object store: a time to the first byte that varies, a rate on each connection, a bound on
+//! connections and on all of them together.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,8 @@ pub struct ObjectStore {
 }
 
 impl ObjectStore {
-    /// The store of a description, its latencies fixed by `seed`; or what is wrong with the description.
+    /// The store of a description, its latencies fixed by `seed`; or what is wrong with the
+    /// description.
     pub fn new(description: &Description, seed: u64) -> Result<ObjectStore, &'static str> {
         let d = description;
         let positive = |x: f64| x.is_finite() && x > 0.0;

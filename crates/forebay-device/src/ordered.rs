@@ -1,4 +1,5 @@
-//! A scheduler before something that has queues of its own: the kernel's, before an array whose controller looks like one disk.
+//! A scheduler before something that has queues of its own: the kernel's, before an array whose
+//! controller looks like one disk.
 //!
 //! ```text
 //!  requests ─▶ scheduler ─▶ at most `depth` at a time ─▶ array ─▶ each member's own queue

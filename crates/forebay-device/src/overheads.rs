@@ -1,11 +1,12 @@
-//! What a disk's controller takes for itself, in milliseconds: by what is asked, and by what was asked before. The names of
-//! these times are DiskSim's.
+//! What a disk's controller takes for itself, in milliseconds: by what is asked, and by what was
+//! asked before. The names of these times are DiskSim's.
 
 use serde::{Deserialize, Serialize};
 
 use crate::disk::LONGEST_MS;
 
-/// The controller's times as they are written in a description. Pairs are (after a read, after a write).
+/// The controller's times as they are written in a description. Pairs are (after a read, after a
+/// write).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
@@ -13,7 +14,8 @@ pub struct Overheads {
     pub read_hit_ms: (f64, f64),
     /// A read of what is not, until the arm starts.
     pub read_miss_ms: (f64, f64),
-    /// A write that is done once its data are on board, until they go over the bus and the arm starts.
+    /// A write that is done once its data are on board, until they go over the bus and the arm
+    /// starts.
     pub write_hit_ms: (f64, f64),
     /// A write that is done once its data are on the media, likewise.
     pub write_miss_ms: (f64, f64),

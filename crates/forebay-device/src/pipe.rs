@@ -1,7 +1,8 @@
 //! What several connections share: a rate for all of them together.
 
-/// A pipe of a certain rate. Work is booked when a request begins, so that a slow first byte holds up nobody else. Who has
-/// booked is not slowed by who comes later: the sum is right at any time, its division is in order of arrival, not fair.
+/// A pipe of a certain rate. Work is booked when a request begins, so that a slow first byte holds
+/// up nobody else. Who has booked is not slowed by who comes later: the sum is right at any time,
+/// its division is in order of arrival, not fair.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     /// Nanoseconds a byte; zero if nothing is shared.

@@ -27,7 +27,8 @@ pub struct Profile {
     pub capacity: u64,
     /// Requests that it serves at once without slowing each other.
     pub channels: u32,
-    /// Nanoseconds to the first byte, in the median: over all distances for a disk, half a revolution included.
+    /// Nanoseconds to the first byte, in the median: over all distances for a disk, half a
+    /// revolution included.
     pub first_byte: u64,
     /// Bytes a second of one request once it flows, in the median over all places.
     pub rate: u64,
@@ -53,7 +54,8 @@ impl Profile {
         DeviceCost { seek, half_revolution, zones, capacity: self.capacity, channels: self.channels.max(1) }
     }
 
-    /// What is wrong with it, if anything: a file may have been edited, or damaged in a way that still parses.
+    /// What is wrong with it, if anything: a file may have been edited, or damaged in a way that
+    /// still parses.
     pub fn check(&self) -> Result<(), &'static str> {
         let ascending = |points: &[(u64, u64)]| points.is_sorted_by(|a, b| a.0 < b.0);
         if self.rate == 0 || self.zones.iter().any(|&(_, rate)| rate == 0) {

@@ -1,15 +1,16 @@
 //! A model with a scheduler before it and as many requests in service as it has channels.
 //!
-//! A channel that falls free takes the next waiting request at that very moment, however late the driver collects the one that
-//! is complete; unless the scheduler keeps it idle for a while, which ends at its own moment too. So the outcome depends on
-//! the moments of arrival alone.
+//! A channel that falls free takes the next waiting request at that very moment, however late the
+//! driver collects the one that is complete; unless the scheduler keeps it idle for a while, which
+//! ends at its own moment too. So the outcome depends on the moments of arrival alone.
 //!
-//! A device may hold more commands than it works on (tagged queueing). Those the scheduler has let go of: who arrives later
-//! comes after them, wherever he wants to read. That is what keeps a stream that asks for its next piece while the last one
-//! is being transferred from holding the arm for ever.
+//! A device may hold more commands than it works on (tagged queueing). Those the scheduler has let
+//! go of: who arrives later comes after them, wherever he wants to read. That is what keeps a
+//! stream that asks for its next piece while the last one is being transferred from holding the arm
+//! for ever.
 //!
-//! A request that is longer than the scheduler's piece goes to the model in pieces, one right after the other on the same
-//! channel, and is complete with the last.
+//! A request that is longer than the scheduler's piece goes to the model in pieces, one right after
+//! the other on the same channel, and is complete with the last.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -88,7 +89,8 @@ impl DeviceQueue {
         &*self.model
     }
 
-    /// Gives free channels their next requests at `at`, and the device the commands that it may hold beside.
+    /// Gives free channels their next requests at `at`, and the device the commands that it may
+    /// hold beside.
     fn start(&mut self, at: Instant) {
         let channels = self.model.channels() as usize;
         let spare = (self.model.commands() as usize).saturating_sub(channels);

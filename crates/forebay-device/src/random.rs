@@ -1,5 +1,5 @@
-//! The generator behind everything that a seed fixes: SplitMix64 (Steele, Lea and Flood, 2014). Own, so that a seed means the
-//! same in every version.
+//! The generator behind everything that a seed fixes: SplitMix64 (Steele, Lea and Flood, 2014).
+//! Own, so that a seed means the same in every version.
 
 /// A stream of numbers from a seed.
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ pub(crate) struct Spindle {
     pub(crate) random: Random,
 }
 
-/// Closer than this to a whole turn, in revolutions, two angles are the same: rounding must not cost a revolution.
+/// Closer than this to a whole turn, in revolutions, two angles are the same: rounding must not
+/// cost a revolution.
 pub(crate) const SAME: f64 = 1e-7;
 
 impl Spindle {
@@ -45,7 +46,8 @@ pub(crate) fn turn(from: f64, to: f64) -> f64 {
     if part > 1.0 - SAME { 0.0 } else { part }
 }
 
-/// What is left of a number of turns without the whole ones. Quicker than `rem_euclid`; turns are fewer than 2⁶³.
+/// What is left of a number of turns without the whole ones. Quicker than `rem_euclid`; turns are
+/// fewer than 2⁶³.
 pub(crate) fn part(turns: f64) -> f64 {
     let part = turns - turns as i64 as f64;
     if part < 0.0 { part + 1.0 } else { part }

@@ -1,13 +1,14 @@
-//! How long the arm takes, against how far it goes: measured points, or the two-part function of Ruemmler and Wilkes
-//! ("An introduction to disk drive modeling", 1994): a + b·√d for short seeks, where the arm accelerates and brakes,
-//! c + e·d for long ones, where it coasts; or Lee's curve through three known times (Lee and Katz, "An analytic performance
-//! model of disk arrays", 1993).
+//! How long the arm takes, against how far it goes: measured points, or the two-part function of
+//! Ruemmler and Wilkes ("An introduction to disk drive modeling", 1994): a + b·√d for short seeks,
+//! where the arm accelerates and brakes, c + e·d for long ones, where it coasts; or Lee's curve
+//! through three known times (Lee and Katz, "An analytic performance model of disk arrays", 1993).
 
 use serde::{Deserialize, Serialize};
 
 use crate::disk::LONGEST_MS;
 
-/// A seek curve as it is written in a description. Distances are in `unit`, times in milliseconds. No distance, no time.
+/// A seek curve as it is written in a description. Distances are in `unit`, times in milliseconds.
+/// No distance, no time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekCurve {
@@ -20,11 +21,13 @@ pub struct SeekCurve {
     /// Lee's function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lee: Option<Lee>,
-    /// Milliseconds of seeks over 1, 2, 3 … cylinders, whatever a function says of them: short seeks are choppy (Worthington,
-    /// Ganger and Patt, "Scheduling algorithms for modern disk drives", 1994).
+    /// Milliseconds of seeks over 1, 2, 3 … cylinders, whatever a function says of them: short
+    /// seeks are choppy (Worthington, Ganger and Patt, "Scheduling algorithms for modern disk
+    /// drives", 1994).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first_ms: Vec<f64>,
-    /// Measured points (distance, ms), ascending in distance; straight lines between, level outside.
+    /// Measured points (distance, ms), ascending in distance; straight lines between, level
+    /// outside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<(f64, f64)>,
 }
@@ -56,7 +59,8 @@ pub struct TwoPart {
     pub e_ms: f64,
 }
 
-/// `a·√(d − 1) + b·(d − 1) + single`, with a and b such that the mean seek and the longest one come out.
+/// `a·√(d − 1) + b·(d − 1) + single`, with a and b such that the mean seek and the longest one come
+/// out.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lee {
@@ -169,7 +173,8 @@ fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ruemmler and Wilkes, Table 2: the HP C97560, 3.24 + 0.400 √d below 383 cylinders, 8.00 + 0.008 d beyond.
+    /// Ruemmler and Wilkes, Table 2: the HP C97560, 3.24 + 0.400 √d below 383 cylinders, 8.00 +
+    /// 0.008 d beyond.
     #[test]
     fn two_parts_of_the_hp_c97560() {
         let two_part = TwoPart { a_ms: 3.24, b_ms: 0.4, knee: 383.0, c_ms: 8.0, e_ms: 0.008 };
@@ -188,7 +193,8 @@ mod tests {
         }
     }
 
-    /// Lee's curve takes the three times at one cylinder, at a third of the disk on average, and across it.
+    /// Lee's curve takes the three times at one cylinder, at a third of the disk on average, and
+    /// across it.
     #[test]
     fn lee_meets_its_three_times() {
         let lee = Lee { single_ms: 1.0, average_ms: 8.0, full_ms: 15.0 };

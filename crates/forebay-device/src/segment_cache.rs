@@ -1,11 +1,13 @@
-//! A disk's on-board cache: a few segments, each a run of sectors that was read or written last, with those that the head
-//! went on to read after it. The least recently used segment is given to the next new run.
+//! A disk's on-board cache: a few segments, each a run of sectors that was read or written last,
+//! with those that the head went on to read after it. The least recently used segment is given to
+//! the next new run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::zones::SECTOR;
 
-/// The cache as it is written in a description. No segments: no cache, no read-ahead, and writes go to the media at once.
+/// The cache as it is written in a description. No segments: no cache, no read-ahead, and writes go
+/// to the media at once.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
@@ -25,7 +27,8 @@ pub struct Cache {
     /// Whether it reads on after a request that was on board as a whole, too.
     #[serde(default = "yes")]
     pub read_ahead_on_hit: bool,
-    /// Whether a request for the sector under the head joins the sweep, rather than only those for sectors before it.
+    /// Whether a request for the sector under the head joins the sweep, rather than only those for
+    /// sectors before it.
     #[serde(default = "yes")]
     pub joins_sweep: bool,
     /// Whether what passes under the head before the request, on the same track, is kept.
@@ -49,13 +52,15 @@ pub struct Cache {
     /// Whether all writes share one segment of their own.
     #[serde(default)]
     pub own_write_segment: bool,
-    /// The share of a request (at most a segment) that must be on board before its data go over the bus.
+    /// The share of a request (at most a segment) that must be on board before its data go over the
+    /// bus.
     #[serde(default)]
     pub watermark: f64,
     /// Whether that is a share of a segment instead.
     #[serde(default)]
     pub watermark_of_segment: bool,
-    /// Whether the sectors of a read within one track are taken as they come, the first one last if the head lands in it.
+    /// Whether the sectors of a read within one track are taken as they come, the first one last if
+    /// the head lands in it.
     #[serde(default)]
     pub reads_on_arrival: bool,
     /// The same of a write.
@@ -76,7 +81,8 @@ pub enum ReadAhead {
     /// Until the segment is full.
     #[default]
     Segment,
-    /// To the end of the track, or of the next one if the run began on an earlier track: a track ahead of a sequential reader.
+    /// To the end of the track, or of the next one if the run began on an earlier track: a track
+    /// ahead of a sequential reader.
     NextTrack,
 }
 
@@ -190,8 +196,8 @@ impl Segments {
         self.runs[self.runs.len() - 1]
     }
 
-    /// The head has read on from `from` to `to`: the run that ends at `from` grows and loses its oldest sectors, or a new
-    /// one begins.
+    /// The head has read on from `from` to `to`: the run that ends at `from` grows and loses its
+    /// oldest sectors, or a new one begins.
     pub(crate) fn grow(&mut self, from: u64, to: u64) {
         if self.most == 0 || from >= to {
             return;

@@ -1,9 +1,10 @@
-//! Performance faults: from a moment on, a device takes longer (SAC §4.3: "a disk stuttering before absolute failure,
-//! unexpected network traffic …"; Fig. 8 halves a disk's speed at 500 s).
+//! Performance faults: from a moment on, a device takes longer (SAC §4.3: "a disk stuttering before
+//! absolute failure, unexpected network traffic …"; Fig. 8 halves a disk's speed at 500 s).
 //!
-//! The device lives in a time of its own that runs slower meanwhile: by half for a factor of 2. So everything takes longer,
-//! the arm, the platters, the wire; and a request that is in service at such a moment is slow for the rest of it, or quick
-//! again. What the device is believed to cost stays as it was: nobody announces a fault.
+//! The device lives in a time of its own that runs slower meanwhile: by half for a factor of 2. So
+//! everything takes longer, the arm, the platters, the wire; and a request that is in service at
+//! such a moment is slow for the rest of it, or quick again. What the device is believed to cost
+//! stays as it was: nobody announces a fault.
 //!
 //! ```text
 //!  its own time   ╱           factor 2 from 500 s to 900 s: 400 s outside are 200 s inside
@@ -20,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Model, Request};
 
-/// From a moment, and perhaps until another, everything takes `factor` times as long. In text: `500s:2`, `500s-900s:2`.
-/// Several at once multiply.
+/// From a moment, and perhaps until another, everything takes `factor` times as long. In text:
+/// `500s:2`, `500s-900s:2`. Several at once multiply.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slowdown {
@@ -166,7 +167,8 @@ impl Slowed {
 impl Stretch {
     fn enter(&self, outside: u64) -> u64 {
         let passed = outside.saturating_sub(self.outside);
-        // Exactly, where nothing is slower: a float is coarser than a nanosecond after a hundred days.
+        // Exactly, where nothing is slower: a float is coarser than a nanosecond after a hundred
+        // days.
         let passed = if self.factor == 1.0 { passed } else { (passed as f64 / self.factor) as u64 };
         self.inside.saturating_add(passed)
     }

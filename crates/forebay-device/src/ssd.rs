@@ -1,8 +1,9 @@
-//! A flash drive: a latency that varies, a rate for one request, several requests at once, a rate for all together; for writes
-//! other ones. Whole pages are read and written.
+//! A flash drive: a latency that varies, a rate for one request, several requests at once, a rate
+//! for all together; for writes other ones. Whole pages are read and written.
 //!
-//! Left out: which die a page is on (random requests never meet on one, but in the rate that all share), garbage collection
-//! other than as a rate of writes that lasts, and the buffer that makes a short burst of writes quicker than that.
+//! Left out: which die a page is on (random requests never meet on one, but in the rate that all
+//! share), garbage collection other than as a rate of writes that lasts, and the buffer that makes
+//! a short burst of writes quicker than that.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,8 @@ pub struct Description {
     pub capacity_gb: f64,
     /// Milliseconds until the first byte of a read, in the median.
     pub latency_ms: f64,
-    /// Milliseconds that 99 of 100 reads stay below until their first byte; absent: all take the same.
+    /// Milliseconds that 99 of 100 reads stay below until their first byte; absent: all take the
+    /// same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
     /// Megabytes (10⁶) a second for one read.
@@ -49,7 +51,8 @@ pub struct Write {
     pub p99_ms: Option<f64>,
     /// Megabytes a second for one write.
     pub rate_mb_s: f64,
-    /// Megabytes a second for all writes together, beside what all requests share; absent: no bound.
+    /// Megabytes a second for all writes together, beside what all requests share; absent: no
+    /// bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_mb_s: Option<f64>,
 }
@@ -79,7 +82,8 @@ pub struct Ssd {
 }
 
 impl Ssd {
-    /// The drive of a description, its latencies fixed by `seed`; or what is wrong with the description.
+    /// The drive of a description, its latencies fixed by `seed`; or what is wrong with the
+    /// description.
     pub fn new(description: &Description, seed: u64) -> Result<Ssd, &'static str> {
         let d = description;
         let positive = |x: f64| x.is_finite() && x > 0.0;

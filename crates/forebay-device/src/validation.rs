@@ -1,4 +1,5 @@
-//! Validation traces, the form in which DiskSim's authors published what real disks did. Text, a request a line:
+//! Validation traces, the form in which DiskSim's authors published what real disks did. Text, a
+//! request a line:
 //!
 //! ```text
 //! R Hit    2992396   4  13670.00000  35942.00000
@@ -21,8 +22,8 @@ pub struct Measured {
     pub blocks: u64,
     /// Measured service time, nanoseconds.
     pub service: f64,
-    /// Nanoseconds between the end of this request and the next one. DiskSim replays it so, though the column is also
-    /// described as the time since the previous request.
+    /// Nanoseconds between the end of this request and the next one. DiskSim replays it so, though
+    /// the column is also described as the time since the previous request.
     pub gap: f64,
 }
 

@@ -1,7 +1,8 @@
-//! Where a disk's sectors are: zones from the rim to the hub, with fewer sectors a track towards the hub, so that the rate
-//! falls with the place. Sectors fill a track, then the cylinder's other tracks, then the next cylinder. Each track starts a
-//! little later on its circle than the one before (skew), so that a head or track switch costs no revolution. Either two
-//! lists say it all, or a [`Layout`] that knows skews, spares and bad sectors.
+//! Where a disk's sectors are: zones from the rim to the hub, with fewer sectors a track towards
+//! the hub, so that the rate falls with the place. Sectors fill a track, then the cylinder's other
+//! tracks, then the next cylinder. Each track starts a little later on its circle than the one
+//! before (skew), so that a head or track switch costs no revolution. Either two lists say it all,
+//! or a [`Layout`] that knows skews, spares and bad sectors.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ pub const SECTOR: u64 = 512;
 /// The most sectors that a track may have, and heads that a disk may have: beyond is no disk.
 const MOST: u32 = 1 << 20;
 
-/// The zones as they are written in a description: two lists of the same length, from the rim to the hub.
+/// The zones as they are written in a description: two lists of the same length, from the rim to
+/// the hub.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zones {
@@ -30,7 +32,8 @@ impl Zones {
         self.cylinders.is_empty() && self.sectors.is_empty()
     }
 
-    /// The same as a layout whose skews cover `head_switch` and `cylinder_switch`, which are in revolutions.
+    /// The same as a layout whose skews cover `head_switch` and `cylinder_switch`, which are in
+    /// revolutions.
     fn layout(&self, head_switch: f64, cylinder_switch: f64) -> Result<Layout, &'static str> {
         if self.cylinders.len() != self.sectors.len() {
             return Err("`zones.cylinders` and `zones.sectors` must be equally long");
@@ -99,7 +102,8 @@ pub struct Place {
     pub angle: f64,
     /// Sectors of this track.
     pub sectors: u64,
-    /// Sectors from this one on that lie side by side on the track, itself included: to the track's end or a bad sector.
+    /// Sectors from this one on that lie side by side on the track, itself included: to the track's
+    /// end or a bad sector.
     pub left: u64,
 }
 
@@ -111,7 +115,8 @@ impl Place {
 }
 
 impl Geometry {
-    /// The map of `zones` on `heads` surfaces. Skews cover `head_switch` and `cylinder_switch`, which are in revolutions.
+    /// The map of `zones` on `heads` surfaces. Skews cover `head_switch` and `cylinder_switch`,
+    /// which are in revolutions.
     pub(crate) fn new(
         zones: &Zones,
         heads: u32,
@@ -198,7 +203,8 @@ impl Geometry {
             Mapping::Serpentine => cylinder % 2 == 1,
             Mapping::SerpentineOdd => (band.first_cylinder + cylinder) % 2 == 1,
         };
-        // The n-th track in mapping order is turned by n switches between tracks, or cylinders, before it.
+        // The n-th track in mapping order is turned by n switches between tracks, or cylinders,
+        // before it.
         let switches = (turn + (self.heads - 1) * cylinder) as f64;
         let slipped = band.plan.turned(place) as f64;
         let turned = band.offset + switches * band.track_skew + cylinder as f64 * band.cylinder_skew + slipped;

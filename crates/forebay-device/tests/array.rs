@@ -61,12 +61,13 @@ fn short_requests_are_served_side_by_side() {
     assert_eq!(done, [0, 1, 2, 3, 4, 5, 6, 7].map(|id| (1020 * (1 + id / 4), id)));
 }
 
-/// From the middle of a stripe to the middle of another, by hand: c … h of the picture, two and a half stripes.
+/// From the middle of a stripe to the middle of another, by hand: c … h of the picture, two and a
+/// half stripes.
 #[test]
 fn parts_that_touch_on_a_member_are_one() {
     let mut array = of(3, 100);
-    // Bytes 150 to 720: 50 of stripe 1, stripes 2 to 6, 20 of stripe 7. On member 0 stripes 3 and 6, on 1 half of 1, 4 and
-    // 20 of 7, on 2 stripes 2 and 5.
+    // Bytes 150 to 720: 50 of stripe 1, stripes 2 to 6, 20 of stripe 7. On member 0 stripes 3 and
+    // 6, on 1 half of 1, 4 and 20 of 7, on 2 stripes 2 and 5.
     array.submit(Instant(0), 1, Request::read(150, 570));
     let times: Vec<u64> = std::iter::from_fn(|| {
         let at = array.next_completion()?;
@@ -181,7 +182,8 @@ fn an_array_justifies_n_times_the_depth() {
     }
 }
 
-/// And that depth is worth it: random reads of it take about twice the transfer alone, as they do on a member.
+/// And that depth is worth it: random reads of it take about twice the transfer alone, as they do
+/// on a member.
 #[test]
 fn competitive_reads_keep_an_array_half_busy() {
     let ibm = device("ibm-10k").unwrap();
@@ -195,7 +197,8 @@ fn competitive_reads_keep_an_array_half_busy() {
         now = Instant(next(&mut array).unwrap().0);
     }
     let share = (depth * n) as f64 / now.0 as f64 * 1e9 / cost.transfer_rate(cost.capacity / 2) as f64;
-    // One at a time waits for the slowest of four platters: 0.8 of a revolution instead of half of one.
+    // One at a time waits for the slowest of four platters: 0.8 of a revolution instead of half of
+    // one.
     assert!((0.42..0.52).contains(&share), "{share}");
 }
 

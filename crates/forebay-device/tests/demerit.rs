@@ -24,10 +24,12 @@ fn trace(folder: &Path, disk: &str) -> Vec<validation::Measured> {
     validation::parse(&zstd::decode_all(file).expect("zstd")).expect("a validation trace")
 }
 
-/// At most this many times DiskSim's demerit, with all that the parameter files say. It was 1.03 when this was written.
+/// At most this many times DiskSim's demerit, with all that the parameter files say. It was 1.03
+/// when this was written.
 const TIMES_DISKSIM: f64 = 1.1;
 
-/// The largest demerit of a disk by seek curve, speed, surfaces and zones, as a share of the measured mean.
+/// The largest demerit of a disk by seek curve, speed, surfaces and zones, as a share of the
+/// measured mean.
 const SIMPLE: f64 = 0.10;
 
 #[test]

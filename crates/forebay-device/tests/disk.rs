@@ -56,7 +56,8 @@ fn ibm_justifies_540_kb() {
     near(depths.sum::<f64>() / n as f64, 540e3, 0.02);
 }
 
-/// One random read: seek + half a revolution + transfer + overhead, on average, with the platters' angle kept or not.
+/// One random read: seek + half a revolution + transfer + overhead, on average, with the platters'
+/// angle kept or not.
 #[test]
 fn a_random_read_costs_seek_half_a_turn_and_transfer() {
     for rotation in [Rotation::Exact, Rotation::Mean] {
@@ -73,8 +74,8 @@ fn a_random_read_costs_seek_half_a_turn_and_transfer() {
     }
 }
 
-/// One sequential run: the zone's rate, whether the next read is asked for at once or after a little thought (overhead,
-/// bus and thought together within the 1.28 ms that the media take).
+/// One sequential run: the zone's rate, whether the next read is asked for at once or after a
+/// little thought (overhead, bus and thought together within the 1.28 ms that the media take).
 #[test]
 fn sequential_reads_run_at_the_media_rate() {
     for think in [0, 300_000, 700_000] {
@@ -117,7 +118,8 @@ fn a_slow_bus_sets_the_rate() {
     assert!(cost.transfer_rate(1 << 30) < 5_000_000);
 }
 
-/// Thinking for longer than the segment takes to fill: the next reads come over the bus, and the head catches up.
+/// Thinking for longer than the segment takes to fill: the next reads come over the bus, and the
+/// head catches up.
 #[test]
 fn read_ahead_answers_at_the_speed_of_the_bus() {
     let mut disk = disk("ibm-10k");
@@ -152,8 +154,9 @@ fn rereading_comes_from_the_segment() {
     assert!(again.since(away) < 200_000, "{}", again.since(away));
 }
 
-/// A disk for closed forms: 6000 rpm, so 10 ms a revolution; two surfaces, ten cylinders of 100 sectors a track and ten of
-/// 50; switches of 1 and 2 ms, seeks of 3 ms, 0.5 ms a command, 512 bytes in 0.01 ms over the bus; no cache.
+/// A disk for closed forms: 6000 rpm, so 10 ms a revolution; two surfaces, ten cylinders of 100
+/// sectors a track and ten of 50; switches of 1 and 2 ms, seeks of 3 ms, 0.5 ms a command, 512
+/// bytes in 0.01 ms over the bus; no cache.
 fn plain() -> DiskDescription {
     DiskDescription {
         rpm: 6000.0,
@@ -176,10 +179,11 @@ fn ms(disk: &mut Disk, at_ms: f64, request: Request) -> f64 {
     disk.serve(at, request).since(at) as f64 / 1e6
 }
 
-/// One random read, by hand. Sector 1030 is on track 10 (cylinder 5, surface 0), 30 sectors from its start. Five cylinders
-/// begin 5 · (1 · 10 + 20) = 150 sectors later on the circle: it comes by at (30 + 150) / 100 = 1.8, or 0.8, revolutions,
-/// 8 ms. Asked for at 1 ms: 0.5 ms of overhead and 3 ms of seek end at 4.5 ms, the head waits 3.5 ms, reads four sectors in
-/// 0.4 ms, and the last one takes 0.01 ms over the bus: 7.41 ms.
+/// One random read, by hand. Sector 1030 is on track 10 (cylinder 5, surface 0), 30 sectors from
+/// its start. Five cylinders begin 5 · (1 · 10 + 20) = 150 sectors later on the circle: it comes by
+/// at (30 + 150) / 100 = 1.8, or 0.8, revolutions, 8 ms. Asked for at 1 ms: 0.5 ms of overhead and
+/// 3 ms of seek end at 4.5 ms, the head waits 3.5 ms, reads four sectors in 0.4 ms, and the last
+/// one takes 0.01 ms over the bus: 7.41 ms.
 #[test]
 fn a_random_read_by_hand() {
     let mut disk = Disk::new(&plain()).unwrap();
@@ -190,23 +194,26 @@ fn a_random_read_by_hand() {
     assert!((took - 12.41).abs() < 1e-6, "{took}");
 }
 
-/// One sequential run across a zone's end, by hand. Sectors 1950 … 2099: 50 of the last track of the first zone, the 50 of
-/// the next zone's first track, and 50 more. Track 19 (cylinder 9, surface 1) begins at 9 · 30 + 10 = 280 sectors, or 0.8
-/// revolutions; sector 1950 at 3 ms, the run is read to 8 ms. The next zone begins at angle 0, so at 10 ms, which covers the
-/// 2 ms to the next cylinder, and takes the whole revolution to 20 ms; its second track begins 5 sectors of 0.2 ms later, at
-/// 21 ms, and ends at 31 ms.
+/// One sequential run across a zone's end, by hand. Sectors 1950 … 2099: 50 of the last track of
+/// the first zone, the 50 of the next zone's first track, and 50 more. Track 19 (cylinder 9,
+/// surface 1) begins at 9 · 30 + 10 = 280 sectors, or 0.8 revolutions; sector 1950 at 3 ms, the run
+/// is read to 8 ms. The next zone begins at angle 0, so at 10 ms, which covers the 2 ms to the next
+/// cylinder, and takes the whole revolution to 20 ms; its second track begins 5 sectors of 0.2 ms
+/// later, at 21 ms, and ends at 31 ms.
 #[test]
 fn a_sequential_run_across_a_zone_by_hand() {
     let mut disk = Disk::new(&plain()).unwrap();
     let took = ms(&mut disk, 0.0, Request::read(1949 * SECTOR, SECTOR));
-    // Overhead and seek end at 3.5 ms, half a millisecond too late for sector 1949: a revolution later.
+    // Overhead and seek end at 3.5 ms, half a millisecond too late for sector 1949: a revolution
+    // later.
     assert!((took - 13.01).abs() < 1e-6, "{took}");
     let took = ms(&mut Disk::new(&plain()).unwrap(), 9.0, Request::read(1950 * SECTOR, 150 * SECTOR));
     assert!((took - (13.0 - 9.0 + 28.0 + 0.01)).abs() < 1e-6, "{took}");
 }
 
-/// A write waits for the media without a cache; with one, the host is done when the bus is, and the next read waits for the
-/// arm. By hand: the data of four sectors are there at 1 + 0.5 + 0.04 ms; the media at 8.4 ms, as in the read.
+/// A write waits for the media without a cache; with one, the host is done when the bus is, and the
+/// next read waits for the arm. By hand: the data of four sectors are there at 1 + 0.5 + 0.04 ms;
+/// the media at 8.4 ms, as in the read.
 #[test]
 fn writes_by_hand() {
     let request = Request::write(1030 * SECTOR, 4 * SECTOR);
@@ -229,7 +236,8 @@ fn writes_by_hand() {
     assert!((after - (20.0 - 3.0 + 0.11)).abs() < 1e-6, "{after}");
 }
 
-/// A write that continues the one under way joins it: the head finds the data there when it comes, and loses no revolution.
+/// A write that continues the one under way joins it: the head finds the data there when it comes,
+/// and loses no revolution.
 #[test]
 fn sequential_writes_join() {
     let mut disk = Disk::new(&DiskDescription { cache: Cache::new(2, 64.0), ..plain() }).unwrap();
@@ -242,7 +250,8 @@ fn sequential_writes_join() {
     assert!(now < 20.0 * 0.55 && read < 40.0, "{now} {read}");
 }
 
-/// SAC Table 2, each row by its own figures: years, MB/s, mean seek and mean rotational delay in ms.
+/// SAC Table 2, each row by its own figures: years, MB/s, mean seek and mean rotational delay in
+/// ms.
 #[test]
 fn the_9lzx_ages_as_in_the_paper() {
     let table = [
@@ -274,7 +283,8 @@ fn the_9lzx_ages_as_in_the_paper() {
     }
 }
 
-/// SAC §4.1: on the cylinder of the request before, only the transfer; elsewhere a seek and any part of a revolution.
+/// SAC §4.1: on the cylinder of the request before, only the transfer; elsewhere a seek and any
+/// part of a revolution.
 #[test]
 fn the_9lzx_needs_no_seek_on_its_cylinder() {
     let mut disk = disk("ibm-9lzx").seeded(7);
@@ -307,7 +317,8 @@ proptest! {
             let end = model.serve(begin, request);
             prop_assert!(end >= begin, "{:?} {:?}", begin, end);
             prop_assert_eq!(end, twin.serve(begin, request), "same seed, same times");
-            // No faster than anything in the machine: the bus of the disks, one connection, one flash channel.
+            // No faster than anything in the machine: the bus of the disks, one connection, one
+            // flash channel.
             let limit = match name { "object-store" => 90e6, "ssd" => 900e6, _ => 161e6 };
             let inside = if model.capacity() == 0 { len } else { len.min(model.capacity() - start % model.capacity()) };
             prop_assert!(end.since(begin) as f64 + 1.0 >= inside as f64 * 1e9 / limit);
@@ -319,8 +330,9 @@ proptest! {
         }
     }
 
-    /// Laws of every shipped disk, read and written: no request ends before it began, a twin does the same, and nothing takes
-    /// longer than a stroke and some revolutions, the transfer, and what is still to be written.
+    /// Laws of every shipped disk, read and written: no request ends before it began, a twin does
+    /// the same, and nothing takes longer than a stroke and some revolutions, the transfer, and
+    /// what is still to be written.
     #[test]
     fn every_disk_serves_reads_and_writes(
         name in proptest::sample::select(vec!["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx@4"]),

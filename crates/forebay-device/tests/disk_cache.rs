@@ -8,8 +8,9 @@ use forebay_device::{Cache, Model, ReadAhead, Request, Rotation};
 
 const SECTOR: u64 = 512;
 
-/// 6000 rpm, so 10 ms a revolution; two surfaces of 100 sectors a track, so 0.1 ms a sector; switches of 1 and 2 ms, seeks of
-/// 3 ms, 0.5 ms a command, 0.01 ms a sector over the bus. Its head stands on the first track.
+/// 6000 rpm, so 10 ms a revolution; two surfaces of 100 sectors a track, so 0.1 ms a sector;
+/// switches of 1 and 2 ms, seeks of 3 ms, 0.5 ms a command, 0.01 ms a sector over the bus. Its head
+/// stands on the first track.
 fn disk(cache: Cache) -> Disk {
     let description = Description {
         rpm: 6000.0,
@@ -43,19 +44,22 @@ fn is(got: f64, want: f64) {
 
 const HIT: f64 = 0.5 + 4.0 * 0.01;
 
-/// The head is above sector 5 at 0.5 ms, above sector 20 at 2 ms, and through with sector 69 at 7 ms.
+/// The head is above sector 5 at 0.5 ms, above sector 20 at 2 ms, and through with sector 69 at 7
+/// ms.
 #[test]
 fn data_go_over_the_bus_as_they_come_or_all_at_once() {
     is(read(&mut disk(Cache::new(1, 64.0)), 0.0, 20, 70), 7.0 + 0.01);
     let whole = Cache { watermark: 1.0, ..Cache::new(1, 64.0) };
     is(read(&mut disk(whole), 0.0, 20, 70), 7.0 + 50.0 * 0.01);
-    // Half of it is there at 4.5 ms; the rest is read faster than the bus could take it only if the bus is slow.
+    // Half of it is there at 4.5 ms; the rest is read faster than the bus could take it only if the
+    // bus is slow.
     let half = Cache { watermark: 0.5, ..Cache::new(1, 64.0) };
     is(read(&mut disk(half), 0.0, 20, 70), 7.0 + 0.01);
 }
 
-/// Asked for at 3.5 ms, the head is above sector 40 of 20 to 69 at 4 ms. In order, it begins at 12 ms and ends at 17 ms; as
-/// they come, sectors 40 to 69 are read first and 39 is the last one, at 14 ms.
+/// Asked for at 3.5 ms, the head is above sector 40 of 20 to 69 at 4 ms. In order, it begins at 12
+/// ms and ends at 17 ms; as they come, sectors 40 to 69 are read first and 39 is the last one, at
+/// 14 ms.
 #[test]
 fn sectors_are_taken_in_order_or_as_they_come() {
     is(read(&mut disk(Cache::default()), 3.5, 20, 70), 17.0 - 3.5 + 0.01);
@@ -69,7 +73,8 @@ fn sectors_are_taken_in_order_or_as_they_come() {
     let writes = Cache { writes_on_arrival: true, ..Cache::default() };
     let request = Request::write(20 * SECTOR, 50 * SECTOR);
     let took = disk(writes).serve(Instant(3_500_000), request).since(Instant(3_500_000)) as f64 / 1e6;
-    // The last datum comes at 4 + 0.5 ms; from sector 41 on, since the first one comes at 4.01 ms: 40 is the last one.
+    // The last datum comes at 4 + 0.5 ms; from sector 41 on, since the first one comes at 4.01 ms:
+    // 40 is the last one.
     is(took, 14.1 - 3.5);
 }
 
@@ -84,8 +89,8 @@ fn what_passes_before_the_request_may_be_kept() {
     }
 }
 
-/// How far each kind reads on after sectors 20 to 23, given all the time it wants: to the end of the track (100), of the
-/// cylinder (200), of the segment (24 + 512).
+/// How far each kind reads on after sectors 20 to 23, given all the time it wants: to the end of
+/// the track (100), of the cylinder (200), of the segment (24 + 512).
 #[test]
 fn the_head_reads_on_as_far_as_it_is_told() {
     let kinds = [
@@ -111,7 +116,8 @@ fn the_head_reads_on_as_far_as_it_is_told() {
     }
 }
 
-/// A track ahead of a sequential reader: a run that began on an earlier track is read to the end of the next one.
+/// A track ahead of a sequential reader: a run that began on an earlier track is read to the end of
+/// the next one.
 #[test]
 fn a_sequential_reader_is_a_track_behind() {
     let cache = Cache { read_ahead: ReadAhead::NextTrack, ..Cache::new(1, 256.0) };
@@ -125,8 +131,9 @@ fn a_sequential_reader_is_a_track_behind() {
     assert!(run(300) > HIT + 1e-6);
 }
 
-/// 128 sectors must be read on after sector 23, at 2.4 ms: to the track's end at 10 ms, then, after the switch, 52 sectors
-/// from 11 to 16.2 ms. Only then the arm goes to sector 1030, which comes by at 8 ms of each revolution: 28 ms.
+/// 128 sectors must be read on after sector 23, at 2.4 ms: to the track's end at 10 ms, then, after
+/// the switch, 52 sectors from 11 to 16.2 ms. Only then the arm goes to sector 1030, which comes by
+/// at 8 ms of each revolution: 28 ms.
 #[test]
 fn the_least_read_ahead_comes_before_anything_else() {
     let mut greedy = disk(Cache { least_read_ahead_kib: 64.0, ..Cache::new(1, 256.0) });
@@ -150,10 +157,12 @@ fn streams_have_segments_of_their_own() {
     assert!(read(&mut disk, 600.0, 8, 12) > HIT + 1e-6, "its segment was taken");
 }
 
-/// A request for the sector under the head joins the sweep, or waits for it to come round again, as the disk does it.
+/// A request for the sector under the head joins the sweep, or waits for it to come round again, as
+/// the disk does it.
 #[test]
 fn the_sector_under_the_head() {
-    // Asked for at 2.41 ms and looked at half a millisecond later, when the head is in sector 29 of 29 to 32.
+    // Asked for at 2.41 ms and looked at half a millisecond later, when the head is in sector 29 of
+    // 29 to 32.
     let mut joins = disk(Cache::new(1, 64.0));
     read(&mut joins, 0.0, 20, 24);
     is(read(&mut joins, 2.41, 29, 33), 3.3 + 0.01 - 2.41);

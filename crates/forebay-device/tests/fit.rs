@@ -1,4 +1,5 @@
-//! Fits recover what they were fed: known parameters under noise and outliers, and the IBM drive's own curves.
+//! Fits recover what they were fed: known parameters under noise and outliers, and the IBM drive's
+//! own curves.
 
 use forebay_core::Instant;
 use forebay_device::fit::{DiskSample, fit_disk, fit_latency_rate};
@@ -9,7 +10,8 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Time to first byte and rate within a tenth, with log-normal first bytes and one read in ten up to 30 times too slow.
+    /// Time to first byte and rate within a tenth, with log-normal first bytes and one read in ten
+    /// up to 30 times too slow.
     #[test]
     fn latency_and_rate_survive_outliers(
         first_ms in 0.05f64..100.0,
@@ -20,7 +22,8 @@ proptest! {
         let mut random = Random::new(seed);
         let mut samples = Vec::new();
         for i in 0..220u32 {
-            // Lengths up to where the transfer takes several times the first byte, as a profiler would choose them.
+            // Lengths up to where the transfer takes several times the first byte, as a profiler
+            // would choose them.
             let most = (first_ms * mb_s * 1e3 * 8.0).max(1e6) as u64;
             let len = (most >> (11 - i % 12)).max(4096) ;
             let first = first_ms * 1e6 * (spread * random.normal()).exp();
@@ -29,7 +32,8 @@ proptest! {
         }
         let fit = fit_latency_rate(&samples).unwrap();
         prop_assert!((fit.rate as f64 / mb_s / 1e6 - 1.0).abs() < 0.1, "{} MB/s as {:?}", mb_s, fit);
-        // A tenth of one-sided outliers moves the median by about an eighth of the spread; chance adds some.
+        // A tenth of one-sided outliers moves the median by about an eighth of the spread; chance
+        // adds some.
         prop_assert!((fit.first_byte as f64 / first_ms / 1e6 - 1.0).abs() < 0.1 + 0.5 * spread, "{} ms as {:?}", first_ms, fit);
     }
 
@@ -85,7 +89,8 @@ fn cost(fit: &forebay_device::fit::DiskFit, capacity: u64) -> forebay_core::Devi
     }
 }
 
-/// The IBM drive, measured through its own model: its curve within 6 %, its zones within 5 %, the depth within 5 %.
+/// The IBM drive, measured through its own model: its curve within 6 %, its zones within 5 %, the
+/// depth within 5 %.
 #[test]
 fn the_models_own_curve_comes_back() {
     let mut disk = device("ibm-10k").unwrap().build(0).unwrap();

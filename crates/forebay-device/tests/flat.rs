@@ -4,7 +4,8 @@ use forebay_core::{DeviceCost, Instant};
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, Queue, Request, device};
 
-/// A drive without chance: 100 µs, 1 GB/s a read, 8 at once, 4 GB/s in all; writes 50 µs, 500 MB/s, 1 GB/s in all.
+/// A drive without chance: 100 µs, 1 GB/s a read, 8 at once, 4 GB/s in all; writes 50 µs, 500 MB/s,
+/// 1 GB/s in all.
 const FLASH: &str = "name = 'flash'\nabout = ''\n[model.ssd]\ncapacity_gb = 100\nlatency_ms = 0.1\nrate_mb_s = 1000\nchannels = 8\n\
     total_mb_s = 4000\npage_kib = 4\nwrite = { latency_ms = 0.05, rate_mb_s = 500, total_mb_s = 1000 }";
 
@@ -69,7 +70,8 @@ fn as_many_at_once_as_there_are_connections() {
     }
 }
 
-/// All of them flowing share the total: eight or ten long ones are done when all their bytes have gone through.
+/// All of them flowing share the total: eight or ten long ones are done when all their bytes have
+/// gone through.
 #[test]
 fn all_connections_share_the_total() {
     let last = |text, n: u64, request: Request| *at_once(text, (0..n).map(|_| request)).last().unwrap();
@@ -108,8 +110,8 @@ fn first_bytes(name: &str, write: bool, seed: u64) -> Vec<f64> {
     times
 }
 
-/// The median and the 99th percentile are those of the description; their errors over 20,001 samples are about 0.9 % and
-/// 3 % of themselves (one standard deviation for the widest, σ = 1.3).
+/// The median and the 99th percentile are those of the description; their errors over 20,001
+/// samples are about 0.9 % and 3 % of themselves (one standard deviation for the widest, σ = 1.3).
 #[test]
 fn first_bytes_are_distributed_as_described() {
     for (name, write, median, p99) in

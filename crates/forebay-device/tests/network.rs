@@ -41,7 +41,8 @@ fn messages_back_to_back() {
     }
 }
 
-/// The receiver's line takes one after the other; with one-byte messages its processor is what they wait for.
+/// The receiver's line takes one after the other; with one-byte messages its processor is what they
+/// wait for.
 #[test]
 fn senders_contend_for_a_receiver() {
     for (k, apart) in [(8192, bytes(8192) + GAP), (1, O)] {
@@ -54,14 +55,16 @@ fn senders_contend_for_a_receiver() {
     }
 }
 
-/// An endpoint that will receive something later can send meanwhile, and its line outward is another one than inward.
+/// An endpoint that will receive something later can send meanwhile, and its line outward is
+/// another one than inward.
 #[test]
 fn what_comes_later_holds_up_nothing_now() {
     let mut network = sac();
     let late = network.send(Instant(0), 1, 0, 1_000_000);
     assert_eq!(late, Instant(O + bytes(1_000_000) + L + O));
     assert_eq!(network.send(Instant(10), 0, 2, 100), Instant(10 + network.alone(100)));
-    // A short one from another sender fits in only after the long one, whose first byte reaches the line before.
+    // A short one from another sender fits in only after the long one, whose first byte reaches the
+    // line before.
     let short = network.send(Instant(20), 2, 0, 100);
     assert!(short > late, "{short:?}");
 }
@@ -82,8 +85,8 @@ fn impossible_networks_are_refused() {
 }
 
 proptest! {
-    /// Between the same two, no message overtakes another; none is quicker than alone; and no endpoint receives or sends
-    /// faster than its processor and its line can.
+    /// Between the same two, no message overtakes another; none is quicker than alone; and no
+    /// endpoint receives or sends faster than its processor and its line can.
     #[test]
     fn messages_keep_their_order_and_the_speed_limit(
         messages in proptest::collection::vec((0u64..3000, 0u32..4, 0u32..4, 1u64..5000), 1..120),
@@ -152,7 +155,8 @@ fn an_attached_device_takes_two_messages_more() {
     assert_eq!(far.transfer_rate(0), near.transfer_rate(0), "the line is quicker than the disk");
 }
 
-/// Sixteen disks of one client share its line: their data comes at the line's rate if that is the slower one.
+/// Sixteen disks of one client share its line: their data comes at the line's rate if that is the
+/// slower one.
 #[test]
 fn disks_share_the_line_of_their_client() {
     let slow = network::Description { gbit_s: 0.8, ..Default::default() };

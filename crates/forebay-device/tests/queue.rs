@@ -9,7 +9,8 @@ fn queue(name: &str, seed: u64, scheduler: Box<dyn Scheduler>) -> DeviceQueue {
     DeviceQueue::new(device(name).unwrap().build(seed).unwrap(), scheduler)
 }
 
-/// `handlers` that each ask for random 64 KiB as soon as the last has come; (moments, ids) of `n` completions.
+/// `handlers` that each ask for random 64 KiB as soon as the last has come; (moments, ids) of `n`
+/// completions.
 fn closed_loop(queue: &mut DeviceQueue, handlers: u64, n: usize, seed: u64) -> Vec<(Instant, u64)> {
     let mut random = Random::new(seed);
     let mut request = || Request::read(random.below(555_000) * 65536, 65536);
@@ -34,7 +35,8 @@ fn a_longer_queue_shortens_seeks_under_the_elevator() {
     };
     let times = [1, 4, 16, 64].map(|handlers| mean(handlers, Box::<Elevator>::default()));
     assert!(times.is_sorted_by(|a, b| a > b), "{times:?}");
-    // One at a time is a full random read; sixty-four in a sweep cost little more than the wait and the transfer.
+    // One at a time is a full random read; sixty-four in a sweep cost little more than the wait and
+    // the transfer.
     assert!((times[0] - (7.53 + 3.0 + 0.05 + 1.28)).abs() < 0.3, "{times:?}");
     assert!(times[3] < 7.0, "{times:?}");
     let noop = mean(64, Box::<Noop>::default());

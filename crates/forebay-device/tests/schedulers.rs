@@ -54,8 +54,8 @@ fn next(queue: &mut dyn Queue) -> Option<(u64, u64)> {
     None
 }
 
-/// Readers that each read on in 64 KiB from a place of their own, `think` nanoseconds after the last read came; in what
-/// order they are served, and when the last one is.
+/// Readers that each read on in 64 KiB from a place of their own, `think` nanoseconds after the
+/// last read came; in what order they are served, and when the last one is.
 fn readers(queue: &mut DeviceQueue, think: &[u64], n: usize) -> (Vec<u32>, Instant) {
     let mut places: Vec<u64> = (0..think.len() as u64).map(|i| i * FAR).collect();
     let mut arrivals: BTreeMap<(u64, u32), ()> = (0..think.len() as u32).map(|reader| ((0, reader), ())).collect();
@@ -86,7 +86,8 @@ fn switches(order: &[u32]) -> usize {
     order.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Deceptive idleness (Iyer and Druschel §2): each reader asks for its next block only a moment after it has the last.
+/// Deceptive idleness (Iyer and Druschel §2): each reader asks for its next block only a moment
+/// after it has the last.
 #[test]
 fn a_short_thought_is_waited_for() {
     for commands in [1, 2] {
@@ -107,7 +108,8 @@ fn a_long_thought_is_not() {
     assert!(other < one + 40 * MS, "only what was lost before it was known: {one} {other}");
 }
 
-/// A waits; B's read, far away, is there. A does not come for 6 ms, and B is served then, not before.
+/// A waits; B's read, far away, is there. A does not come for 6 ms, and B is served then, not
+/// before.
 #[test]
 fn the_wait_has_an_end() {
     let mut queue = arm(1, Anticipatory::default());
@@ -129,7 +131,8 @@ fn who_was_waited_for_goes_first() {
     assert_eq!(next(&mut queue), Some((2 * MS + 1000, 2)));
 }
 
-/// A read of a third process that is as near as A's own would be needs not wait, and a write ends the wait of its process.
+/// A read of a third process that is as near as A's own would be needs not wait, and a write ends
+/// the wait of its process.
 #[test]
 fn a_near_read_is_as_good() {
     let mut queue = arm(1, Anticipatory::default());
@@ -140,7 +143,8 @@ fn a_near_read_is_as_good() {
     assert_eq!(next(&mut queue), Some((1000 + MS + 1000, 2)));
 }
 
-/// Near are 64 sectors for two milliseconds (Linux 2.6.11, `as_close_req`), then twice as many with each one more.
+/// Near are 64 sectors for two milliseconds (Linux 2.6.11, `as_close_req`), then twice as many with
+/// each one more.
 #[test]
 fn the_longer_the_wait_the_farther_is_near() {
     let run = |came: u64, place| {
@@ -159,8 +163,9 @@ fn the_longer_the_wait_the_farther_is_near() {
     }
 }
 
-/// A has exited. If that was before its read's end it is not waited for at all, else until somebody comes, who may be as far away as he
-/// likes: most often whoever takes its place. Others of A's name are waited for again.
+/// A has exited. If that was before its read's end it is not waited for at all, else until somebody
+/// comes, who may be as far away as he likes: most often whoever takes its place. Others of A's
+/// name are waited for again.
 #[test]
 fn who_has_exited_is_not_waited_for() {
     let mut queue = arm(1, Anticipatory::default());
@@ -178,8 +183,9 @@ fn who_has_exited_is_not_waited_for() {
     assert_eq!(next(&mut queue), Some((now + 6 * MS + MS + 1000, 2)), "that name is in use again");
 }
 
-/// CPEM §6: a read of 3 MiB goes to the device in twenty pieces, 3.1 ms in all on this one; then its reader thinks for 4 ms,
-/// which is within the 6 ms. The timer that begins with the first piece is over before.
+/// CPEM §6: a read of 3 MiB goes to the device in twenty pieces, 3.1 ms in all on this one; then
+/// its reader thinks for 4 ms, which is within the 6 ms. The timer that begins with the first piece
+/// is over before.
 #[test]
 fn the_correction_waits_from_the_last_piece_on() {
     let run = |corrected| {
@@ -199,8 +205,9 @@ fn the_correction_waits_from_the_last_piece_on() {
     assert_eq!(run(false), [(other, 1), (other + 6 * MS + MS + 1000, 2)]);
 }
 
-/// MB/s of `handlers` on the papers' disk for twenty seconds, the mean over eight seeds: each reads a file of 4 MB from begin to end in reads of `size`
-/// bytes, `think` nanoseconds apart, then another one (as One-Whole-0 of CP §3.1 does below a cache).
+/// MB/s of `handlers` on the papers' disk for twenty seconds, the mean over eight seeds: each reads
+/// a file of 4 MB from begin to end in reads of `size` bytes, `think` nanoseconds apart, then
+/// another one (as One-Whole-0 of CP §3.1 does below a cache).
 fn throughput(scheduler: &str, handlers: usize, size: u64, think: u64) -> f64 {
     (1..=8).map(|seed| seeded(scheduler, handlers, size, think, seed)).sum::<f64>() / 8.0
 }
@@ -235,8 +242,8 @@ fn seeded(scheduler: &str, handlers: usize, size: u64, think: u64, seed: u64) ->
     bytes as f64 / now as f64 * 1e3
 }
 
-/// CP Fig. 3 and 4, by what the text says of them: reads of 128 KiB with no thought between gain dramatically, with 10 ms
-/// between there is nothing to gain.
+/// CP Fig. 3 and 4, by what the text says of them: reads of 128 KiB with no thought between gain
+/// dramatically, with 10 ms between there is nothing to gain.
 #[test]
 fn anticipation_helps_where_the_papers_say() {
     for handlers in [4, 16, 64] {
@@ -248,8 +255,8 @@ fn anticipation_helps_where_the_papers_say() {
     }
 }
 
-/// CPEM §6 over time: competitive pieces of half a megabyte, 3 ms between them. They take ten, so that uncorrected hardly
-/// anybody is waited for long enough.
+/// CPEM §6 over time: competitive pieces of half a megabyte, 3 ms between them. They take ten, so
+/// that uncorrected hardly anybody is waited for long enough.
 #[test]
 fn the_correction_saves_switches_of_large_reads() {
     let of = |scheduler| throughput(scheduler, 16, 512 << 10, 3 * MS);
@@ -318,7 +325,8 @@ fn cfq_gives_slices_to_who_reads_on() {
     assert!(end < 4800 * 166_000 + 50 * MS, "{end}");
 }
 
-/// Who thinks for longer than 8 ms is soon not waited for any more, and then all go to the device in the order of places.
+/// Who thinks for longer than 8 ms is soon not waited for any more, and then all go to the device
+/// in the order of places.
 #[test]
 fn cfq_does_not_wait_for_who_thinks() {
     let think = [15 * MS; 4];
@@ -373,8 +381,8 @@ impl Model for Wide {
     }
 }
 
-/// Before an array that could serve everybody at once: processes that are waited for have it one after the other; those that are
-/// not, together.
+/// Before an array that could serve everybody at once: processes that are waited for have it one
+/// after the other; those that are not, together.
 #[test]
 fn cfq_has_one_process_at_a_time_in_an_array() {
     let ends = |text: &str| {
@@ -435,7 +443,8 @@ fn every() -> Vec<(&'static str, Box<dyn Scheduler>)> {
     ]
 }
 
-/// A request of a random load: gap, place, length, whether it writes, by whom, and when it is cancelled, if at all.
+/// A request of a random load: gap, place, length, whether it writes, by whom, and when it is
+/// cancelled, if at all.
 type Step = (u64, u64, u64, bool, u32, Option<u64>);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -451,8 +460,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
-/// Everything that happens in a run: (moment, id) of completions, and who was cancelled. The driver looks at every moment if
-/// `eager`, else only when something arrives, and at the end.
+/// Everything that happens in a run: (moment, id) of completions, and who was cancelled. The driver
+/// looks at every moment if `eager`, else only when something arrives, and at the end.
 fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, Vec<bool>) {
     let moments: Vec<u64> = steps
         .iter()
@@ -485,7 +494,8 @@ fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, 
 }
 
 proptest! {
-    /// Whatever the load: everybody who is not cancelled is served once, and however seldom the driver looks, the same way.
+    /// Whatever the load: everybody who is not cancelled is served once, and however seldom the
+    /// driver looks, the same way.
     #[test]
     fn everybody_is_served_once(steps in steps(), commands in 1u32..4) {
         for number in 0..every().len() {
@@ -506,8 +516,8 @@ proptest! {
         }
     }
 
-    /// A scheduler of its own before a queue that takes whatever comes is a scheduler before a model, and one that changes
-    /// nothing before a queue changes nothing.
+    /// A scheduler of its own before a queue that takes whatever comes is a scheduler before a
+    /// model, and one that changes nothing before a queue changes nothing.
     #[test]
     fn ordered_is_its_scheduler_or_its_queue(steps in steps()) {
         let plain = |scheduler: Box<dyn Scheduler>| DeviceQueue::new(Box::new(Arm { stands: 0, commands: 1 }), scheduler);
@@ -524,7 +534,8 @@ proptest! {
         }
     }
 
-    /// The device is idle while somebody waits only under anticipation, and then for 6 ms at most, and under cfq, for 8.
+    /// The device is idle while somebody waits only under anticipation, and then for 6 ms at most,
+    /// and under cfq, for 8.
     #[test]
     fn nobody_waits_for_an_idle_device(steps in steps()) {
         for (name, scheduler) in every() {
@@ -552,7 +563,8 @@ proptest! {
     }
 }
 
-/// Readers who never stop, one of them sequential and without a thought: the others are served all the same.
+/// Readers who never stop, one of them sequential and without a thought: the others are served all
+/// the same.
 #[test]
 fn nobody_starves() {
     for (name, scheduler) in every() {
@@ -578,7 +590,8 @@ fn nobody_starves() {
         }
         let end = *last.iter().max().unwrap();
         longest = longest.max(end - last.iter().min().unwrap());
-        // Deadline may pass writes over for two batches of reads, anticipatory serves the oldest of six every 125 ms.
+        // Deadline may pass writes over for two batches of reads, anticipatory serves the oldest of
+        // six every 125 ms.
         assert!(longest < 1500 * MS, "{name}: somebody waited for {} ms", longest / MS);
     }
 }

@@ -6,8 +6,9 @@ use forebay_live::source::{Attributes, Error, Kind};
 use forebay_live::tree::NodeId;
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 
-/// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size (most of C's stdio)
-/// then ask for a piece that is worth a request; the kernel's usual 4 KiB would cost a switch into this process each.
+/// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size
+/// (most of C's stdio) then ask for a piece that is worth a request; the kernel's usual 4 KiB would
+/// cost a switch into this process each.
 const IO_SIZE: u32 = 128 << 10;
 
 /// The attributes that `stat` shows.
@@ -25,7 +26,8 @@ pub(crate) fn attributes(of: &Attributes) -> FileAttr {
         nlink: of.links,
         uid: of.uid,
         gid: of.gid,
-        // The low 32 bits of a dev_t are the kernel's own encoding of every major below 4096 and minor below 2^20.
+        // The low 32 bits of a dev_t are the kernel's own encoding of every major below 4096 and
+        // minor below 2^20.
         rdev: of.rdev as u32,
         blksize: IO_SIZE,
         flags: 0,

@@ -1,5 +1,5 @@
-//! `/dev/fuse`: mounting and unmounting, by mount(2) where that is allowed, else through the setuid program
-//! `fusermount3`.
+//! `/dev/fuse`: mounting and unmounting, by mount(2) where that is allowed, else through the setuid
+//! program `fusermount3`.
 
 use std::ffi::CString;
 use std::io::IoSliceMut;
@@ -32,8 +32,8 @@ pub(crate) fn attach(point: &Path, options: &MountOptions, writable: bool) -> Re
     }
 }
 
-/// Whether each thread may have a descriptor of its own, which keeps threads from queueing for one: that takes opening
-/// the device again.
+/// Whether each thread may have a descriptor of its own, which keeps threads from queueing for one:
+/// that takes opening the device again.
 pub(crate) fn can_clone() -> bool {
     rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok()
 }
@@ -50,8 +50,9 @@ fn attach_directly(point: &Path, options: &MountOptions, writable: bool) -> Resu
     Ok(device)
 }
 
-/// `fusermount3` opens the device, mounts, and sends the descriptor through the socket that `_FUSE_COMMFD` names: its
-/// own standard input, so that no other process can inherit our end's peer and keep it open.
+/// `fusermount3` opens the device, mounts, and sends the descriptor through the socket that
+/// `_FUSE_COMMFD` names: its own standard input, so that no other process can inherit our end's
+/// peer and keep it open.
 fn attach_by_fusermount(point: &Path, options: &MountOptions, writable: bool) -> Result<OwnedFd, MountError> {
     let (ours, theirs) = UnixStream::pair().map_err(|error| MountError::io(point, error))?;
     let name = options.fs_name.replace('\\', r"\\").replace(',', r"\,");
@@ -68,8 +69,8 @@ fn attach_by_fusermount(point: &Path, options: &MountOptions, writable: bool) ->
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| MountError::no_fusermount(point, error))?;
-    // The command is dropped by now, and our copy of the child's end with it: if the child fails, there is an end of
-    // file.
+    // The command is dropped by now, and our copy of the child's end with it: if the child fails,
+    // there is an end of file.
     let device = receive_descriptor(&ours);
     let output = child.wait_with_output().map_err(|error| MountError::io(point, error))?;
     match device {
@@ -99,7 +100,8 @@ fn receive_descriptor(socket: &UnixStream) -> Result<Option<OwnedFd>, Errno> {
     Ok(descriptors.next().and_then(|mut descriptors| descriptors.next()))
 }
 
-/// Takes a mount off its point at once. Files that are open in it go on being served until they are closed.
+/// Takes a mount off its point at once. Files that are open in it go on being served until they are
+/// closed.
 pub(crate) fn detach(point: &Path) -> Result<(), MountError> {
     match rustix::mount::unmount(point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW) {
         Ok(()) => return Ok(()),

@@ -1,5 +1,6 @@
-//! A modelled disk as one file, and beside it a file that says what the disk did. Reads and writes go out to the disk as they
-//! come and are answered when their time has come; none of them holds a thread meanwhile.
+//! A modelled disk as one file, and beside it a file that says what the disk did. Reads and writes
+//! go out to the disk as they come and are answered when their time has come; none of them holds a
+//! thread meanwhile.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -99,7 +100,8 @@ impl Filesystem for DiskAdapter {
         }
     }
 
-    /// A disk has one size, one owner and one mode. That times are set is accepted, for programs that copy onto it.
+    /// A disk has one size, one owner and one mode. That times are set is accepted, for programs
+    /// that copy onto it.
     fn setattr(
         &self,
         _request: &Request,
@@ -242,8 +244,9 @@ impl Filesystem for DiskAdapter {
         reply.error(Errno::EPERM);
     }
 
-    // The kernel takes ENOSYS for "never ask again": access(2) then always succeeds, as for the owner it should, there are no
-    // extended attributes, and there is nothing to preallocate or discard.
+    // The kernel takes ENOSYS for "never ask again": access(2) then always succeeds, as for the
+    // owner it should, there are no extended attributes, and there is nothing to preallocate or
+    // discard.
     fn access(&self, _request: &Request, _inode: INodeNo, _mask: fuser::AccessFlags, reply: ReplyEmpty) {
         reply.error(Errno::ENOSYS);
     }

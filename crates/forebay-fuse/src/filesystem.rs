@@ -97,8 +97,9 @@ fn answer_entry(
     }
 }
 
-/// How the kernel treats an open file: what the engine keeps it need not keep, and the other way round. Pages that it does
-/// keep, of mapped files in any case, may stay from one open to the next: a node is one version.
+/// How the kernel treats an open file: what the engine keeps it need not keep, and the other way
+/// round. Pages that it does keep, of mapped files in any case, may stay from one open to the next:
+/// a node is one version.
 fn open_flags(referenced: Referenced) -> FopenFlags {
     let always = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
     match referenced {
@@ -108,7 +109,8 @@ fn open_flags(referenced: Referenced) -> FopenFlags {
 }
 
 thread_local! {
-    /// Where leases in several pieces are put together: one request at the most, on each thread that completes reads.
+    /// Where leases in several pieces are put together: one request at the most, on each thread
+    /// that completes reads.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -155,14 +157,16 @@ impl Filesystem for Adapter {
             | InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_MAX_PAGES
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
-        // What an older kernel lacks it does without; each of these only makes things faster, except mmap of files.
+        // What an older kernel lacks it does without; each of these only makes things faster,
+        // except mmap of files.
         if let Err(missing) = config.add_capabilities(wanted & config.capabilities()) {
             log::debug!("the kernel has no {missing:?}");
         }
         if !config.capabilities().contains(InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP) {
             log::warn!("this kernel cannot map files of the mount shared (it needs Linux 6.6)");
         }
-        // The kernel sizes requests, reads too, by the largest write. The nearest values that it grants will do.
+        // The kernel sizes requests, reads too, by the largest write. The nearest values that it
+        // grants will do.
         let _ = config.set_max_write(REQUEST_MAX);
         let _ = config.set_max_readahead(REQUEST_MAX).or_else(|most| config.set_max_readahead(most));
         let _ = config.set_max_background(BACKGROUND_MAX);
@@ -232,7 +236,8 @@ impl Filesystem for Adapter {
     ) {
         let Some(opened) = self.files.get(handle) else { return reply.error(Errno::EBADF) };
         let Opened { file, name } = &*opened;
-        // The read that finds the end, which every program makes, is not worth the engine's attention.
+        // The read that finds the end, which every program makes, is not worth the engine's
+        // attention.
         if offset >= file.size() {
             return reply.data(&[]);
         }
@@ -323,8 +328,8 @@ impl Filesystem for Adapter {
         answer_value(names, size, reply);
     }
 
-    // The kernel takes ENOSYS for "never ask again" and then decides by itself: access(2) by the owner always succeeds
-    // where the mount does not check modes, and a file has no holes.
+    // The kernel takes ENOSYS for "never ask again" and then decides by itself: access(2) by the
+    // owner always succeeds where the mount does not check modes, and a file has no holes.
     fn access(&self, _request: &Request, _inode: INodeNo, _mask: AccessFlags, reply: ReplyEmpty) {
         reply.error(Errno::ENOSYS);
     }

@@ -137,8 +137,8 @@ impl FolderRead {
     }
 }
 
-/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less than what the kernel
-/// goes on from.
+/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less
+/// than what the kernel goes on from.
 enum At<'a> {
     Dot(&'static str),
     Name(Listed<'a>),

@@ -1,8 +1,9 @@
-//! The FUSE adapter of Forebay: shows a [`Tree`](forebay_live::tree::Tree) as a read-only file system.
+//! The FUSE adapter of Forebay: shows a [`Tree`](forebay_live::tree::Tree) as a read-only file
+//! system.
 //!
-//! It decides nothing. Names, versions and errors are the tree's, bytes are the engine's; this crate translates, mounts
-//! and unmounts. No request for bytes or names of a remote storage holds one of its threads: the reply goes out from
-//! whichever thread has the answer.
+//! It decides nothing. Names, versions and errors are the tree's, bytes are the engine's; this
+//! crate translates, mounts and unmounts. No request for bytes or names of a remote storage holds
+//! one of its threads: the reply goes out from whichever thread has the answer.
 //!
 //! ```no_run
 //! # use forebay_fuse::MountOptions;
@@ -18,10 +19,11 @@
 //! }
 //! ```
 //!
-//! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what is mounted where),
-//! `device` (`/dev/fuse`, with and without root), `filesystem` (the requests), `folders` (those for
-//! listings), `waiting` (requests that wait, and readers that give up), `signals` (why they do),
-//! `attributes` (translation), `handles`; `disk` shows a modelled disk as one file instead of a tree.
+//! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what
+//! is mounted where), `device` (`/dev/fuse`, with and without root), `filesystem` (the requests),
+//! `folders` (those for listings), `waiting` (requests that wait, and readers that give up),
+//! `signals` (why they do), `attributes` (translation), `handles`; `disk` shows a modelled disk as
+//! one file instead of a tree.
 
 mod attributes;
 mod device;

@@ -15,26 +15,28 @@ use crate::disk::DiskAdapter;
 use crate::filesystem::Adapter;
 use crate::{device, point, table};
 
-/// How long an unmount waits for requests under way. What is still open after that is served until it is closed or the
-/// process ends.
+/// How long an unmount waits for requests under way. What is still open after that is served until
+/// it is closed or the process ends.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How a tree is shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MountOptions {
-    /// Whether others than the owner of this process may look. The kernel then checks owners and modes.
+    /// Whether others than the owner of this process may look. The kernel then checks owners and
+    /// modes.
     pub allow_other: bool,
-    /// Threads that take requests. Nothing that is asked of a remote source holds them; what a folder of this machine is
-    /// asked for its names does, as long as its file system takes.
+    /// Threads that take requests. Nothing that is asked of a remote source holds them; what a
+    /// folder of this machine is asked for its names does, as long as its file system takes.
     pub threads: usize,
-    /// How long the kernel may believe a name or its attributes. A changed file is seen that much later, never mixed.
+    /// How long the kernel may believe a name or its attributes. A changed file is seen that much
+    /// later, never mixed.
     pub ttl: Duration,
     /// How long the kernel may believe that there is no such name; zero for not at all.
     pub negative_ttl: Duration,
     /// What the table of mounts shows as the source.
     pub fs_name: String,
-    /// The kernel's own read-ahead, bytes: of mapped files and, where the kernel keeps what was read, of all. Only root can
-    /// set it; else it is 128 KiB.
+    /// The kernel's own read-ahead, bytes: of mapped files and, where the kernel keeps what was
+    /// read, of all. Only root can set it; else it is 128 KiB.
     pub read_ahead: u32,
 }
 
@@ -119,8 +121,8 @@ impl MountError {
     }
 }
 
-/// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead mount that an earlier
-/// process left at `point` is replaced.
+/// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead
+/// mount that an earlier process left at `point` is replaced.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     // The handlers of a mount are threads of its readers.
     let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
@@ -130,8 +132,9 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
     Ok(mounted)
 }
 
-/// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written, beside a file `stats` that says
-/// as JSON what the disk did. What holds the file open (a loop device) is served after an unmount until this process ends.
+/// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written,
+/// beside a file `stats` that says as JSON what the disk did. What holds the file open (a loop
+/// device) is served after an unmount until this process ends.
 pub fn mount_disk(disk: Arc<PacedDisk>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     start(DiskAdapter::new(disk), point, &options, true)
 }
@@ -185,7 +188,8 @@ fn set_read_ahead(device: &str, bytes: u32) {
 #[derive(Debug)]
 struct Life {
     point: PathBuf,
-    /// Its id in the table of mounts, by which it is told from what others may mount at the same point later.
+    /// Its id in the table of mounts, by which it is told from what others may mount at the same
+    /// point later.
     id: u64,
     state: Mutex<State>,
     changed: Condvar,
@@ -202,7 +206,8 @@ struct State {
 impl Life {
     fn end(&self, outcome: io::Result<()>) {
         let mut state = self.state.lock();
-        // Once it is off its point the kernel may cut the connection while a request is being read from it. That is no failure.
+        // Once it is off its point the kernel may cut the connection while a request is being read
+        // from it. That is no failure.
         let cut = |error: &io::Error| error.raw_os_error() == Some(libc::ECONNABORTED);
         let ours = state.detached && outcome.as_ref().is_err_and(cut);
         state.ended = Some(if ours { Ok(()) } else { outcome });
@@ -229,7 +234,8 @@ impl Life {
         Ok(())
     }
 
-    /// Waits until the requests under way are answered and nothing is open, but not longer than the grace.
+    /// Waits until the requests under way are answered and nothing is open, but not longer than the
+    /// grace.
     fn drain(&self) -> Option<io::Result<()>> {
         let mut state = self.state.lock();
         if state.serving {
@@ -268,8 +274,8 @@ impl Mounted {
         self.finish()
     }
 
-    /// Unmounts. The name is gone when this returns; programs that have files open go on reading until they close them
-    /// or this process ends.
+    /// Unmounts. The name is gone when this returns; programs that have files open go on reading
+    /// until they close them or this process ends.
     pub fn unmount(self) -> Result<(), MountError> {
         self.finish()
     }
@@ -297,7 +303,8 @@ impl Drop for Mounted {
     }
 }
 
-/// Unmounts a [`Mounted`] from any thread, such as one that waits for signals. Does nothing the second time.
+/// Unmounts a [`Mounted`] from any thread, such as one that waits for signals. Does nothing the
+/// second time.
 #[derive(Clone, Debug)]
 pub struct Unmounter {
     life: Arc<Life>,

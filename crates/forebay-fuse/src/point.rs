@@ -1,4 +1,5 @@
-//! Is this a place to mount on? A dead mount of ours, left behind by `kill -9`, is cleared away first.
+//! Is this a place to mount on? A dead mount of ours, left behind by `kill -9`, is cleared away
+//! first.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use crate::{device, table};
 /// How many dead mounts may lie on top of each other before we give up.
 const STACKED_MAX: usize = 64;
 
-/// Checks that `point` is an empty folder on which nothing is mounted; returns its absolute path without links.
+/// Checks that `point` is an empty folder on which nothing is mounted; returns its absolute path
+/// without links.
 pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
     let absolute = absolute(point)?;
     for _ in 0..STACKED_MAX {
@@ -30,7 +32,8 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
 fn absolute(point: &Path) -> Result<PathBuf, MountError> {
     match std::fs::canonicalize(point) {
         Ok(absolute) => Ok(absolute),
-        // What is mounted there may be dead, or deny us to look: then its name is known by its parent.
+        // What is mounted there may be dead, or deny us to look: then its name is known by its
+        // parent.
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let (Some(parent), Some(name)) = (point.parent(), point.file_name()) else {
                 return Err(refusal(point, error));
@@ -50,8 +53,8 @@ fn refusal(point: &Path, error: std::io::Error) -> MountError {
     }
 }
 
-/// Whether nobody serves the mount at `point` any more. Asks for its free space, which the kernel never answers from
-/// memory.
+/// Whether nobody serves the mount at `point` any more. Asks for its free space, which the kernel
+/// never answers from memory.
 fn is_dead(point: &Path) -> bool {
     matches!(rustix::fs::statfs(point), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }

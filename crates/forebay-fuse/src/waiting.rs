@@ -5,9 +5,9 @@
 //! every [`LOOK`] whether the readers that have waited for longer want to go. If so, it answers
 //! `EINTR`; what the storage says later finds its [`Slot`] empty and is dropped.
 //!
-//! The kernel's own notice (`FUSE_INTERRUPT`) would not say which signal came: runtimes send signals
-//! to their own threads all the time (Go `SIGURG`), and those must not make a read fail. `/proc`
-//! says it, see `signals.rs`.
+//! The kernel's own notice (`FUSE_INTERRUPT`) would not say which signal came: runtimes send
+//! signals to their own threads all the time (Go `SIGURG`), and those must not make a read fail.
+//! `/proc` says it, see `signals.rs`.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -1,10 +1,12 @@
-//! What readers do when they don't read (CPEM §4.1): a frame that was prefetched for a handler which has exited, or which has
-//! run since without touching it, is likely not wanted. Reads tell that a handler runs; the rest is asked of the operating
-//! system, where handlers are threads of it (a mount's are, the library's are numbers of its caller's own).
+//! What readers do when they don't read (CPEM §4.1): a frame that was prefetched for a handler
+//! which has exited, or which has run since without touching it, is likely not wanted. Reads tell
+//! that a handler runs; the rest is asked of the operating system, where handlers are threads of it
+//! (a mount's are, the library's are numbers of its caller's own).
 //!
-//! What that costs is bounded: every [`PERIOD`] at most [`LOOKS`] handlers are looked at, in turn, and only those for which
-//! something unread is held; a look is one or two small files of `/proc` (see `cost` in the tests). While nobody is in
-//! question the core is asked about once a second. Under a policy that does not ask there is no thread at all.
+//! What that costs is bounded: every [`PERIOD`] at most [`LOOKS`] handlers are looked at, in turn,
+//! and only those for which something unread is held; a look is one or two small files of `/proc`
+//! (see `cost` in the tests). While nobody is in question the core is asked about once a second.
+//! Under a policy that does not ask there is no thread at all.
 
 mod proc;
 
@@ -47,7 +49,8 @@ pub trait Threads: Send {
 
 /// Who asks, and is told.
 trait Asker: Send + Sync {
-    /// The handlers in question, in the order of their numbers behind `after`, at most `most`. `None` if the asker is gone.
+    /// The handlers in question, in the order of their numbers behind `after`, at most `most`.
+    /// `None` if the asker is gone.
     fn questions(&self, after: HandlerId, most: usize) -> Option<Vec<HandlerId>>;
     /// Tells what was seen.
     fn tell(&self, seen: EventKind);
@@ -75,10 +78,12 @@ struct Watch {
 }
 
 impl Watch {
-    /// Looks at those in question who come after the last one. Says whether there was anybody. `None` if the asker is gone.
+    /// Looks at those in question who come after the last one. Says whether there was anybody.
+    /// `None` if the asker is gone.
     ///
-    /// Only what a later look finds is news: a handler that is seen for the first time may have run before anything was
-    /// prefetched for it. A thread's number is used again, by a thread that has run for less: that is one that runs, too.
+    /// Only what a later look finds is news: a handler that is seen for the first time may have run
+    /// before anything was prefetched for it. A thread's number is used again, by a thread that has
+    /// run for less: that is one that runs, too.
     fn round(&mut self, asker: &dyn Asker, threads: &mut dyn Threads) -> Option<bool> {
         let after = self.last;
         let questions = asker.questions(after, LOOKS)?;
@@ -112,8 +117,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watches the handlers of `engine`, which must be threads as `threads` numbers them. `None` if its policy does not ask
-    /// what handlers do.
+    /// Watches the handlers of `engine`, which must be threads as `threads` numbers them. `None` if
+    /// its policy does not ask what handlers do.
     pub fn start(engine: &Arc<Engine>, threads: impl Threads + 'static) -> std::io::Result<Option<Watcher>> {
         if !engine.judges_handlers() {
             return Ok(None);

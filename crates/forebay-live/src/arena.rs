@@ -1,9 +1,11 @@
-//! Frame buffers: one anonymous mapping, cut into frames of one block each. Pages become resident as they are first filled.
+//! Frame buffers: one anonymous mapping, cut into frames of one block each. Pages become resident
+//! as they are first filled.
 //!
-//! Who may touch a frame is the core's decision: a frame that is being fetched belongs to its [`Segments`] alone, a frame
-//! that a read holds is only read until the read's `Done`. One thing the core is spared: a short copy out of a frame that was
-//! hit. The copier says so (`begin_copy`) at the moment of the hit, and a fetch into that frame, should the core
-//! give it away meanwhile, waits for the end of the copy.
+//! Who may touch a frame is the core's decision: a frame that is being fetched belongs to its
+//! [`Segments`] alone, a frame that a read holds is only read until the read's `Done`. One thing
+//! the core is spared: a short copy out of a frame that was hit. The copier says so (`begin_copy`)
+//! at the moment of the hit, and a fetch into that frame, should the core give it away meanwhile,
+//! waits for the end of the copy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,14 +24,15 @@ pub struct Arena {
     copies: Box<[AtomicU32]>,
 }
 
-// SAFETY: the arena hands out disjoint frames; which thread may read or write which frame at a time is decided by the
-// core (see the module's head), never by the arena.
+// SAFETY: the arena hands out disjoint frames; which thread may read or write which frame at a time
+// is decided by the core (see the module's head), never by the arena.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Memory for `frames` frames. Reserves addresses only; pages are resident from their first use.
+    /// Memory for `frames` frames. Reserves addresses only; pages are resident from their first
+    /// use.
     pub fn new(frames: u32) -> std::io::Result<Arc<Arena>> {
         let len = frames as usize * BLOCK;
         // SAFETY: a fresh private anonymous mapping, of which nothing else knows.
@@ -58,7 +61,8 @@ impl Arena {
     /// The bytes of `frames` frames in a row from `frame`.
     ///
     /// # Safety
-    /// Nobody may write to these frames while the slice lives: the caller holds a read on them in the core.
+    /// Nobody may write to these frames while the slice lives: the caller holds a read on them in
+    /// the core.
     #[inline]
     pub unsafe fn bytes(&self, frame: FrameId, frames: usize) -> &[u8] {
         let (offset, len) = (frame.index() * BLOCK, frames * BLOCK);
@@ -67,8 +71,8 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.base.add(offset), len) }
     }
 
-    /// Begins a copy out of `frame`, to be said while the engine is locked for the hit that gave the frame. A fetch into
-    /// the frame waits until the value is dropped.
+    /// Begins a copy out of `frame`, to be said while the engine is locked for the hit that gave
+    /// the frame. A fetch into the frame waits until the value is dropped.
     #[inline(always)]
     pub(crate) fn begin_copy(&self, frame: FrameId) -> Copy<'_> {
         let count = &self.copies[frame.index()];
@@ -79,7 +83,8 @@ impl Arena {
         Copy { from, count }
     }
 
-    /// Waits until no copy out of `frame` is under way: as long as 4 KiB take to copy, unless the copier was interrupted.
+    /// Waits until no copy out of `frame` is under way: as long as 4 KiB take to copy, unless the
+    /// copier was interrupted.
     pub(crate) fn await_copies(&self, frame: FrameId) {
         while self.copies[frame.index()].load(Ordering::Acquire) > 0 {
             std::thread::yield_now();
@@ -89,7 +94,8 @@ impl Arena {
     /// Exclusive access to the frames of a fetch, in the order of its blocks.
     ///
     /// # Safety
-    /// The core must have given these frames to one fetch, and nobody else may touch them until it is over.
+    /// The core must have given these frames to one fetch, and nobody else may touch them until it
+    /// is over.
     pub unsafe fn segments(self: &Arc<Self>, frames: impl Iterator<Item = FrameId>) -> Segments {
         let mut parts: Vec<(*mut u8, usize)> = Vec::new();
         for frame in frames {
@@ -106,7 +112,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no `Segments` is left, since each holds a reference to the arena.
+        // SAFETY: the mapping is ours, and no `Segments` is left, since each holds a reference to
+        // the arena.
         let _ = unsafe { munmap(self.base.cast(), self.len) };
     }
 }
@@ -122,7 +129,8 @@ impl Copy<'_> {
     #[inline(always)]
     pub(crate) fn to(self, skip: usize, to: &mut [u8]) {
         assert!(skip + to.len() <= BLOCK, "a copy within one frame");
-        // SAFETY: the range is in the frame, which is not filled anew while `count` counts us; `to` is the caller's own memory.
+        // SAFETY: the range is in the frame, which is not filled anew while `count` counts us; `to`
+        // is the caller's own memory.
         unsafe { std::ptr::copy_nonoverlapping(self.from.add(skip), to.as_mut_ptr(), to.len()) };
     }
 }
@@ -146,7 +154,8 @@ enum Memory {
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
-/// Memory that one fetch fills: pieces in the order of the file's bytes, each aligned to and a multiple of the block size.
+/// Memory that one fetch fills: pieces in the order of the file's bytes, each aligned to and a
+/// multiple of the block size.
 #[derive(Debug)]
 pub struct Segments {
     parts: Vec<(*mut u8, usize)>,
@@ -158,7 +167,8 @@ pub struct Segments {
 unsafe impl Send for Segments {}
 
 impl Segments {
-    /// Segments of their own, not of an arena: for profiling and tests. `len` is rounded up to 4 KiB.
+    /// Segments of their own, not of an arena: for profiling and tests. `len` is rounded up to 4
+    /// KiB.
     pub fn own(len: usize) -> Segments {
         let mut pages = vec![Page([0; 4096]); len.div_ceil(4096).max(1)].into_boxed_slice();
         let len = pages.len() * 4096;
@@ -189,7 +199,8 @@ impl Segments {
                 continue;
             }
             let n = bytes.len().min(len - offset);
-            // SAFETY: `offset + n <= len` bytes of this piece, which only we may touch; `bytes` lies elsewhere.
+            // SAFETY: `offset + n <= len` bytes of this piece, which only we may touch; `bytes`
+            // lies elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), n) };
             (offset, bytes) = (0, &bytes[n..]);
             if bytes.is_empty() {
@@ -202,7 +213,8 @@ impl Segments {
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.len);
         for &(start, len) in &self.parts {
-            // SAFETY: the pieces are valid for `len` bytes while we live, and only we may touch them.
+            // SAFETY: the pieces are valid for `len` bytes while we live, and only we may touch
+            // them.
             out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, len) });
         }
         out

@@ -3,12 +3,14 @@
 use forebay_core::presets::Reclaim;
 use forebay_core::{DeviceCost, Policy, Setup};
 
-/// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it asks for.
+/// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it
+/// asks for.
 pub const BLOCK: usize = 4096;
 
-/// What code, stacks, descriptors and buffers of libraries take beside everything that is counted. Measured from
-/// outside (resident size of a mount that serves two thousand streams, less what is counted): 10 MiB over local files,
-/// 15 MiB over an object store, the buffers of its connections apart.
+/// What code, stacks, descriptors and buffers of libraries take beside everything that is counted.
+/// Measured from outside (resident size of a mount that serves two thousand streams, less what is
+/// counted): 10 MiB over local files, 15 MiB over an object store, the buffers of its connections
+/// apart.
 const PROCESS: u64 = 12 << 20;
 
 /// Frames without which reads of 1 MiB cannot be handled four at a time.
@@ -24,12 +26,13 @@ pub struct TooLittleMemory {
     pub needed: u64,
 }
 
-/// Blocks of a closed file, about, and rather too few: those of a tree of sources have four, and are the smallest that anybody goes around
-/// in. Where closed files have fewer, frames stay empty, and files go before the policy would have them go.
+/// Blocks of a closed file, about, and rather too few: those of a tree of sources have four, and
+/// are the smallest that anybody goes around in. Where closed files have fewer, frames stay empty,
+/// and files go before the policy would have them go.
 const BLOCKS_A_FILE: u32 = 3;
 
-/// What a file takes that nobody has open, in bytes: its name and version, its entries in tables, what the core knows of it. Measured from
-/// outside: 443 to 503, by how full the tables are.
+/// What a file takes that nobody has open, in bytes: its name and version, its entries in tables,
+/// what the core knows of it. Measured from outside: 443 to 503, by how full the tables are.
 const CLOSED_FILE: u64 = 500;
 
 /// How a budget is divided.
@@ -70,11 +73,12 @@ impl Budget {
     }
 }
 
-/// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4 for each of these (a
-/// table at most half full, rounded up to a power of two) and what the replacement policy has beside that; its part of the eviction
-/// history and of the streams, its count of copies; its mark in a prefetch cache and its part of the handlers;
-/// its part of what is known of streams that were; when its block and its ghosts' were used, and up to two entries of 16 of those that were missed; its part of the
-/// closed files.
+/// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4
+/// for each of these (a table at most half full, rounded up to a power of two) and what the
+/// replacement policy has beside that; its part of the eviction history and of the streams, its
+/// count of copies; its mark in a prefetch cache and its part of the handlers; its part of what is
+/// known of streams that were; when its block and its ghosts' were used, and up to two entries of
+/// 16 of those that were missed; its part of the closed files.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());

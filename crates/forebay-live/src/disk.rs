@@ -1,9 +1,11 @@
-//! A modelled disk with a file's bytes: reads and writes of the file, each taking as long as the model says, in real time.
+//! A modelled disk with a file's bytes: reads and writes of the file, each taking as long as the
+//! model says, in real time.
 //!
-//! The work is done at once and its outcome waits for its moment, so that the pace is the model's as long as this machine is
-//! faster than it; [`DiskStats::late`] says whether it was. The order of service is the scheduler's alone. A write is in the
-//! file as soon as it is submitted; what it means that it is complete, and what a flush adds, is what the file's own file
-//! system makes of it: the model has no cache that could lose anything.
+//! The work is done at once and its outcome waits for its moment, so that the pace is the model's
+//! as long as this machine is faster than it; [`DiskStats::late`] says whether it was. The order of
+//! service is the scheduler's alone. A write is in the file as soon as it is submitted; what it
+//! means that it is complete, and what a flush adds, is what the file's own file system makes of
+//! it: the model has no cache that could lose anything.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -86,7 +88,8 @@ pub struct DiskStats {
     pub completed: u64,
     /// While at least one request was under way, in the machine's seconds.
     pub busy_seconds: f64,
-    /// From submission to completion, in the machine's milliseconds, the mean over complete requests.
+    /// From submission to completion, in the machine's milliseconds, the mean over complete
+    /// requests.
     pub mean_response_ms: f64,
     /// By how many milliseconds completions were let out too late.
     pub late: Late,
@@ -99,7 +102,8 @@ pub struct Direction {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many by size: those above half of `up_to` bytes and not above it. Sizes that did not occur are left out.
+    /// How many by size: those above half of `up_to` bytes and not above it. Sizes that did not
+    /// occur are left out.
     pub sizes: Vec<SizeCount>,
 }
 
@@ -134,8 +138,9 @@ impl Direction {
 }
 
 impl PacedDisk {
-    /// The disk whose bytes are those of `image`, as fast as `queue` says, and `speed` times as fast if that is a positive
-    /// number. The image is locked (flock(2)) for as long as the disk is there.
+    /// The disk whose bytes are those of `image`, as fast as `queue` says, and `speed` times as
+    /// fast if that is a positive number. The image is locked (flock(2)) for as long as the disk is
+    /// there.
     pub fn open(image: &Path, queue: Box<dyn Queue>, speed: f64) -> Result<PacedDisk, DiskError> {
         let refused = |reason| DiskError::Open { image: image.to_owned(), reason };
         // Looked at before it is opened, which would wait for the other end of a pipe.
@@ -172,8 +177,8 @@ impl PacedDisk {
         self.size
     }
 
-    /// Reads `len` bytes from `offset`, fewer at the disk's end and none beyond; `done` gets them when their time has come,
-    /// from any thread.
+    /// Reads `len` bytes from `offset`, fewer at the disk's end and none beyond; `done` gets them
+    /// when their time has come, from any thread.
     pub fn read_then(&self, offset: u64, len: usize, done: impl FnOnce(io::Result<Vec<u8>>) + Send + 'static) {
         let len = (len as u64).min(self.size.saturating_sub(offset));
         if len == 0 {
@@ -185,8 +190,8 @@ impl PacedDisk {
         self.pacer.pace().arrived(id, Box::new(move |_| done(outcome)));
     }
 
-    /// Writes `data` at `offset`, as much of it as fits; `done` gets how much that was when its time has come, from any
-    /// thread. Nothing fits beyond the disk's end: `ENOSPC`.
+    /// Writes `data` at `offset`, as much of it as fits; `done` gets how much that was when its
+    /// time has come, from any thread. Nothing fits beyond the disk's end: `ENOSPC`.
     pub fn write_then(&self, offset: u64, data: &[u8], done: impl FnOnce(io::Result<usize>) + Send + 'static) {
         let len = (data.len() as u64).min(self.size.saturating_sub(offset));
         if len == 0 {
@@ -312,7 +317,8 @@ mod tests {
         }
     }
 
-    /// One after the other, far apart: the disk is busy for all of the time that they take, and that is the model's.
+    /// One after the other, far apart: the disk is busy for all of the time that they take, and
+    /// that is the model's.
     #[test]
     fn time_is_the_models() {
         let (_image, disk) = disk(30 << 30, 1.0);

@@ -6,9 +6,10 @@
 //!   readers ◀─ lease ── └───────────────────────────────────────┘ ◀─ bytes ──  (into the arena)
 //! ```
 //!
-//! The lock is held while the core decides, never while bytes are copied or storage is waited for. What the core
-//! decided is carried out afterwards (`engine/dispatch.rs`), on the thread that brought the event. A reader's frames are held by its
-//! [`Lease`]; the arena's memory is touched by whoever the core says, and by nobody else.
+//! The lock is held while the core decides, never while bytes are copied or storage is waited for.
+//! What the core decided is carried out afterwards (`engine/dispatch.rs`), on the thread that
+//! brought the event. A reader's frames are held by its [`Lease`]; the arena's memory is touched by
+//! whoever the core says, and by nobody else.
 
 mod dispatch;
 mod file;
@@ -47,7 +48,8 @@ pub struct Config {
     pub memory: u64,
     /// The policy.
     pub policy: Policy,
-    /// What becomes of blocks once they were read: kept here, or handed on to readers that keep them.
+    /// What becomes of blocks once they were read: kept here, or handed on to readers that keep
+    /// them.
     pub referenced: Referenced,
     /// Where to write every event and action, if anywhere.
     pub record: Option<PathBuf>,
@@ -112,16 +114,17 @@ struct PendingRead {
     then: Then,
 }
 
-/// Two opens with an equal `Known` are of one file. The device is part of it because a block belongs
-/// to its device's partition. The engine keeps no more than this of a closed file's identity.
+/// Two opens with an equal `Known` are of one file. The device is part of it because a block
+/// belongs to its device's partition. The engine keeps no more than this of a closed file's
+/// identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Known {
     device: DeviceId,
     fingerprint: Fingerprint,
 }
 
-/// In the order in which closed files are forgotten: those of which no block is left before those that have some, and the one that was
-/// closed first before the others.
+/// In the order in which closed files are forgotten: those of which no block is left before those
+/// that have some, and the one that was closed first before the others.
 type Closed = (bool, u64);
 
 struct FileEntry {
@@ -207,13 +210,15 @@ impl Engine {
         }))
     }
 
-    /// Makes one version of a file readable. Opening the same version twice shares its blocks. A striped file lies on `device` and
-    /// those that follow it, a device for each member; with fewer devices than that it is taken as a file of the one.
+    /// Makes one version of a file readable. Opening the same version twice shares its blocks. A
+    /// striped file lies on `device` and those that follow it, a device for each member; with fewer
+    /// devices than that it is taken as a file of the one.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
         let known = Known { device, fingerprint: object.identity().fingerprint() };
         let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
         let stripes = object.stripes().filter(fits);
-        // Asked outside the lock: the file system may take its time. Members' own places are no places of one device.
+        // Asked outside the lock: the file system may take its time. Members' own places are no
+        // places of one device.
         let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
         let mut state = self.state.lock();
         let file = state.known.get(&known).copied();
@@ -255,7 +260,8 @@ impl Engine {
         self.state.lock().core.prefetch_cache().is_some()
     }
 
-    /// The handlers of which the policy would like to know, in the order of their numbers behind `after`, at most `most`.
+    /// The handlers of which the policy would like to know, in the order of their numbers behind
+    /// `after`, at most `most`.
     pub(crate) fn handlers_in_question(&self, after: HandlerId, most: usize) -> Vec<HandlerId> {
         let mut found = Vec::new();
         self.state.lock().core.handlers_in_question(after, most, &mut found);
@@ -343,8 +349,9 @@ impl State {
         file
     }
 
-    /// A number for a version that has none: the same whenever it comes back, so that what is remembered of its blocks is not taken for
-    /// another's; but if that is another's now, the next one.
+    /// A number for a version that has none: the same whenever it comes back, so that what is
+    /// remembered of its blocks is not taken for another's; but if that is another's now, the next
+    /// one.
     fn number(&self, known: Known) -> FileId {
         let mut number = first_number(known);
         while self.files.get(number).is_some() {
@@ -362,8 +369,9 @@ impl State {
         self.closed.insert(place, file);
     }
 
-    /// The policy has let go of the last block of a file that nobody has open. Were it kept for as long as it was closed late, one of which
-    /// a loop's partition keeps the blocks would go instead.
+    /// The policy has let go of the last block of a file that nobody has open. Were it kept for as
+    /// long as it was closed late, one of which a loop's partition keeps the blocks would go
+    /// instead.
     fn emptied(&mut self, file: FileId) {
         let Some(entry) = self.files.get_mut(file.0) else { return };
         // It may be open again, or on its way to be forgotten.

@@ -1,5 +1,5 @@
-//! Why an engine does what it does, as `forebay explain` shows it: what the core says of itself ([`forebay_core::explain`]), and what people
-//! call the things that it numbers.
+//! Why an engine does what it does, as `forebay explain` shows it: what the core says of itself
+//! ([`forebay_core::explain`]), and what people call the things that it numbers.
 
 use forebay_core::explain::{Ahead, Cache, Context, Device, Explanation, Partition, Stream};
 use forebay_core::{FileId, Referenced};
@@ -109,8 +109,9 @@ impl Explained {
         }
     }
 
-    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first, then contexts, those with the fewest
-    /// accesses first, then devices and their partitions, the last first.
+    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first,
+    /// then contexts, those with the fewest accesses first, then devices and their partitions, the
+    /// last first.
     pub fn to_json_within(mut self, bytes: usize) -> String {
         loop {
             // Numbers, strings and lists alone: nothing that JSON lacks.

@@ -1,7 +1,9 @@
-//! The flight recorder: every event that the core is given and every action that it answers with, a line of JSON each.
+//! The flight recorder: every event that the core is given and every action that it answers with, a
+//! line of JSON each.
 //!
-//! The first line is the [`Header`]. Replaying the events through a core of the same policy and setup must give the same
-//! actions: that is why a result from the simulator says something about the live engine, and the other way round.
+//! The first line is the [`Header`]. Replaying the events through a core of the same policy and
+//! setup must give the same actions: that is why a result from the simulator says something about
+//! the live engine, and the other way round.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -33,8 +35,9 @@ pub enum Line {
     Action(Action),
 }
 
-/// Writes a flight on a thread of its own, so that nobody waits for the disk while the engine is locked. What is not written yet is
-/// in memory, outside the budget: a flight is for looking into a fault, not for every day.
+/// Writes a flight on a thread of its own, so that nobody waits for the disk while the engine is
+/// locked. What is not written yet is in memory, outside the budget: a flight is for looking into a
+/// fault, not for every day.
 #[derive(Debug)]
 pub(crate) struct FlightRecorder {
     lines: Option<Sender<Line>>,
@@ -67,8 +70,8 @@ impl FlightRecorder {
     }
 }
 
-/// Writes what is received until the sender is gone. Whenever nothing is left to write the file has all of it, so that a mount that is
-/// killed leaves its flight.
+/// Writes what is received until the sender is gone. Whenever nothing is left to write the file has
+/// all of it, so that a mount that is killed leaves its flight.
 fn write(received: &Receiver<Line>, out: &mut BufWriter<File>) -> io::Result<()> {
     loop {
         let line = match received.try_recv() {
@@ -104,8 +107,8 @@ pub struct Replayed {
     pub differs_at: Option<u64>,
 }
 
-/// Replays a recorded flight through a fresh core and compares its actions with those recorded. A last line that was cut
-/// off by a crash is passed over.
+/// Replays a recorded flight through a fresh core and compares its actions with those recorded. A
+/// last line that was cut off by a crash is passed over.
 pub fn replay(path: &Path) -> io::Result<Replayed> {
     let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let mut lines = BufReader::new(File::open(path)?).lines();

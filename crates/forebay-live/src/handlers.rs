@@ -1,7 +1,9 @@
-//! Concurrent request handlers, as in the microbenchmarks of CP §3.1: each picks a file, reads it in blocks of 64 KB, whole or
-//! up to a random size, and picks the next. For the demo and the benchmarks; the load is closed, without think time.
+//! Concurrent request handlers, as in the microbenchmarks of CP §3.1: each picks a file, reads it
+//! in blocks of 64 KB, whole or up to a random size, and picks the next. For the demo and the
+//! benchmarks; the load is closed, without think time.
 //!
-//! What is read in which order is fixed beforehand ([`Load::task`]), so that a simulation can run the same.
+//! What is read in which order is fixed beforehand ([`Load::task`]), so that a simulation can run
+//! the same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,8 +33,8 @@ pub enum Portion {
 /// A load.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The files, of one size. A file is read again only after all others were, so that with a memory of less than all of them
-    /// every request goes to the storage.
+    /// The files, of one size. A file is read again only after all others were, so that with a
+    /// memory of less than all of them every request goes to the storage.
     pub files: Vec<PathBuf>,
     /// How many handlers.
     pub handlers: u32,
@@ -47,8 +49,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// What the handlers do, in the order in which they take it, without end: which of the files, and how many bytes from its
-    /// beginning, the files having `size`.
+    /// What the handlers do, in the order in which they take it, without end: which of the files,
+    /// and how many bytes from its beginning, the files having `size`.
     pub fn task(&self, number: usize, order: &[usize], size: u64) -> (usize, u64) {
         let bytes = match self.portion {
             Portion::Whole => size,

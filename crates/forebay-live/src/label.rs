@@ -1,7 +1,8 @@
-//! Labels in bytes: which part of a request readers wait for, and what they have read since the one before (SCM §4.2).
+//! Labels in bytes: which part of a request readers wait for, and what they have read since the one
+//! before (SCM §4.2).
 //!
-//! The core's labels are in blocks ([`forebay_core::level`]); those between levels are in bytes of the file, since two levels
-//! need not have blocks of one size.
+//! The core's labels are in blocks ([`forebay_core::level`]); those between levels are in bytes of
+//! the file, since two levels need not have blocks of one size.
 
 use std::ops::Range;
 
@@ -12,10 +13,11 @@ use crate::budget::BLOCK;
 /// What is said of a request to the level below, or by the level above.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Label {
-    /// The bytes that readers wait for; empty for a pure prefetch. What lies beyond the request does not count.
+    /// The bytes that readers wait for; empty for a pure prefetch. What lies beyond the request
+    /// does not count.
     pub demand: Range<u64>,
-    /// The bytes that readers have read since the request before of the same stream, out of what was there; empty if that is
-    /// not known, or none.
+    /// The bytes that readers have read since the request before of the same stream, out of what
+    /// was there; empty if that is not known, or none.
     pub hits: Range<u64>,
 }
 
@@ -25,8 +27,8 @@ impl Label {
         Label { demand: range, hits: 0..0 }
     }
 
-    /// Of the rest of a request whose bytes before `offset` were read already, for whoever reads it in several parts: what was
-    /// hit is told with the first.
+    /// Of the rest of a request whose bytes before `offset` were read already, for whoever reads it
+    /// in several parts: what was hit is told with the first.
     #[must_use]
     pub fn rest(&self, offset: u64) -> Label {
         Label { demand: self.demand.start.max(offset)..self.demand.end.max(offset), hits: 0..0 }

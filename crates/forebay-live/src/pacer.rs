@@ -1,12 +1,13 @@
-//! A modelled device in real time: the queue of a model, and a thread that lets each request's outcome out when the model says
-//! that it is complete.
+//! A modelled device in real time: the queue of a model, and a thread that lets each request's
+//! outcome out when the model says that it is complete.
 //!
 //! ```text
 //!  request ──▶ model's queue ─▶ pacer thread ─▶ its time ──┬─▶ delivered, by whichever comes last
 //!  whoever has the bytes ──────────────────────▶ its bytes ┘
 //! ```
 //!
-//! The work itself (bytes fetched or written) is done by others at once, and its outcome waits for its moment here.
+//! The work itself (bytes fetched or written) is done by others at once, and its outcome waits for
+//! its moment here.
 //!
 //! The device may turn slower and recover while it is in use ([`Pace::slow_down`]).
 
@@ -42,7 +43,8 @@ pub type Deliver = Box<dyn FnOnce(Ending) + Send>;
 pub struct Pacer(Arc<Pace>);
 
 impl Pacer {
-    /// Starts the thread for `queue`, `speed` times as fast as the model says (1.0: in real time); a positive number.
+    /// Starts the thread for `queue`, `speed` times as fast as the model says (1.0: in real time);
+    /// a positive number.
     pub fn start(queue: Box<dyn Queue>, speed: f64) -> std::io::Result<Pacer> {
         let state = State {
             queue,
@@ -59,7 +61,8 @@ impl Pacer {
         Ok(pacer)
     }
 
-    /// What to submit requests to. Whoever brings bytes later may keep it; the thread ends without asking for that.
+    /// What to submit requests to. Whoever brings bytes later may keep it; the thread ends without
+    /// asking for that.
     pub fn pace(&self) -> &Arc<Pace> {
         &self.0
     }
@@ -69,11 +72,13 @@ impl Drop for Pacer {
     fn drop(&mut self) {
         self.0.state.lock().closing = true;
         self.0.wake.notify_all();
-        // The thread is not waited for: what it delivers may need a lock that whoever drops this holds.
+        // The thread is not waited for: what it delivers may need a lock that whoever drops this
+        // holds.
     }
 }
 
-/// What the device did so far. Times are nanoseconds of the device, except lateness, which is the machine's.
+/// What the device did so far. Times are nanoseconds of the device, except lateness, which is the
+/// machine's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Activity {
     /// Requests that are complete.
@@ -82,8 +87,9 @@ pub struct Activity {
     pub busy: u64,
     /// From submission to completion, summed over requests.
     pub response: u64,
-    /// From the moment at which a request should have been let out to the one at which it was, summed. What is not small
-    /// against the response says that this machine did not keep the device's pace.
+    /// From the moment at which a request should have been let out to the one at which it was,
+    /// summed. What is not small against the response says that this machine did not keep the
+    /// device's pace.
     pub late: u64,
     /// The worst of that.
     pub latest: u64,
@@ -121,7 +127,8 @@ enum Waiting {
 }
 
 impl State {
-    /// What time it is for the device. Asked under the lock, so that the queue's time never goes back.
+    /// What time it is for the device. Asked under the lock, so that the queue's time never goes
+    /// back.
     fn now(&self) -> Instant {
         self.clock.at(Moment::now())
     }
@@ -157,7 +164,8 @@ impl State {
     }
 
     fn completed(&mut self, id: u64, at: Instant, late: Duration) {
-        // The one that is under way longest was there all the while since it came, or since the last completion.
+        // The one that is under way longest was there all the while since it came, or since the
+        // last completion.
         let since = self.under_way.values().min().copied().unwrap_or(at).max(self.last);
         let submitted = self.under_way.remove(&id).unwrap_or(at);
         let late = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
@@ -220,9 +228,10 @@ impl Pace {
         true
     }
 
-    /// From now on everything takes `factor` times as long as the model says, whatever is under way included: 10 for a device
-    /// that turned slow by ten, 1 for one that is well again. Factors that are not positive numbers count as 1. What the device
-    /// is believed to cost stays as it was: nobody announces a fault ([`forebay_device::slowdown`] does the same at times that are
+    /// From now on everything takes `factor` times as long as the model says, whatever is under way
+    /// included: 10 for a device that turned slow by ten, 1 for one that is well again. Factors
+    /// that are not positive numbers count as 1. What the device is believed to cost stays as it
+    /// was: nobody announces a fault ([`forebay_device::slowdown`] does the same at times that are
     /// known beforehand).
     pub fn slow_down(&self, factor: f64) {
         let factor = if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
@@ -245,7 +254,8 @@ impl Pace {
 
     /// The pacer thread.
     fn run(&self) {
-        // Timers are 50 µs late by default. Where that cannot be changed, completions are that late.
+        // Timers are 50 µs late by default. Where that cannot be changed, completions are that
+        // late.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut state = self.state.lock();
         loop {

@@ -1,11 +1,12 @@
-//! A workload in real time: real reads by handlers that work off tasks, by the conventions of the simulator
-//! (`forebay_sim::timed`), so that one description can be simulated and run.
+//! A workload in real time: real reads by handlers that work off tasks, by the conventions of the
+//! simulator (`forebay_sim::timed`), so that one description can be simulated and run.
 //!
-//! N tasks run at a time, in the order of their first appearance. Within a task the next request is asked when the last one is
-//! answered, computed with and thought about; a task opens a file at its first request for it and closes all at its end. Each
-//! task has a thread of its own, as in the papers' servers (CP §3.1: "the server spawns a thread to process it"): to a kernel,
-//! and so to a mount, the thread is the handler. Where the trace does not say who asks, every request is a task, a thread means
-//! nothing and goes on with the next, and files stay open.
+//! N tasks run at a time, in the order of their first appearance. Within a task the next request is
+//! asked when the last one is answered, computed with and thought about; a task opens a file at its
+//! first request for it and closes all at its end. Each task has a thread of its own, as in the
+//! papers' servers (CP §3.1: "the server spawns a thread to process it"): to a kernel, and so to a
+//! mount, the thread is the handler. Where the trace does not say who asks, every request is a
+//! task, a thread means nothing and goes on with the next, and files stay open.
 //!
 //! ```no_run
 //! use forebay_live::play::{Content, Folder, Play, lay};
@@ -41,31 +42,35 @@ pub use tally::Outcome;
 pub struct Play {
     /// How many tasks run at a time.
     pub handlers: u32,
-    /// For how long a handler thinks after every request. `None`: within a task, the differences of the trace's times.
+    /// For how long a handler thinks after every request. `None`: within a task, the differences of
+    /// the trace's times.
     pub think: Option<Duration>,
-    /// For how long it computes after every answer, before thinking: time on a processor, of which the machine has as many as it
-    /// has.
+    /// For how long it computes after every answer, before thinking: time on a processor, of which
+    /// the machine has as many as it has.
     pub cpu: Duration,
-    /// Memory that each task takes for itself, in bytes (CP §3.1: 1 MB; BLAST's working memory). All of it is written to when
-    /// the task begins, and a piece of it after every answer, round and round.
+    /// Memory that each task takes for itself, in bytes (CP §3.1: 1 MB; BLAST's working memory).
+    /// All of it is written to when the task begins, and a piece of it after every answer, round
+    /// and round.
     pub private_bytes: u64,
     /// What does not count at the beginning.
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
     pub limit: Option<Span>,
-    /// What the files hold ([`lay`]): every byte that is read is compared with it. Takes time of the reader's, not of the
-    /// response.
+    /// What the files hold ([`lay`]): every byte that is read is compared with it. Takes time of
+    /// the reader's, not of the response.
     pub verify: Option<Content>,
 }
 
 impl Play {
-    /// `handlers` that think as in the trace, compute nothing and take no memory, to the end of the trace.
+    /// `handlers` that think as in the trace, compute nothing and take no memory, to the end of the
+    /// trace.
     pub fn new(handlers: u32) -> Play {
         Play { handlers, think: None, cpu: Duration::ZERO, private_bytes: 0, warm_up: None, limit: None, verify: None }
     }
 
-    /// Runs it. `watch` is told some times a second how far the run is, and of how much (requests, or nanoseconds of the
-    /// limit); if it answers `true` the run is stopped. It ends at the first read that fails.
+    /// Runs it. `watch` is told some times a second how far the run is, and of how much (requests,
+    /// or nanoseconds of the limit); if it answers `true` the run is stopped. It ends at the first
+    /// read that fails.
     ///
     /// Writes of the trace take no time; they are counted.
     pub fn run(&self, workload: &Workload, files: &impl Files, watch: Watch<'_>) -> Result<Outcome, Error> {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a unit multiplies by. Letters alone are binary, as `dd`, `fio` and systemd have it; only `kB`, `MB` … are decimal.
+/// What a unit multiplies by. Letters alone are binary, as `dd`, `fio` and systemd have it; only
+/// `kB`, `MB` … are decimal.
 const UNITS: [(&str, u64); 15] = [
     ("", 1),
     ("b", 1),

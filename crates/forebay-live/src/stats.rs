@@ -45,10 +45,12 @@ pub struct Stats {
     /// The prefetch cache, if the policy has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetch_cache: Option<PrefetchCacheStats>,
-    /// How often the sizes of partitions were looked at, if the policy has a partition for each device.
+    /// How often the sizes of partitions were looked at, if the policy has a partition for each
+    /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epochs: Option<u64>,
-    /// How many program contexts the policy knows (files or handlers, if it tells those apart); more than are listed, if they are many.
+    /// How many program contexts the policy knows (files or handlers, if it tells those apart);
+    /// more than are listed, if they are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_count: Option<u64>,
     /// Those with the most accesses.
@@ -125,7 +127,8 @@ pub struct DeviceStats {
     pub channels: u32,
     /// Fetches under way.
     pub in_flight: u32,
-    /// How long a fetch takes that looks ahead, as measured, microseconds; zero before the first (SCM §3.2: the lead time).
+    /// How long a fetch takes that looks ahead, as measured, microseconds; zero before the first
+    /// (SCM §3.2: the lead time).
     #[serde(default)]
     pub lead_time_us: f64,
     /// Its partition, if the policy has one for each device.
@@ -138,9 +141,11 @@ pub struct DeviceStats {
 pub struct PartitionStats {
     /// The size that it is meant to have, in bytes.
     pub size_bytes: u64,
-    /// What it has: bytes of frames that hold the device's blocks, read or not, or are being filled with them.
+    /// What it has: bytes of frames that hold the device's blocks, read or not, or are being filled
+    /// with them.
     pub held_bytes: u64,
-    /// For how long readers waited for its device in the last epoch, in milliseconds, summed over fetches.
+    /// For how long readers waited for its device in the last epoch, in milliseconds, summed over
+    /// fetches.
     pub wait_ms: f64,
     /// The same relative to the mean of all devices.
     pub relative_wait: f64,
@@ -155,7 +160,8 @@ pub struct ContextStats {
     pub context: u32,
     /// Its pattern.
     pub pattern: Pattern,
-    /// The mean reference recency R̄ of the period under way, 0 to 1, if any block was accessed again.
+    /// The mean reference recency R̄ of the period under way, 0 to 1, if any block was accessed
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<f64>,
     /// Accesses to blocks.
@@ -202,7 +208,8 @@ pub struct StreamStats {
     /// By how much that deviates from slot to slot, where the policy measures it (SCM §4.1.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation_bytes: Option<u64>,
-    /// The trigger distance at which its latest piece was fetched, in blocks, where the policy has one (SCM §2.2).
+    /// The trigger distance at which its latest piece was fetched, in blocks, where the policy has
+    /// one (SCM §2.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_blocks: Option<u32>,
     /// Prefetched blocks used, late, wasted and thrashed.
@@ -218,8 +225,8 @@ impl Stats {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first, then contexts, those with the fewest
-    /// accesses first, then devices, the last first.
+    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first,
+    /// then contexts, those with the fewest accesses first, then devices, the last first.
     pub fn to_json_within(mut self, bytes: usize) -> String {
         loop {
             let json = self.to_json();
@@ -317,7 +324,8 @@ impl Engine {
     }
 }
 
-/// Those with the most accesses first; what they stand for is for the driver's side to say ([`Callers`](crate::contexts::Callers)).
+/// Those with the most accesses first; what they stand for is for the driver's side to say
+/// ([`Callers`](crate::contexts::Callers)).
 fn most_accessed(learnt: impl Iterator<Item = Learnt>) -> Vec<ContextStats> {
     let mut learnt: Vec<Learnt> = learnt.collect();
     learnt.sort_by_key(|context| (std::cmp::Reverse(context.accesses), context.id));

@@ -1,4 +1,5 @@
-//! The live engine over a store that answers late, in any order, sometimes at once and sometimes not at all, by seed.
+//! The live engine over a store that answers late, in any order, sometimes at once and sometimes
+//! not at all, by seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,13 +17,15 @@ use rand::{Rng, SeedableRng};
 /// What the store does wrong.
 #[derive(Clone, Copy, Default)]
 struct Faults {
-    /// One in so many fetches fails, but no more than [`MOST`] in a row at one place; zero for none.
+    /// One in so many fetches fails, but no more than [`MOST`] in a row at one place; zero for
+    /// none.
     fails: u32,
     /// This byte can never be read.
     bad_byte: Option<u64>,
 }
 
-/// As often as a place may fail in a row. The engine asks once more than that, so that no reader has bad luck.
+/// As often as a place may fail in a row. The engine asks once more than that, so that no reader
+/// has bad luck.
 const MOST: u32 = 3;
 
 /// Bytes that follow from their offset.
@@ -85,7 +88,8 @@ impl Object for Pattern {
     }
 
     fn fetch(&self, fetch: Fetch) {
-        // A third at once; the others when the store is asked again, the latest first, or by a thread that waits a little.
+        // A third at once; the others when the store is asked again, the latest first, or by a
+        // thread that waits a little.
         let dice = self.random.lock().unwrap().random_range(0..3);
         let waiting = std::mem::take(&mut *self.late.lock().unwrap());
         if dice == 0 {
@@ -105,7 +109,8 @@ impl Object for Pattern {
     }
 }
 
-/// Bytes as in [`Pattern`], but what nobody waits for stays queued until it is called off or let go.
+/// Bytes as in [`Pattern`], but what nobody waits for stays queued until it is called off or let
+/// go.
 struct Slow {
     identity: Identity,
     queued: Mutex<Vec<Fetch>>,
@@ -149,7 +154,8 @@ impl Object for Slow {
     }
 }
 
-/// Opens, reads the first two blocks, and checks them. The second read looks ahead, and nobody waits for what it brings.
+/// Opens, reads the first two blocks, and checks them. The second read looks ahead, and nobody
+/// waits for what it brings.
 fn read_beginning(engine: &Arc<Engine>, slow: &Arc<Slow>) -> forebay_live::engine::OpenFile {
     let file = engine.open(Arc::clone(slow) as Arc<dyn Object>, DeviceId(0));
     let mut buffer = vec![0; 4096];
@@ -192,8 +198,8 @@ fn a_store_need_not_obey() {
     assert_eq!((stats.devices[0].in_flight, stats.counts.called_off, stats.counts.errors), (0, 0, 0));
 }
 
-/// Handlers that read a little of a file and close it, while answers come from other threads and late: bytes are right, and
-/// the flight can be replayed.
+/// Handlers that read a little of a file and close it, while answers come from other threads and
+/// late: bytes are right, and the flight can be replayed.
 #[test]
 fn calling_off_races_with_answers() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +323,8 @@ fn many_threads_read_right_bytes_under_every_policy() {
     }
 }
 
-/// Readers that keep what they are given: right bytes under load, faults included, and nothing kept; a flight says so.
+/// Readers that keep what they are given: right bytes under load, faults included, and nothing
+/// kept; a flight says so.
 #[test]
 fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
     let folder = tempfile::tempdir().unwrap();
@@ -347,7 +354,8 @@ fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
     }
 }
 
-/// Blocks of a closed file go only when many others were closed after it, however often those or it are opened again.
+/// Blocks of a closed file go only when many others were closed after it, however often those or it
+/// are opened again.
 #[test]
 fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     let engine = engine("competitive", 32 << 20, None);
@@ -368,7 +376,8 @@ fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     assert_eq!(fetched(), before, "nothing of either is fetched again");
 }
 
-/// Goes so often around in that many files of `size` bytes, each opened for itself. The bytes fetched each time, of all that were read.
+/// Goes so often around in that many files of `size` bytes, each opened for itself. The bytes
+/// fetched each time, of all that were read.
 fn around(policy: &str, files: u64, size: usize, times: usize) -> Vec<f64> {
     let engine = engine(policy, 20 << 20, None);
     let patterns: Vec<_> = (0..files).map(|seed| pattern(size as u64, seed, Faults::default())).collect();
@@ -391,14 +400,16 @@ fn frames(policy: &str) -> u64 {
     Budget::divide(20 << 20, policy.parse().unwrap()).unwrap().frames.into()
 }
 
-/// Whoever goes around in a tree of small files finds them where he left them, as long as there is room.
+/// Whoever goes around in a tree of small files finds them where he left them, as long as there is
+/// room.
 #[test]
 fn small_files_are_kept_as_large_ones_are() {
     // Of four blocks and a bit less each, in two thirds of the frames.
     assert_eq!(around("competitive", frames("competitive") / 6, 15_000, 2)[1], 0.0);
 }
 
-/// Where there is not room for all of them, those stay of which the policy keeps blocks, not those that were closed last.
+/// Where there is not room for all of them, those stay of which the policy keeps blocks, not those
+/// that were closed last.
 #[test]
 fn of_small_files_those_stay_that_the_policy_keeps() {
     // Twice as many blocks as frames, four of a file.
@@ -411,7 +422,8 @@ fn of_small_files_those_stay_that_the_policy_keeps() {
 
 #[test]
 fn failing_fetches_are_tried_again() {
-    // Which fetches are prefetches follows from who runs when, so that a seed alone doesn't promise a failed one.
+    // Which fetches are prefetches follows from who runs when, so that a seed alone doesn't promise
+    // a failed one.
     let failed = (7..57).any(|seed| {
         let engine = engine("competitive", 20 << 20, None);
         read_all(&engine, &[pattern(3_000_000, seed, Faults { fails: 6, bad_byte: None })], 4, 30);
@@ -518,8 +530,9 @@ fn too_little_memory_is_said() {
     assert!(error.contains("1 MiB are not enough") && error.contains("are needed"), "{error}");
 }
 
-/// Hits within one block hold no frame while they are copied; a fetch that is given the frame meanwhile must wait. Hot
-/// blocks are hit while scans through a cache much smaller than the file push everything out.
+/// Hits within one block hold no frame while they are copied; a fetch that is given the frame
+/// meanwhile must wait. Hot blocks are hit while scans through a cache much smaller than the file
+/// push everything out.
 #[test]
 fn hits_are_never_overwritten_while_they_are_copied() {
     let engine = engine("none+fifo", 18 << 20, None);

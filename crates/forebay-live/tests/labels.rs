@@ -1,4 +1,5 @@
-//! Labels through the engine: what a level tells the one below, and two levels one on the other (SCM §4.2).
+//! Labels through the engine: what a level tells the one below, and two levels one on the other
+//! (SCM §4.2).
 
 use std::ops::Range;
 use std::path::Path;
@@ -64,7 +65,8 @@ impl Object for Listening {
     }
 }
 
-/// How often each block of the file is in one of the ranges, which begin and end with blocks or with the file.
+/// How often each block of the file is in one of the ranges, which begin and end with blocks or
+/// with the file.
 fn blocks(size: u64, ranges: impl Iterator<Item = Range<u64>>) -> Vec<u32> {
     let mut times = vec![0; size.div_ceil(4096) as usize];
     for range in ranges.filter(|range| !range.is_empty()) {
@@ -74,7 +76,8 @@ fn blocks(size: u64, ranges: impl Iterator<Item = Range<u64>>) -> Vec<u32> {
     times
 }
 
-/// One reader, from the beginning to the end: each block was either waited for or hit, and told once.
+/// One reader, from the beginning to the end: each block was either waited for or hit, and told
+/// once.
 #[test]
 fn demand_and_hits_add_up_to_what_was_read() {
     for policy in ["none", "one-block", "fixed", "linux", "even", "ets", "ets-competitive", "competitive"] {
@@ -144,8 +147,8 @@ fn part(file: Arc<OpenFile>, mut fetch: Fetch, done: usize) {
     file.read_labelled_then(7, at, left, Some(label), then);
 }
 
-/// Readers of a level over a level get the bytes that they would get from the file itself; what the levels told each other is
-/// in the lower one's flight, and both flights replay.
+/// Readers of a level over a level get the bytes that they would get from the file itself; what the
+/// levels told each other is in the lower one's flight, and both flights replay.
 #[test]
 fn two_levels_serve_the_bytes_of_one_and_replay() {
     let folder = tempfile::tempdir().unwrap();
@@ -192,7 +195,8 @@ fn two_levels_serve_the_bytes_of_one_and_replay() {
     }
 }
 
-/// How many blocks each label of a flight says are wanted, and were hit. Each comes directly before the read that it is of.
+/// How many blocks each label of a flight says are wanted, and were hit. Each comes directly before
+/// the read that it is of.
 fn labelled(flight: &Path) -> Vec<(u32, u32)> {
     let text = std::fs::read_to_string(flight).unwrap();
     let events: Vec<EventKind> = text
@@ -217,7 +221,8 @@ fn labelled(flight: &Path) -> Vec<(u32, u32)> {
     labels
 }
 
-/// A request longer than what is read at once is cut, and its label with it; a hit does not pass by the core if it says something.
+/// A request longer than what is read at once is cut, and its label with it; a hit does not pass by
+/// the core if it says something.
 #[test]
 fn long_requests_are_cut_with_their_labels() {
     let folder = tempfile::tempdir().unwrap();

@@ -246,8 +246,8 @@ impl Service {
     }
 }
 
-/// What of a file is answered with: the range that its first to last byte span, and what the body is made of. Sets status and
-/// headers.
+/// What of a file is answered with: the range that its first to last byte span, and what the body
+/// is made of. Sets status and headers.
 fn segments(answer: &mut Answer, wanted: Wanted, size: u64, kind: &str) -> Result<(Range<u64>, Vec<Segment>), Refusal> {
     let whole = |text: &str| if text.starts_with("text/") { format!("{text}; charset=utf-8") } else { text.to_owned() };
     let parts = match wanted {

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use crate::buffers::Buffers;
 use crate::files::Shown;
 
-/// Bytes that are read at a time: what a client that does not take them holds in memory, twice (one piece here, one that the
-/// connection is writing).
+/// Bytes that are read at a time: what a client that does not take them holds in memory, twice (one
+/// piece here, one that the connection is writing).
 pub(crate) const PIECE: usize = 256 << 10;
 
 /// The body of an answer.
@@ -78,8 +78,8 @@ pub(crate) struct Reader {
     pub(crate) buffers: Arc<Buffers>,
 }
 
-/// Bytes of one version of a file. A version that is gone, or a storage that fails, is an error, which cuts the connection: what
-/// was sent is never followed by other bytes.
+/// Bytes of one version of a file. A version that is gone, or a storage that fails, is an error,
+/// which cuts the connection: what was sent is never followed by other bytes.
 pub(crate) struct FileBody {
     shown: Arc<Shown>,
     reader: Reader,
@@ -97,7 +97,8 @@ impl FileBody {
         FileBody { shown, reader, label, segments: segments.into(), left, ahead: None, pending: None }
     }
 
-    /// Reads the first piece, so that a file that cannot be read is found out before the answer begins.
+    /// Reads the first piece, so that a file that cannot be read is found out before the answer
+    /// begins.
     pub(crate) async fn begin(&mut self) -> Result<()> {
         if matches!(self.segments.front(), Some(Segment::Text(_))) {
             return Ok(());

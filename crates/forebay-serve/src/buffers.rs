@@ -1,4 +1,5 @@
-//! Memory for pieces on their way to clients, used again and again: a fresh mapping for each would cost more than the copy.
+//! Memory for pieces on their way to clients, used again and again: a fresh mapping for each would
+//! cost more than the copy.
 
 use std::sync::{Arc, Weak};
 

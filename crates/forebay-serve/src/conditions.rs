@@ -1,4 +1,5 @@
-//! Preconditions of a request (RFC 9110, 13): whether a file is answered with, or only that it is (not) what it was.
+//! Preconditions of a request (RFC 9110, 13): whether a file is answered with, or only that it is
+//! (not) what it was.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,8 +47,9 @@ pub(crate) fn verdict(headers: &HeaderMap, file: &Validators) -> Verdict {
     Verdict::Go
 }
 
-/// The `Range` of a request, unless its `If-Range` says that it is meant for another version. A time is never strong enough,
-/// since a file may change twice within a second; a client that knows only times gets the whole file.
+/// The `Range` of a request, unless its `If-Range` says that it is meant for another version. A
+/// time is never strong enough, since a file may change twice within a second; a client that knows
+/// only times gets the whole file.
 pub(crate) fn range<'a>(headers: &'a HeaderMap, file: &Validators) -> Option<&'a str> {
     let range = headers.get(RANGE)?.to_str().ok()?;
     match headers.get(IF_RANGE).map(|value| value.to_str()) {

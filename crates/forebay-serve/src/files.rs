@@ -1,12 +1,14 @@
 //! The files that are open.
 //!
-//! A level above asks for a file piece by piece. If each request opened and closed it, whatever is fetched ahead between two of them
-//! would be called off with the file's closing. So a file stays open for a while after its last request, and while the time to
-//! live of names lasts, a request for it asks the source nothing.
+//! A level above asks for a file piece by piece. If each request opened and closed it, whatever is
+//! fetched ahead between two of them would be called off with the file's closing. So a file stays
+//! open for a while after its last request, and while the time to live of names lasts, a request
+//! for it asks the source nothing.
 //!
-//! The table has two halves. Whatever is asked for is put into the young one; from time to time, and when that is full, the young
-//! becomes the old and what was old is let go. So a file is closed between one and two such spans after its last request, and
-//! there are never more than twice as many as a half holds.
+//! The table has two halves. Whatever is asked for is put into the young one; from time to time,
+//! and when that is full, the young becomes the old and what was old is let go. So a file is closed
+//! between one and two such spans after its last request, and there are never more than twice as
+//! many as a half holds.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -30,7 +30,8 @@ pub(crate) fn lines(items: &[Item]) -> String {
             Seen::Folder(folder) => ("/", String::new(), folder.modified().map(date).unwrap_or_default()),
         };
         let name = escape(&item.name.to_string_lossy());
-        // Relative, so that a proxy may put the tree elsewhere; the dot keeps a name with a colon from being a scheme.
+        // Relative, so that a proxy may put the tree elsewhere; the dot keeps a name with a colon
+        // from being a scheme.
         let href = format!("./{}", crate::target::escape(&item.name));
         // Writing to a text cannot fail.
         let _ = writeln!(

@@ -1,8 +1,9 @@
 //! What a request says of its readers: `Forebay-Demand` and `Forebay-Hits` (SCM §4.2).
 //!
-//! `Forebay-Demand: bytes=A-B` (the last byte included, as in `Range`) is what readers of the level above want of what it asks for;
-//! the rest it fetches ahead. `none` says that nobody wants any of it yet. `Forebay-Hits: bytes=A-B` is what they have read
-//! meanwhile without asking here. Who sends neither wants all that it asks for.
+//! `Forebay-Demand: bytes=A-B` (the last byte included, as in `Range`) is what readers of the level
+//! above want of what it asks for; the rest it fetches ahead. `none` says that nobody wants any of
+//! it yet. `Forebay-Hits: bytes=A-B` is what they have read meanwhile without asking here. Who
+//! sends neither wants all that it asks for.
 
 use forebay_core::level::Labels;
 use std::ops::Range;
@@ -13,8 +14,8 @@ use hyper::HeaderMap;
 
 use crate::refusal::Refusal;
 
-/// The label of a request for `asked`, if it has one that we take; a malformed one is refused even then when it is of no use, so
-/// that mistakes are found.
+/// The label of a request for `asked`, if it has one that we take; a malformed one is refused even
+/// then when it is of no use, so that mistakes are found.
 pub(crate) fn of(headers: &HeaderMap, labels: Labels, asked: &Range<u64>) -> Result<Option<Label>, Refusal> {
     let demand = header(headers, DEMAND, true)?;
     let hits = header(headers, HITS, false)?.unwrap_or(0..0);

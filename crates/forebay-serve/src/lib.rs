@@ -1,4 +1,5 @@
-//! A level that others read from: the names and bytes of sources over HTTP/1.1, through a cache that looks ahead.
+//! A level that others read from: the names and bytes of sources over HTTP/1.1, through a cache
+//! that looks ahead.
 //!
 //! ```text
 //!   curl, browsers, proxies ─┐
@@ -7,9 +8,10 @@
 //!                                Forebay-Demand
 //! ```
 //!
-//! A [`Server`] serves a [`Tree`](forebay_live::tree::Tree). An answer is of one version of a file: what it says of itself (`ETag`) is what
-//! every byte of it belongs to, and if that version goes away under way the connection is cut. A client takes its answer at
-//! its own pace; until then the server holds two pieces of it at most, and nothing of the cache.
+//! A [`Server`] serves a [`Tree`](forebay_live::tree::Tree). An answer is of one version of a file:
+//! what it says of itself (`ETag`) is what every byte of it belongs to, and if that version goes
+//! away under way the connection is cut. A client takes its answer at its own pace; until then the
+//! server holds two pieces of it at most, and nothing of the cache.
 //!
 //! ```no_run
 //! use std::sync::Arc;

@@ -10,7 +10,8 @@ pub(crate) const WRITE_BUFFER: usize = 64 << 10;
 /// Lines of a request's head.
 pub(crate) const HEAD_LINES: usize = 100;
 
-/// Bounds on what clients can take up. Whoever exceeds one is answered so, or the connection is closed.
+/// Bounds on what clients can take up. Whoever exceeds one is answered so, or the connection is
+/// closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Connections at once. When more want to be served, one after the other of those that are is
@@ -18,7 +19,8 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,
-    /// From the beginning of a connection to the end of the head of its first request, the handshake included.
+    /// From the beginning of a connection to the end of the head of its first request, the
+    /// handshake included.
     pub request: Duration,
     /// From the end of an answer to the end of the head of the next request.
     pub idle: Duration,
@@ -46,8 +48,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes that a connection takes at most, beside the cache: a piece of a file that was read, another that is being written, what
-    /// is read and written of heads, and what encryption holds.
+    /// Bytes that a connection takes at most, beside the cache: a piece of a file that was read,
+    /// another that is being written, what is read and written of heads, and what encryption holds.
     pub const CONNECTION: u64 = (2 * PIECE + 3 * WRITE_BUFFER) as u64;
 
     /// Bytes that all connections take at most.

@@ -10,8 +10,8 @@ use tokio::task::spawn_blocking;
 use crate::site::{Folder, Seen, Site, hides};
 use crate::target::escape;
 
-/// Names that are looked at by one thread at a time, and how many threads do so at once for one listing: a store far away takes its
-/// time for each.
+/// Names that are looked at by one thread at a time, and how many threads do so at once for one
+/// listing: a store far away takes its time for each.
 const BATCH: usize = 32;
 const THREADS: usize = 8;
 
@@ -25,7 +25,8 @@ pub(crate) struct Item {
     pub(crate) seen: Seen,
 }
 
-/// A walk over names under way. It holds the names of one folder for each level that it is below the first, nothing else.
+/// A walk over names under way. It holds the names of one folder for each level that it is below
+/// the first, nothing else.
 pub(crate) struct Walk {
     site: Site,
     /// The folder whose names come next, behind those that it lies in.
@@ -147,8 +148,8 @@ impl Level {
     }
 }
 
-/// A name, looked at. What is gone, refused or leads nowhere is left out; what the storage does not tell is an error, lest
-/// names vanish while it is gone.
+/// A name, looked at. What is gone, refused or leads nowhere is left out; what the storage does not
+/// tell is an error, lest names vanish while it is gone.
 fn item(of: &At, listed: &Listed<'_>, seen: Result<Seen>) -> Option<Result<Item>> {
     let seen = match seen {
         Ok(seen) => seen,

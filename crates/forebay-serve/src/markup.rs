@@ -1,7 +1,7 @@
 //! Text within HTML and XML.
 
-/// A text as it stands between marks and in quoted attributes. Control characters, which XML cannot hold and pages do not show, are
-/// the replacement character.
+/// A text as it stands between marks and in quoted attributes. Control characters, which XML cannot
+/// hold and pages do not show, are the replacement character.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,8 +1,10 @@
-//! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), which is what the http client of `object_store` understands.
+//! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), which is what the http client of
+//! `object_store` understands.
 //!
-//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind. Forebay's
-//! own mounts get all names, escaped byte by byte. For others, names that are not UTF-8 or hold control characters are left out,
-//! since one such name makes clients give up the whole folder; by themselves they can be read.
+//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind.
+//! Forebay's own mounts get all names, escaped byte by byte. For others, names that are not UTF-8
+//! or hold control characters are left out, since one such name makes clients give up the whole
+//! folder; by themselves they can be read.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -67,7 +69,8 @@ fn can_be_listed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| !name.chars().any(char::is_control))
 }
 
-/// What is said of one name, at the address `href`, which is escaped; what is not known to have a time has that of the start.
+/// What is said of one name, at the address `href`, which is escaped; what is not known to have a
+/// time has that of the start.
 pub(crate) fn response(text: &mut String, href: &str, name: &OsStr, seen: &Seen, started: SystemTime) {
     let about = match seen {
         Seen::Folder(folder) => {

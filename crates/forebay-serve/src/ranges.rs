@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// More ranges than these in one request are taken for none at all, as section 14.2 advises: no reader needs them, and each costs
-/// a head of its own.
+/// More ranges than these in one request are taken for none at all, as section 14.2 advises: no
+/// reader needs them, and each costs a head of its own.
 const MOST: usize = 32;
 
 /// What a `Range` comes to.
@@ -50,7 +50,8 @@ fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// One of `A-B`, `A-` and `-LAST`, clipped to the file; empty if nothing of it is within; `None` if it is malformed.
+/// One of `A-B`, `A-` and `-LAST`, clipped to the file; empty if nothing of it is within; `None` if
+/// it is malformed.
 fn one(part: &str, size: u64) -> Option<Range<u64>> {
     let (first, last) = part.split_once('-')?;
     let (first, last) = (number(trim(first))?, number(trim(last))?);

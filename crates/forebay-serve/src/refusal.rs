@@ -75,7 +75,8 @@ impl Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// Names are not repeated: whoever asked knows what for, and a source's own names are not everybody's.
+    /// Names are not repeated: whoever asked knows what for, and a source's own names are not
+    /// everybody's.
     fn from(error: Error) -> Refusal {
         match error {
             Error::NotFound(_) => Refusal::not_found(),

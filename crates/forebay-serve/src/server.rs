@@ -131,8 +131,8 @@ impl Server {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// Accepts nothing more, lets answers that are under way come to their end, within the limit, and ends. Whether all of
-    /// them did.
+    /// Accepts nothing more, lets answers that are under way come to their end, within the limit,
+    /// and ends. Whether all of them did.
     pub fn stop(mut self) -> bool {
         self.shared.stop.send_replace(true);
         let Some(runtime) = self.runtime.take() else { return true };
@@ -140,7 +140,8 @@ impl Server {
         let ended = self.shared.places.acquire_many(all);
         let ended =
             runtime.block_on(async { tokio::time::timeout(self.shared.options.limits.grace, ended).await.is_ok() });
-        // What is left are tasks that let go of the tree, so that a flight being recorded has its end. A source that hangs must not keep us.
+        // What is left are tasks that let go of the tree, so that a flight being recorded has its
+        // end. A source that hangs must not keep us.
         runtime.shutdown_timeout(if ended { LETTING_GO } else { Duration::ZERO });
         ended
     }

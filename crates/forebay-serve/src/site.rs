@@ -1,8 +1,9 @@
 //! The names that are served: the sources of a tree, by path, symbolic links followed.
 //!
-//! HTTP has no links, so a link is shown as what it leads to, as far as its source lets it (never out of the source). A link to a
-//! folder that holds what the path has come through is not followed: whoever walks all names, as a mount of a level does, would
-//! never come to an end. So on the way of any path no folder occurs twice, and every walk is finite.
+//! HTTP has no links, so a link is shown as what it leads to, as far as its source lets it (never
+//! out of the source). A link to a folder that holds what the path has come through is not
+//! followed: whoever walks all names, as a mount of a level does, would never come to an end. So on
+//! the way of any path no folder occurs twice, and every walk is finite.
 //!
 //! Everything here blocks for as long as the source does.
 
@@ -190,8 +191,8 @@ impl Site {
         }
     }
 
-    /// What a name in the folder at `above` is that was listed as no link; `told` is what its source
-    /// knows of it.
+    /// What a name in the folder at `above` is that was listed as no link; `told` is what its
+    /// source knows of it.
     fn seen(&self, folder: &Folder, above: &Place, name: &OsStr, told: Option<Attributes>) -> Result<Seen> {
         let Some(attributes) = told else {
             // Of a set only its members together know what a name is.
@@ -283,7 +284,8 @@ fn missing(name: &OsStr) -> Error {
     Error::NotFound(name.display().to_string())
 }
 
-/// Whether what stands in the way of a name is of the name, so that a listing leaves it out, or of the storage.
+/// Whether what stands in the way of a name is of the name, so that a listing leaves it out, or of
+/// the storage.
 pub(crate) fn hides(error: &Error) -> bool {
     !error.is_of_the_storage()
 }

@@ -6,9 +6,9 @@ use forebay_live::source::{Identity, Inode, Version};
 
 /// The tag of a version. Equal strong tags of a file mean equal versions.
 ///
-/// The tag of a store below is passed on as it is, so that it stays the same through all levels. Of a folder's file it says what
-/// its version is made of. What has neither a tag nor a time of its inode is known by its length and a time in whole seconds at
-/// best, and is weak.
+/// The tag of a store below is passed on as it is, so that it stays the same through all levels. Of
+/// a folder's file it says what its version is made of. What has neither a tag nor a time of its
+/// inode is known by its length and a time in whole seconds at best, and is weak.
 pub(crate) fn of(identity: &Identity) -> String {
     let Version { size, modified, changed, tag } = &identity.version;
     if let Some(tag) = tag {
@@ -21,7 +21,8 @@ pub(crate) fn of(identity: &Identity) -> String {
     format!("{weak}\"{mount}{device:x}-{number:x}-{size:x}-{modified:x}-{changed:x}\"")
 }
 
-/// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters, and its other bytes in digits.
+/// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters,
+/// and its other bytes in digits.
 fn passed_on(tag: &str) -> String {
     let opaque = tag.strip_prefix("W/").unwrap_or(tag);
     let quoted = opaque.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -39,7 +40,8 @@ fn passed_on(tag: &str) -> String {
     made + "\""
 }
 
-/// Whether a list of tags (`If-Match`, `If-None-Match`) names this one, by strong or weak comparison.
+/// Whether a list of tags (`If-Match`, `If-None-Match`) names this one, by strong or weak
+/// comparison.
 pub(crate) fn named(list: &str, tag: &str, strong: bool) -> bool {
     if list.trim() == "*" {
         return true;

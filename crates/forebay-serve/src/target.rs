@@ -1,4 +1,5 @@
-//! What a request is about: the path of its address, taken apart, and names put back into addresses.
+//! What a request is about: the path of its address, taken apart, and names put back into
+//! addresses.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

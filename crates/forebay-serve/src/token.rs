@@ -26,8 +26,8 @@ impl Token {
         if fits { Ok(Token(text.to_owned())) } else { Err(BadToken) }
     }
 
-    /// Whether a request shows it, as a bearer's or as the password of any name (which is what browsers and the addresses of
-    /// mounts, `http://any:TOKEN@host/`, can do).
+    /// Whether a request shows it, as a bearer's or as the password of any name (which is what
+    /// browsers and the addresses of mounts, `http://any:TOKEN@host/`, can do).
     pub(crate) fn shown_in(&self, headers: &HeaderMap) -> bool {
         let Some((scheme, given)) = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '))
         else {

@@ -1,4 +1,5 @@
-//! Many runs side by side, on all processors, with their results in the order in which they were asked for.
+//! Many runs side by side, on all processors, with their results in the order in which they were
+//! asked for.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +9,8 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `run` with each of `items`, on so many threads, and gives the results in the order of the items. Once `stopped` says
-/// so no further one is begun; those are `None`.
+/// Does `run` with each of `items`, on so many threads, and gives the results in the order of the
+/// items. Once `stopped` says so no further one is begun; those are `None`.
 pub fn sweep<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

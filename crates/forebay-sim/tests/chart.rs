@@ -1,4 +1,5 @@
-//! Charts: the same bytes for the same values, everything that was asked for in them, and nothing that breaks them.
+//! Charts: the same bytes for the same values, everything that was asked for in them, and nothing
+//! that breaks them.
 
 use forebay_sim::chart::{Axis, Chart, Error, Kind, Series};
 
@@ -51,7 +52,8 @@ fn pixels_show_lines_and_letters() {
         assert!(of(colour) > 500, "{colour:?}: {}", of(colour));
     }
     assert!(of([255, 255, 255]) > (width * height) as usize / 2, "mostly white");
-    // The heading is on top, in the colour of letters, which are drawn without a font of the machine.
+    // The heading is on top, in the colour of letters, which are drawn without a font of the
+    // machine.
     let heading = pixels[..(width * 80) as usize].iter().filter(|pixel| pixel[0] < 90).count();
     assert!(heading > 500, "{heading} dark pixels");
     assert_eq!(png, chart().png(), "the same bytes");

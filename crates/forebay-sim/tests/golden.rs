@@ -1,8 +1,9 @@
-//! OPT, and through the trace readers some others, against two independent simulators on the traces of the LIRS paper.
+//! OPT, and through the trace readers some others, against two independent simulators on the traces
+//! of the LIRS paper.
 //!
-//! The traces and the answers are others' and not in this repository: they are looked for in the folder that
-//! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing is checked, and the test
-//! says so.
+//! The traces and the answers are others' and not in this repository: they are looked for in the
+//! folder that `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without
+//! them nothing is checked, and the test says so.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -48,8 +49,8 @@ fn compare(folder: &Path, answers: &str, theirs: &str, ours: &str, tolerance: f6
 /// The figures have four places, so that equal counts can look 0.00005 apart.
 const SAME: f64 = 0.0001;
 
-/// Caffeine's optimum lets a block pass by that is wanted later than all others; ours takes in whatever is wanted, as
-/// libCacheSim's does.
+/// Caffeine's optimum lets a block pass by that is wanted later than all others; ours takes in
+/// whatever is wanted, as libCacheSim's does.
 #[test]
 fn opt_is_what_two_simulators_say() {
     let Some(folder) = folder("opt against both simulators") else { return };
@@ -57,7 +58,8 @@ fn opt_is_what_two_simulators_say() {
     compare(&folder, "golden-caffeine.tsv", "opt.Clairvoyant", "opt", 0.0007);
 }
 
-/// The rest is compared with the core alone; this much shows that the readers and the numbering are true.
+/// The rest is compared with the core alone; this much shows that the readers and the numbering are
+/// true.
 #[test]
 fn the_way_from_the_file_is_true() {
     let Some(folder) = folder("lru, sieve and car through the readers") else { return };
@@ -66,7 +68,8 @@ fn the_way_from_the_file_is_true() {
     compare(&folder, "golden-caffeine.tsv", "adaptive.Car", "car", SAME);
 }
 
-/// As many blocks as the paper on SHARDS samples (8 Ki), on two real traces: the mean error over the whole curve.
+/// As many blocks as the paper on SHARDS samples (8 Ki), on two real traces: the mean error over
+/// the whole curve.
 #[test]
 fn samples_of_real_traces_are_near_the_truth() {
     let Some(folder) = folder("samples of real traces") else { return };

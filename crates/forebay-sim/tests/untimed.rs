@@ -41,7 +41,8 @@ fn skewed(count: usize, blocks: u32, seed: u64) -> Vec<u32> {
         .collect()
 }
 
-/// The fewest misses that any sequence of evictions has, by trying all of them: sets of caches, step by step.
+/// The fewest misses that any sequence of evictions has, by trying all of them: sets of caches,
+/// step by step.
 fn fewest_misses(trace: &[u32], capacity: usize) -> u64 {
     let mut states = BTreeMap::from([(BTreeSet::new(), 0)]);
     for &block in trace {
@@ -150,7 +151,8 @@ fn outcomes_do_not_depend_on_threads() {
     }
 }
 
-/// A cache that holds everything comes to the same whether it is built or known beforehand to hold everything.
+/// A cache that holds everything comes to the same whether it is built or known beforehand to hold
+/// everything.
 #[test]
 fn a_cache_larger_than_the_trace_misses_once_a_block() {
     let trace = skewed(20_000, 3000, 3);
@@ -198,8 +200,8 @@ fn ended_early_it_leaves_what_is_finished() {
     }
 }
 
-/// The error of a sample of 8 Ki blocks, which is the size that the paper on SHARDS settles for, or of about as many: the
-/// mean over the curve.
+/// The error of a sample of 8 Ki blocks, which is the size that the paper on SHARDS settles for, or
+/// of about as many: the mean over the curve.
 #[test]
 fn samples_are_near_the_truth() {
     let trace = skewed(300_000, 60_000, 5);

@@ -1,7 +1,8 @@
 //! Whether what a server sends is HTTP, for whoever sends it nonsense.
 
-/// Takes answers off one after the other; whether that is all there is. What was asked is not known, so a body may be as long as its
-/// head says or, of a HEAD, absent; and the last one may be cut.
+/// Takes answers off one after the other; whether that is all there is. What was asked is not
+/// known, so a body may be as long as its head says or, of a HEAD, absent; and the last one may be
+/// cut.
 pub fn well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let mut headers = [httparse::EMPTY_HEADER; 64];
@@ -27,7 +28,8 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
             let Some(rest) = chunked(bytes) else { return false };
             bytes = rest;
         } else if value("connection") == Some("close") || (answer.version == Some(0) && value("connection").is_none()) {
-            // Its body goes on to the end of the connection, which HTTP/1.0 closes unless told otherwise.
+            // Its body goes on to the end of the connection, which HTTP/1.0 closes unless told
+            // otherwise.
             return true;
         }
     }

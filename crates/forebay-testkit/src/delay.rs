@@ -1,5 +1,5 @@
-//! A server far away: a proxy on the loopback that waits before the first byte of each answer, and can be gone for a
-//! while.
+//! A server far away: a proxy on the loopback that waits before the first byte of each answer, and
+//! can be gone for a while.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,8 +1,8 @@
-//! A server far away, all of whose answers are counted: a proxy on the loopback that waits before the first byte of each
-//! answer and bounds how fast each connection carries bytes.
+//! A server far away, all of whose answers are counted: a proxy on the loopback that waits before
+//! the first byte of each answer and bounds how fast each connection carries bytes.
 //!
-//! For measurements, hence cheap: one thread a connection, and bodies go from socket to socket inside the kernel. Requests
-//! pass with their `Host`, so that signatures stay right.
+//! For measurements, hence cheap: one thread a connection, and bodies go from socket to socket
+//! inside the kernel. Requests pass with their `Host`, so that signatures stay right.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -159,7 +159,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Asks the server. An idle connection that the server has closed meanwhile is replaced by another one.
+    /// Asks the server. An idle connection that the server has closed meanwhile is replaced by
+    /// another one.
     fn ask(&self, idle: Option<Upstream>, request: &Request, stop: &Stop) -> io::Result<(Upstream, Head)> {
         if let Some(mut server) = idle
             && let Ok(head) = server.ask(request)
@@ -226,8 +227,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// Waits as long as a connection of this rate would take for what was passed on. A client that was slow for a while gets
-    /// no more later on.
+    /// Waits as long as a connection of this rate would take for what was passed on. A client that
+    /// was slow for a while gets no more later on.
     fn passed(&mut self, bytes: usize) {
         let Some(rate) = self.rate else { return };
         let now = Instant::now();

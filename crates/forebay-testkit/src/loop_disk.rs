@@ -1,5 +1,6 @@
-//! A real block device at a modelled disk's pace: `forebay disk` on an image, a loop device on that, ext4 on the device, for
-//! the kernel to be compared with. Needs root, `losetup` and `mkfs.ext4`.
+//! A real block device at a modelled disk's pace: `forebay disk` on an image, a loop device on
+//! that, ext4 on the device, for the kernel to be compared with. Needs root, `losetup` and
+//! `mkfs.ext4`.
 //!
 //! ```text
 //!  image ─▶ forebay disk ─▶ FUSE file ─▶ loop device ─▶ ext4, read-only ─▶ whoever reads
@@ -21,7 +22,8 @@ use crate::tools;
 /// How long the kernel may take to let go of something.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether loop devices with ext4 can be had here: we are root, and the programs are there. Says so loudly if not; fails in CI.
+/// Whether loop devices with ext4 can be had here: we are root, and the programs are there. Says so
+/// loudly if not; fails in CI.
 pub fn possible() -> bool {
     let missing = [("losetup", tools::find("losetup").is_some()), ("mkfs.ext4", tools::find("mkfs.ext4").is_some())];
     let missing = missing.into_iter().chain([
@@ -36,7 +38,8 @@ pub fn possible() -> bool {
     })
 }
 
-/// How the kernel treats a block device. All of it is set each time, since it outlives the device's last use.
+/// How the kernel treats a block device. All of it is set each time, since it outlives the device's
+/// last use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Treatment {
     /// The kernel's own scheduler: none, mq-deadline, bfq, kyber.
@@ -146,16 +149,18 @@ impl Drop for Ext4 {
     }
 }
 
-/// A folder for an image: in memory where that is possible, so that the machine's own disk plays no part.
+/// A folder for an image: in memory where that is possible, so that the machine's own disk plays no
+/// part.
 pub fn image_folder(prefix: &str) -> io::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     tempfile::Builder::new().prefix(prefix).tempdir_in(place)
 }
 
-/// Makes `image` a file of `size` bytes with an ext4 file system on it, and has `fill` write into that at this machine's pace.
-/// The same `fill` gives the same layout. Folders at the top are spread over the whole file system, as ext4 does of itself
-/// (Orlov's allocator), and what is in a folder lies near it, in groups of 128 MiB. There may be a file a MiB.
+/// Makes `image` a file of `size` bytes with an ext4 file system on it, and has `fill` write into
+/// that at this machine's pace. The same `fill` gives the same layout. Folders at the top are
+/// spread over the whole file system, as ext4 does of itself (Orlov's allocator), and what is in a
+/// folder lies near it, in groups of 128 MiB. There may be a file a MiB.
 pub fn make_image(image: &Path, size: u64, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     make_image_of(image, size, 1 << 20, fill)
 }
@@ -169,8 +174,8 @@ pub fn make_image_of(
 ) -> io::Result<()> {
     fs::File::create(image)?.set_len(size)?;
     let mut mkfs = program("mkfs.ext4")?;
-    // No journal, as it is only read later; groups on their own, so that the spread is fine; the seed of the hash by which
-    // folders are spread is fixed.
+    // No journal, as it is only read later; groups on their own, so that the spread is fine; the
+    // seed of the hash by which folders are spread is fixed.
     mkfs.args(["-q", "-F", "-m", "0", "-i", &bytes_a_file.to_string(), "-O", "^has_journal,^flex_bg"]);
     mkfs.args(["-U", "a0a0a0a0-0000-4000-8000-000000000001"]);
     mkfs.args(["-E", "nodiscard,lazy_itable_init=1,hash_seed=a0a0a0a0-0000-4000-8000-000000000002"]).arg(image);
@@ -215,7 +220,8 @@ impl LoopDisk {
         Ok(LoopDisk { mounted: Some(mounted), device, disk })
     }
 
-    /// Mounts the file system anew, so that the kernel remembers nothing of it, with another treatment.
+    /// Mounts the file system anew, so that the kernel remembers nothing of it, with another
+    /// treatment.
     pub fn renew(&mut self, treatment: &Treatment) -> io::Result<()> {
         self.mounted = None;
         self.device.treat(treatment)?;

@@ -1,4 +1,5 @@
-//! A bound on the memory of programs, their share of the page cache included: a control group (version 1, `memory`).
+//! A bound on the memory of programs, their share of the page cache included: a control group
+//! (version 1, `memory`).
 
 use std::fs;
 use std::io;

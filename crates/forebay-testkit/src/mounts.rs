@@ -1,4 +1,5 @@
-//! Mount points for tests: a temporary folder on which nothing stays mounted, however the test ends.
+//! Mount points for tests: a temporary folder on which nothing stays mounted, however the test
+//! ends.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -6,8 +7,8 @@ use std::path::Path;
 use rustix::mount::UnmountFlags;
 use tempfile::TempDir;
 
-/// Whether something is mounted at `point` (an absolute path without links), dead or alive. Never touches the mount
-/// itself.
+/// Whether something is mounted at `point` (an absolute path without links), dead or alive. Never
+/// touches the mount itself.
 pub fn is_mounted(point: &Path) -> bool {
     // The fifth field is the mount point, with blanks and backslashes as octal escapes.
     let mut escaped = Vec::new();
@@ -31,7 +32,8 @@ pub fn lazy_unmount(point: &Path) {
     }
 }
 
-/// Whether tests can mount here: `/dev/fuse` is there and we may open it. Says so loudly if not; fails in CI.
+/// Whether tests can mount here: `/dev/fuse` is there and we may open it. Says so loudly if not;
+/// fails in CI.
 pub fn possible() -> bool {
     let possible = std::fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok();
     if !possible {
@@ -40,7 +42,8 @@ pub fn possible() -> bool {
     possible
 }
 
-/// An empty temporary folder to mount on. Dropping it unmounts whatever is there and removes the folder.
+/// An empty temporary folder to mount on. Dropping it unmounts whatever is there and removes the
+/// folder.
 #[derive(Debug)]
 pub struct MountPoint {
     folder: TempDir,
@@ -53,7 +56,8 @@ impl MountPoint {
         Ok(MountPoint { folder })
     }
 
-    /// Where it is: an absolute path, as the table of mounts has it if the temporary folder is no link.
+    /// Where it is: an absolute path, as the table of mounts has it if the temporary folder is no
+    /// link.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -1,4 +1,5 @@
-//! The preload library, built for whoever preloads it: nothing is linked with it, so that building tests does not build it.
+//! The preload library, built for whoever preloads it: nothing is linked with it, so that building
+//! tests does not build it.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -11,7 +11,8 @@ use crate::process::{Running, Signal};
 /// How long it may take to end in peace.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `forebay mount` or `forebay disk` at a mount point of its own. Told to end when dropped, and killed if it does not.
+/// `forebay mount` or `forebay disk` at a mount point of its own. Told to end when dropped, and
+/// killed if it does not.
 #[derive(Debug)]
 pub struct Served {
     running: Running,
@@ -19,8 +20,8 @@ pub struct Served {
 }
 
 impl Served {
-    /// Runs `command`, which gets the mount point as its last argument, and waits until it says that it is ready. What goes
-    /// wrong it has said on standard error.
+    /// Runs `command`, which gets the mount point as its last argument, and waits until it says
+    /// that it is ready. What goes wrong it has said on standard error.
     pub fn start(mut command: Command) -> io::Result<Served> {
         let point = MountPoint::new()?;
         let (said, says) = io::pipe()?;

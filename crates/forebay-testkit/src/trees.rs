@@ -16,7 +16,8 @@ pub const SPARSE: u64 = (4 << 30) + 12_345;
 /// An extended attribute that `attributed` has, if the file system takes it: name and value.
 pub const ATTRIBUTE: (&str, &[u8]) = ("user.forebay", b"an\0odd value");
 
-/// A tree of odd files in a temporary folder, with a file beside it that must never be reached. Gone when dropped.
+/// A tree of odd files in a temporary folder, with a file beside it that must never be reached.
+/// Gone when dropped.
 pub struct OddTree {
     folder: tempfile::TempDir,
     /// Regular files with something to read, relative to [`OddTree::root`].
@@ -31,7 +32,8 @@ pub struct OddTree {
     pub attributes: bool,
 }
 
-/// `len` bytes that differ from place to place and from seed to seed: no block of a file equals another.
+/// `len` bytes that differ from place to place and from seed to seed: no block of a file equals
+/// another.
 pub fn content(seed: u64, len: usize) -> Vec<u8> {
     let words = (0..len.div_ceil(8) as u64).flat_map(|word| mix(seed.wrapping_mul(0x9E37_79B9) ^ word).to_le_bytes());
     words.take(len).collect()
@@ -126,7 +128,8 @@ impl OddTree {
             symlink(target, root.join(name))?;
             self.links.push(name.into());
         }
-        // `up-two/..` looks as if it stayed where it is, and leads out, because `up-two` is the root itself.
+        // `up-two/..` looks as if it stayed where it is, and leads out, because `up-two` is the
+        // root itself.
         symlink("../..", root.join("level0/level1/up-two"))?;
         self.links.push("level0/level1/up-two".into());
         let outside = [

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-/// Which column of a CSV trace is what, counted from zero. What is not given is told by the header, else by libCacheSim's
-/// order: time, object, size, operation.
+/// Which column of a CSV trace is what, counted from zero. What is not given is told by the header,
+/// else by libCacheSim's order: time, object, size, operation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Columns {
     /// When.

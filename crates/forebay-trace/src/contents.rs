@@ -1,4 +1,5 @@
-//! A whole file, decompressed if it is compressed: for texts that are no traces of requests, such as those of measured disks.
+//! A whole file, decompressed if it is compressed: for texts that are no traces of requests, such
+//! as those of measured disks.
 
 use std::io;
 use std::path::Path;

@@ -38,7 +38,8 @@ pub enum Format {
     Parquet,
 }
 
-/// The names, and how each is told to the user. One definition: parser, display and help come from it.
+/// The names, and how each is told to the user. One definition: parser, display and help come from
+/// it.
 const NAMES: [(Format, &str, &str); 15] = [
     (Format::Lirs, "lirs", "text, a block number a line, lines with * skipped"),
     (Format::Plain, "plain", "text, a key a line"),
@@ -98,8 +99,8 @@ pub struct UnknownFormat(pub String);
 impl FromStr for Format {
     type Err = UnknownFormat;
 
-    /// Case, `-`, `_` and spaces make no difference: `oracleGeneral` is `oracle-general`. `u32` and `u64` alone have the
-    /// least byte first.
+    /// Case, `-`, `_` and spaces make no difference: `oracleGeneral` is `oracle-general`. `u32` and
+    /// `u64` alone have the least byte first.
     fn from_str(text: &str) -> Result<Format, UnknownFormat> {
         let plain = |text: &str| -> String {
             text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).map(|c| c.to_ascii_lowercase()).collect()

@@ -1,5 +1,6 @@
-//! Bytes of a trace file: read in large pieces, decompressed on the way. What compresses it is told by its first bytes,
-//! not by its name; several members (gzip), streams (xz) or frames (zstd) in a row are one content.
+//! Bytes of a trace file: read in large pieces, decompressed on the way. What compresses it is told
+//! by its first bytes, not by its name; several members (gzip), streams (xz) or frames (zstd) in a
+//! row are one content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,11 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// How much is read at once, and the longest record or line that there can be. Larger ones leave the processor's cache.
+/// How much is read at once, and the longest record or line that there can be. Larger ones leave
+/// the processor's cache.
 const WINDOW: usize = 256 << 10;
 
-/// What a decompressor may need at most: the largest window of zstd's ordinary levels, and xz -9 with room to spare. A
-/// damaged header cannot ask for more.
+/// What a decompressor may need at most: the largest window of zstd's ordinary levels, and xz -9
+/// with room to spare. A damaged header cannot ask for more.
 const ZSTD_WINDOW_LOG: u32 = 27;
 const XZ_MEMORY: u64 = 256 << 20;
 
@@ -95,7 +97,8 @@ impl Input {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// Reads on until the window is full or the content ends. False if there was no room for a single byte.
+    /// Reads on until the window is full or the content ends. False if there was no room for a
+    /// single byte.
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -121,7 +124,8 @@ impl Input {
     /// How many bytes of the file were read, and how many it has.
     pub(crate) fn progress(&self) -> (u64, u64) {
         let read = self.read.load(Ordering::Relaxed);
-        // Of a plain file the window is read ahead of the requests; compressed, that cannot be said.
+        // Of a plain file the window is read ahead of the requests; compressed, that cannot be
+        // said.
         let ahead = if self.compression.is_none() { (self.end - self.start) as u64 } else { 0 };
         (read.saturating_sub(ahead), self.total.max(read))
     }

@@ -1,4 +1,5 @@
-//! From requests to keys: ranges are split into blocks, blocks and objects numbered from zero in order of appearance.
+//! From requests to keys: ranges are split into blocks, blocks and objects numbered from zero in
+//! order of appearance.
 
 mod blocks;
 mod names;
@@ -9,8 +10,8 @@ pub use blocks::{Blocks, TooManyKeys, sample_hash};
 use crate::{Request, Shape};
 use table::Table;
 
-/// How many keys [`Keys::append`] adds before it leaves the rest of the requests for the next call. A request of many
-/// blocks may bring more.
+/// How many keys [`Keys::append`] adds before it leaves the rest of the requests for the next call.
+/// A request of many blocks may bring more.
 pub const CHUNK: usize = 1 << 14;
 
 /// Numbers the blocks (or objects) of requests.
@@ -47,15 +48,16 @@ impl Keys {
         Keys { blocks, table: Table::default(), names: Vec::new(), threshold: u64::MAX, references: 0 }
     }
 
-    /// Numbers only the blocks whose [`sample_hash`] is at most `threshold`: of the others the references are counted and
-    /// no more.
+    /// Numbers only the blocks whose [`sample_hash`] is at most `threshold`: of the others the
+    /// references are counted and no more.
     #[must_use]
     pub fn sampled(self, threshold: u64) -> Keys {
         Keys { threshold, ..self }
     }
 
-    /// Appends the keys of `requests` to `keys`, each a number below [`distinct`](Self::distinct), and returns how many
-    /// requests that were: it stops where about [`CHUNK`] keys have come, since one request may have millions of blocks.
+    /// Appends the keys of `requests` to `keys`, each a number below [`distinct`](Self::distinct),
+    /// and returns how many requests that were: it stops where about [`CHUNK`] keys have come,
+    /// since one request may have millions of blocks.
     pub fn append(&mut self, requests: &[Request], keys: &mut Vec<u32>) -> Result<usize, TooManyKeys> {
         self.names.clear();
         let mut taken = 0;
@@ -111,8 +113,8 @@ mod tests {
         (numbers, keys)
     }
 
-    /// Blocks by file and number, numbered by a map; some requests are long, some begin beyond 2^32 blocks, one file is
-    /// large enough that its blocks cross from one region to the next.
+    /// Blocks by file and number, numbered by a map; some requests are long, some begin beyond 2^32
+    /// blocks, one file is large enough that its blocks cross from one region to the next.
     #[test]
     fn ranges_are_numbered_block_by_block() {
         let mut requests: Vec<Request> = (0..3000u64)
@@ -141,7 +143,8 @@ mod tests {
         assert_eq!((keys.distinct() as usize, keys.references() as usize), (map.len(), expected.len()));
     }
 
-    /// A sample takes all references to some blocks and none to the others; a larger one takes these and more.
+    /// A sample takes all references to some blocks and none to the others; a larger one takes
+    /// these and more.
     #[test]
     fn samples_take_blocks_whole_and_one_within_the_other() {
         let requests: Vec<Request> =

@@ -1,14 +1,16 @@
-//! Traces: what programs asked for, request by request. Readers of the formats that there are, a format of our own
-//! (Parquet), keys for simulators, and synthetic workloads.
+//! Traces: what programs asked for, request by request. Readers of the formats that there are, a
+//! format of our own (Parquet), keys for simulators, and synthetic workloads.
 //!
-//! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in little memory. [`open`] makes
-//! one of a file, whose format it tells by name and content and whose compression (gzip, xz, zstd) by content; a
-//! [`Writer`] makes a file of one; [`generate`] makes them up; [`Keys`] numbers their blocks.
+//! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in
+//! little memory. [`open`] makes one of a file, whose format it tells by name and content and whose
+//! compression (gzip, xz, zstd) by content; a [`Writer`] makes a file of one; [`generate`] makes
+//! them up; [`Keys`] numbers their blocks.
 //!
-//! What holds for every reader: a request has at least one byte and ends within 64 bits; those of no bytes are left out;
-//! times begin with zero at the first request and never go back (one that is earlier than the one before it is taken to
-//! come at the same moment); a damaged file is an error that names the record; no bytes whatsoever make it panic or take
-//! memory in proportion to a number that they claim.
+//! What holds for every reader: a request has at least one byte and ends within 64 bits; those of
+//! no bytes are left out; times begin with zero at the first request and never go back (one that is
+//! earlier than the one before it is taken to come at the same moment); a damaged file is an error
+//! that names the record; no bytes whatsoever make it panic or take memory in proportion to a
+//! number that they claim.
 //!
 //! ```
 //! use forebay_trace::{Options, Request, open_bytes};

@@ -17,13 +17,15 @@ pub enum Operation {
 pub struct Request {
     /// When it came, nanoseconds since the trace began; zero throughout if the trace has no times.
     pub at: Instant,
-    /// The file, device or object, as the trace names it; names that are no numbers are numbered in order of appearance.
+    /// The file, device or object, as the trace names it; names that are no numbers are numbered in
+    /// order of appearance.
     pub file: u64,
     /// The first byte.
     pub offset: u64,
     /// How many bytes; at least one.
     pub len: u32,
-    /// Who asked: a thread, or a task of a server. Requests of one handler follow each other. Zero where unknown.
+    /// Who asked: a thread, or a task of a server. Requests of one handler follow each other. Zero
+    /// where unknown.
     pub handler: u32,
     /// From which program context. Zero where unknown.
     pub context: u32,
@@ -34,8 +36,8 @@ pub struct Request {
 /// What the requests of a trace are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Ranges of bytes in files or devices. They are split into blocks; `block_bytes` is the block that the trace's format
-    /// suggests, which the user may overrule.
+    /// Ranges of bytes in files or devices. They are split into blocks; `block_bytes` is the block
+    /// that the trace's format suggests, which the user may overrule.
     Ranges {
         /// Bytes in a block.
         block_bytes: u32,

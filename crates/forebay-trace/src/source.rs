@@ -15,8 +15,8 @@ pub trait Source: Send {
     fn shape(&self) -> Shape;
     /// How far it is: bytes (or requests) read, and of how many; for progress bars.
     fn progress(&self) -> (u64, u64);
-    /// What is known by now of the files besides their requests: those whose names are no numbers, and those whose sizes are
-    /// said. In the order of their numbers; most formats say nothing.
+    /// What is known by now of the files besides their requests: those whose names are no numbers,
+    /// and those whose sizes are said. In the order of their numbers; most formats say nothing.
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
@@ -24,7 +24,8 @@ pub trait Source: Send {
     fn contexts(&self) -> Vec<ContextInfo> {
         Vec::new()
     }
-    /// How it was made, if it says so: of a generated trace, the generator with its parameters and seed.
+    /// How it was made, if it says so: of a generated trace, the generator with its parameters and
+    /// seed.
     fn origin(&self) -> Option<String> {
         None
     }
@@ -89,8 +90,9 @@ pub struct Options {
     pub format: Option<Format>,
     /// Of CSV: which column is what, if the header does not say it.
     pub columns: Columns,
-    /// Of `blkparse`: the action that is the request: `Q`, queued, if nothing is said, which is what programs asked for; `D`,
-    /// issued to the driver, is what the device saw after merging; `C`, completed.
+    /// Of `blkparse`: the action that is the request: `Q`, queued, if nothing is said, which is
+    /// what programs asked for; `D`, issued to the driver, is what the device saw after merging;
+    /// `C`, completed.
     pub action: Option<char>,
 }
 

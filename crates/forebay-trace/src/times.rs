@@ -6,7 +6,8 @@ use std::fmt;
 const PARTS: u32 = 128;
 const SHIFT: u32 = PARTS.trailing_zeros();
 
-/// A histogram of times in nanoseconds. Its size is fixed; the mean is exact, quantiles are at most 0.8 % off.
+/// A histogram of times in nanoseconds. Its size is fixed; the mean is exact, quantiles are at most
+/// 0.8 % off.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Times {
     counts: Vec<u64>,
@@ -21,7 +22,8 @@ impl Default for Times {
 }
 
 impl Times {
-    /// The bucket of a value: the value itself below `PARTS`, then `PARTS` buckets for every power of two.
+    /// The bucket of a value: the value itself below `PARTS`, then `PARTS` buckets for every power
+    /// of two.
     fn place(nanos: u64) -> usize {
         let power = (nanos | 1).ilog2().saturating_sub(SHIFT);
         (power * PARTS) as usize + (nanos >> power) as usize

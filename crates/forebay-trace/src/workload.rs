@@ -1,4 +1,5 @@
-//! A trace in memory, task by task: what a simulation with time runs, and what is run live, so that both run the same.
+//! A trace in memory, task by task: what a simulation with time runs, and what is run live, so that
+//! both run the same.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -73,17 +74,19 @@ pub enum Span {
     Seconds(f64),
 }
 
-/// A trace that was read once, for many runs, on as many threads. It takes about 36 bytes a request.
+/// A trace that was read once, for many runs, on as many threads. It takes about 36 bytes a
+/// request.
 ///
-/// A *task* is what the trace records of one `handler`, in the order of first appearance; where the trace does not say who
-/// asks (one value throughout), every request is a task.
+/// A *task* is what the trace records of one `handler`, in the order of first appearance; where the
+/// trace does not say who asks (one value throughout), every request is a task.
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
     /// In the order of the trace.
     entries: Vec<Entry>,
     /// The same, task by task; empty if that is the order of the trace.
     by_task: Vec<u32>,
-    /// Where each task begins in that order, and the end of the last; empty if every request is a task.
+    /// Where each task begins in that order, and the end of the last; empty if every request is a
+    /// task.
     tasks: Vec<u32>,
     /// Whether the times of the trace go on.
     timed: bool,
@@ -157,8 +160,8 @@ impl Workload {
         Ok(known)
     }
 
-    /// Learns from the trace's table of files how long a file is, and that it is there though nobody reads it: it takes its
-    /// place among the others.
+    /// Learns from the trace's table of files how long a file is, and that it is there though
+    /// nobody reads it: it takes its place among the others.
     fn know(&mut self, name: u64, bytes: u64) -> Result<(), WorkloadError> {
         let number = self.known(name)?;
         let file = &mut self.files[number as usize];
@@ -166,8 +169,8 @@ impl Workload {
         Ok(())
     }
 
-    /// Says that every file is at least `bytes` long. By default a file is as long as the trace's table of files says, and at
-    /// least as the furthest request does.
+    /// Says that every file is at least `bytes` long. By default a file is as long as the trace's
+    /// table of files says, and at least as the furthest request does.
     pub fn at_least(&mut self, bytes: u64) {
         self.files.iter_mut().for_each(|file| file.bytes = file.bytes.max(bytes));
     }
@@ -274,7 +277,8 @@ impl Tasks {
         self.last = Some((handler, task));
     }
 
-    /// The requests task by task, if that is not the order in which they are; and where tasks begin, if there are several.
+    /// The requests task by task, if that is not the order in which they are; and where tasks
+    /// begin, if there are several.
     fn sort(self) -> (Vec<u32>, Vec<u32>) {
         if self.counts.len() < 2 {
             return (Vec::new(), Vec::new());
@@ -334,7 +338,8 @@ mod tests {
         }
     }
 
-    /// One-Rand-10 reads portions: that its files go on behind them is what a prefetch ahead of a reader is wasted on.
+    /// One-Rand-10 reads portions: that its files go on behind them is what a prefetch ahead of a
+    /// reader is wasted on.
     #[test]
     fn a_trace_lists_files_that_are_longer_than_what_is_read_and_those_that_are_not() {
         let mut source = crate::generate::named("one-rand-10", &[], 1).unwrap();

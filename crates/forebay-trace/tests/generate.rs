@@ -108,8 +108,8 @@ fn a_mixture_follows_its_weights() {
     }
 }
 
-/// CP §3.1: "Each request handler randomly chooses a file and it repeatedly reads 64 KB data blocks until the whole file is
-/// accessed", 6000 files of 4 MB.
+/// CP §3.1: "Each request handler randomly chooses a file and it repeatedly reads 64 KB data blocks
+/// until the whole file is accessed", 6000 files of 4 MB.
 #[test]
 fn one_whole_0() {
     assert_eq!(named("one-whole-0", &[], 1).unwrap().files().len(), 6000);
@@ -123,8 +123,8 @@ fn one_whole_0() {
     }
 }
 
-/// CP §3.1: "up to a random total size (evenly distributed between 64 KB and 4 MB). Additionally, we add a 10 ms think time at
-/// four random points".
+/// CP §3.1: "up to a random total size (evenly distributed between 64 KB and 4 MB). Additionally,
+/// we add a 10 ms think time at four random points".
 #[test]
 fn one_rand_10() {
     let requests = all("one-rand-10", &[("tasks", "2000")], 1);
@@ -201,7 +201,8 @@ fn media_clips() {
     }
 }
 
-/// Of queries that run already the first scan is a part of one, up to its end; those that come later are as ever.
+/// Of queries that run already the first scan is a part of one, up to its end; those that come
+/// later are as ever.
 #[test]
 fn blast_may_be_under_way() {
     let cold = [("tasks", "6"), ("volumes", "5"), ("bytes", "10000000"), ("scan", "1")];
@@ -220,7 +221,8 @@ fn blast_may_be_under_way() {
     assert_eq!(begins, [1, 1, 1, 1, 0, 0], "an index is read first, once");
 }
 
-/// CPEM §5.1: a binary search on the mapping file for each keyword, then the index, 8 partitions, in several streams.
+/// CPEM §5.1: a binary search on the mapping file for each keyword, then the index, 8 partitions,
+/// in several streams.
 #[test]
 fn index_search() {
     let requests = all("index-search", &[("tasks", "300")], 1);
@@ -244,8 +246,8 @@ fn index_search() {
     assert!((1.9..2.7).contains(&(streams / 300.0)), "{streams}");
 }
 
-/// Lists that together are as long as the index, of which a part is read: 27 MB · Σ r^-0.65 / Σ r^-0.4 is a list in the mean, and
-/// half of it is read.
+/// Lists that together are as long as the index, of which a part is read: 27 MB · Σ r^-0.65 / Σ
+/// r^-0.4 is a list in the mean, and half of it is read.
 #[test]
 fn index_search_in_part() {
     let with = |part| {
@@ -263,7 +265,8 @@ fn index_search_in_part() {
     }
 }
 
-/// SAC Table 1: sizes, working sets; and which part of it lies on which disk is asked for as often as any other.
+/// SAC Table 1: sizes, working sets; and which part of it lies on which disk is asked for as often
+/// as any other.
 #[test]
 fn sac() {
     for (name, requests, mean_kb, mb) in
@@ -281,7 +284,8 @@ fn sac() {
     }
 }
 
-/// The disk that a request begins on: each as often as any other, around disk 7, or one ten times as often as another.
+/// The disk that a request begins on: each as often as any other, around disk 7, or one ten times
+/// as often as another.
 #[test]
 fn sac_disks() {
     let disks = |name| {
@@ -309,8 +313,8 @@ fn what_makes_no_sense_for_sac() {
     assert!(error("sac-hot", ("hot", "17")).contains("one of the disks"));
 }
 
-/// SAC §4.2: "alternates between large reads of several files, which are most likely the database tables, and small reads and
-/// writes"; §4.4: a cache of 10 MB hits "near 50 %".
+/// SAC §4.2: "alternates between large reads of several files, which are most likely the database
+/// tables, and small reads and writes"; §4.4: a cache of 10 MB hits "near 50 %".
 #[test]
 fn sac_web() {
     let trace = all("sac-web", &[("tasks", "1500")], 1);
@@ -330,7 +334,8 @@ fn sac_web() {
     assert!((rate - 0.5).abs() < 0.05, "{rate}");
 }
 
-/// How often a cache of so many blocks has what is read: LRU as its name says, by the time of the last use.
+/// How often a cache of so many blocks has what is read: LRU as its name says, by the time of the
+/// last use.
 fn hit_rate(trace: &[Request], frames: usize) -> f64 {
     let (mut last, mut by_time) = (BTreeMap::new(), BTreeMap::new());
     let (mut hits, mut now) = (0u64, 0u64);
@@ -372,7 +377,8 @@ fn what_makes_no_sense_for_sac_web() {
     assert!(error(("large", "1")).contains("2^16"));
 }
 
-/// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own; where in its beat a stream begins is random.
+/// SCM §5.2.4: 16 to 128 KB, a request every 33 ms, each stream a file of its own; where in its
+/// beat a stream begins is random.
 #[test]
 fn video() {
     let requests = all("vod", &[("streams", "40"), ("length", "50")], 1);
@@ -423,7 +429,8 @@ fn regular_rates() {
     assert_eq!(offsets, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
 }
 
-/// The mean and the deviation of requests in a slot are those that were asked for, below the mean and far above it.
+/// The mean and the deviation of requests in a slot are those that were asked for, below the mean
+/// and far above it.
 #[test]
 fn irregular_rates() {
     for (rate, deviation, slot_ms) in [("1000", "1", 1), ("1000", "7", 1), ("2000", "4.5", 10), ("2000", "60", 10)] {
@@ -472,8 +479,8 @@ fn copies() {
     assert!(named("copies", &parameters, 1).unwrap().files().iter().all(|file| file.bytes == Some(128 << 20)));
 }
 
-/// SCM §5.2.3: twenty downloads from five sites, four each; "faster clients download larger files, so that all download requests have
-/// close execution time".
+/// SCM §5.2.3: twenty downloads from five sites, four each; "faster clients download larger files,
+/// so that all download requests have close execution time".
 #[test]
 fn downloads() {
     let requests = all("downloads", &[("seconds", "2")], 1);
@@ -542,7 +549,8 @@ fn a_database_is_mostly_random_and_some_records_cross_a_border() {
     let records: Vec<u64> =
         database.iter().filter(|request| request.len < 4096).map(|request| blocks(request)).collect();
     let two = records.iter().filter(|&&blocks| blocks == 2).count() as f64 / records.len() as f64;
-    // 512 · (1 to 8) bytes at any sector: (n − 1) / 8 of those of n sectors, of which all but n = 8 are counted here.
+    // 512 · (1 to 8) bytes at any sector: (n − 1) / 8 of those of n sectors, of which all but n = 8
+    // are counted here.
     assert!((two - 3.0 / 8.0).abs() < 0.02 && records.iter().all(|&blocks| blocks <= 2), "{two}");
 }
 

@@ -1,7 +1,8 @@
 //! Real traces, read to their ends: counts and figures that are known of them from elsewhere.
 //!
-//! The traces are others' and not in this repository: they are looked for in the folder that `FOREBAY_TRACES` names, else in
-//! `../shared/traces` beside the repository. Without them nothing is checked, and the tests say so.
+//! The traces are others' and not in this repository: they are looked for in the folder that
+//! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing
+//! is checked, and the tests say so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

@@ -1,5 +1,5 @@
-//! What is written is read back: whole in the own format, as far as the others can say it; and a name appears only when its
-//! trace is whole.
+//! What is written is read back: whole in the own format, as far as the others can say it; and a
+//! name appears only when its trace is whole.
 
 use std::collections::HashMap;
 use std::path::Path;

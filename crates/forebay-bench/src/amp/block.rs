@@ -1,4 +1,5 @@
-//! The data on a real block device at the disk's pace, ext4 on it, which mounts and the kernel's own page cache read alike.
+//! The data on a real block device at the disk's pace, ext4 on it, which mounts and the kernel's
+//! own page cache read alike.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Puts `reads` of the data on it. `None` where there is no such device: it takes root, loop devices, control groups and the command.
+    /// Puts `reads` of the data on it. `None` where there is no such device: it takes root, loop
+    /// devices, control groups and the command.
     pub(super) fn with<'a>(
         data: &Data,
         reads: impl Iterator<Item = &'a &'static str>,
@@ -51,7 +53,8 @@ impl Block {
         Ok(Some(Block { disk, _folder: folder }))
     }
 
-    /// Nothing of it is in memory any more, and the kernel treats it as a disk that nobody has tuned.
+    /// Nothing of it is in memory any more, and the kernel treats it as a disk that nobody has
+    /// tuned.
     pub(super) fn renew(&mut self) -> io::Result<()> {
         self.disk.renew(&Treatment::default())
     }

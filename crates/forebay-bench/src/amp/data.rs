@@ -1,4 +1,5 @@
-//! What the programs read: the folder that `workloads/record.sh prepare` makes, or as little of its like as shows that everything runs.
+//! What the programs read: the folder that `workloads/record.sh prepare` makes, or as little of its
+//! like as shows that everything runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ impl Data {
         Ok(Data { folder, _tiny: None })
     }
 
-    /// Twenty C files that call each other, the tables of the queries with a few rows, and cscope's index.
+    /// Twenty C files that call each other, the tables of the queries with a few rows, and cscope's
+    /// index.
     pub(super) fn tiny() -> anyhow::Result<Data> {
         let tiny = tempfile::tempdir()?;
         let tree = tiny.path().join("tree");

@@ -1,4 +1,5 @@
-//! One run of a program: a mount of the data on the disk, a table of contexts that no other mount looks into, the program, the counters.
+//! One run of a program: a mount of the data on the disk, a table of contexts that no other mount
+//! looks into, the program, the counters.
 
 use std::fmt;
 use std::ops::Sub;
@@ -39,7 +40,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) enum Ground {
     /// On a block device that everybody reads.
     Block(Block),
-    /// In the prepared folder, each mount's reads of it so many times as fast as the disk's would be.
+    /// In the prepared folder, each mount's reads of it so many times as fast as the disk's would
+    /// be.
     Paced(f64),
 }
 
@@ -162,7 +164,8 @@ fn of_pace(pace: &Pace, speed: f64, engine: &Engine) -> Did {
     }
 }
 
-/// Runs it on the kernel alone, whose page cache has `memory` bytes beside the `own` ones of the programs.
+/// Runs it on the kernel alone, whose page cache has `memory` bytes beside the `own` ones of the
+/// programs.
 pub(super) fn on_the_kernel(workload: &Workload, block: &mut Block, memory: u64, own: u64) -> anyhow::Result<Run> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
@@ -186,7 +189,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// The most memory that the programs have for themselves, and what they write, in bytes: seen where the data were prepared, with memory for everything.
+/// The most memory that the programs have for themselves, and what they write, in bytes: seen where
+/// the data were prepared, with memory for everything.
 pub(super) fn own(data: &Data, workload: &Workload) -> anyhow::Result<u64> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
@@ -214,7 +218,8 @@ pub(super) fn own(data: &Data, workload: &Workload) -> anyhow::Result<u64> {
 }
 
 impl Workload {
-    /// Runs it as often as it is to be run; how long that took, in seconds. `enter` says how a program is run.
+    /// Runs it as often as it is to be run; how long that took, in seconds. `enter` says how a
+    /// program is run.
     fn time(
         &self,
         enter: &dyn Fn(&Path) -> Command,

@@ -1,4 +1,5 @@
-//! The workloads in real time: an engine over paced stores, whose readers say which program context they are in.
+//! The workloads in real time: an engine over paced stores, whose readers say which program context
+//! they are in.
 
 use std::collections::BTreeMap;
 use std::io;

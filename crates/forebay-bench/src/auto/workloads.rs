@@ -66,7 +66,8 @@ impl Case {
         Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))?)
     }
 
-    /// So many files of so many bytes at full scale, less of both else, on device `device`: numbers and sizes.
+    /// So many files of so many bytes at full scale, less of both else, on device `device`: numbers
+    /// and sizes.
     fn files(&self, device: u64, from: u64, count: u64, bytes: u64) -> Vec<(u64, u64)> {
         let devices = self.devices.len() as u64;
         let count = (count * self.scale / 16).max(2);
@@ -113,7 +114,8 @@ fn whole_files(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     tasks
 }
 
-/// A quarter of the memory round and round, at 16 MB/s, while three others read on through what does not fit.
+/// A quarter of the memory round and round, at 16 MB/s, while three others read on through what
+/// does not fit.
 fn loop_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 16 * MIB)] };
     let mut tasks = vec![looped.again(seconds, 17 * MIB)];

@@ -1,12 +1,13 @@
-//! Forebay against the kernel's own read-ahead and page cache, on one modelled disk that is a real block device to the kernel:
-//! a loop device on `forebay disk`, with ext4 on it.
+//! Forebay against the kernel's own read-ahead and page cache, on one modelled disk that is a real
+//! block device to the kernel: a loop device on `forebay disk`, with ext4 on it.
 //!
 //! ```text
 //!  readers, in a control group ─▶ kernel: page cache, read-ahead ──────────┐
 //!  readers ─▶ mount of Forebay: its budget, O_DIRECT ──────────────────────┴─▶ ext4 ─▶ loop device ─▶ forebay disk
 //! ```
 //!
-//! The same file system, seed and memory for both; what is compared and how it is kept fair is in `README.md` beside it.
+//! The same file system, seed and memory for both; what is compared and how it is kept fair is in
+//! `README.md` beside it.
 
 mod points;
 mod reader;
@@ -28,7 +29,8 @@ use scene::{Measured, Scene};
 enum System {
     /// The kernel alone, with so many KiB of read-ahead.
     Kernel(u32),
-    /// A mount under this policy; what was read is kept by the mount, or by the kernel in its page cache.
+    /// A mount under this policy; what was read is kept by the mount, or by the kernel in its page
+    /// cache.
     Forebay(&'static str, Keeper),
 }
 

@@ -8,8 +8,8 @@ pub(super) const POLICIES: [&str; 3] = ["competitive", "competitive-em", "auto"]
 /// The points in which memory is short.
 pub(super) const SWEEP: &str = "memory-short";
 
-/// What the papers' server had and this one has a twelfth of: 24 GB of files of 4 MB with 2 GB of memory, 18.5 GB of index
-/// (a tenth here).
+/// What the papers' server had and this one has a twelfth of: 24 GB of files of 4 MB with 2 GB of
+/// memory, 18.5 GB of index (a tenth here).
 const DATA: &str = "data and memory 1/12";
 
 /// All that is measured, and on what.
@@ -95,7 +95,8 @@ impl Plan {
         add("four-64kb-0", "micro", &micro("four-64kb-0", &[]), &[16], MEMORY, Wanted::NoWorse);
         add("one-handler", "micro", &micro("one-whole-0", &[]), &[1], MEMORY, Wanted::NoWorse);
         add("fits-memory", "micro", &fits, &[16], MEMORY, Wanted::NoWorse);
-        // Two streams a handler, each with a depth of about 0.5 MB: from a third of the memory to six times as much.
+        // Two streams a handler, each with a depth of about 0.5 MB: from a third of the memory to
+        // six times as much.
         add(SWEEP, "micro", &two_rand, &[16, 64, 128, 256], 48 << 20, Wanted::PrefetchCache);
         Plan {
             device: "ibm-10k",

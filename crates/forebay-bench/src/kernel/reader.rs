@@ -1,8 +1,9 @@
 //! The readers: a process of their own, so that its memory can be bounded.
 //!
-//! It says `ready` when it has its workload, and then does each of two things when it is sent a line: a short trial, in which it can
-//! be seen what memory the readers take for themselves, after which it says `tried`; and the run, after which it says its
-//! outcome as JSON. The memory is bounded in between: while reads are under way, their pages cannot be taken back.
+//! It says `ready` when it has its workload, and then does each of two things when it is sent a
+//! line: a short trial, in which it can be seen what memory the readers take for themselves, after
+//! which it says `tried`; and the run, after which it says its outcome as JSON. The memory is
+//! bounded in between: while reads are under way, their pages cannot be taken back.
 
 use std::io::{BufRead, stdin};
 use std::path::PathBuf;

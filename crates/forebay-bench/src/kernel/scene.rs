@@ -19,7 +19,8 @@ use super::points::{Plan, Point};
 use super::reader::{Description, Job, TRIAL};
 use super::{Keeper, System};
 
-/// Where the readers have no page cache, what they may have beyond what was seen in the trial, bytes: they may not be killed for it.
+/// Where the readers have no page cache, what they may have beyond what was seen in the trial,
+/// bytes: they may not be killed for it.
 const LEAST: u64 = 32 << 20;
 
 /// The disk, served.
@@ -74,7 +75,8 @@ struct Disk {
 }
 
 impl<'a> Scene<'a> {
-    /// Makes the file system, serves it, and has Forebay measure it once, as a user does: `forebay profile`.
+    /// Makes the file system, serves it, and has Forebay measure it once, as a user does: `forebay
+    /// profile`.
     pub(super) fn set(plan: &'a Plan, forebay: &Path) -> anyhow::Result<Scene<'a>> {
         let device = forebay_device::device(plan.device)?.build(0)?;
         let size = plan.disk.unwrap_or(device.capacity() >> 20 << 20);
@@ -111,7 +113,8 @@ impl<'a> Scene<'a> {
         let (mount, cached) = match system {
             System::Kernel(_) => (None, point.memory),
             System::Forebay(policy, keeper) => {
-                // By its variable, which a command without the option passes over: that one keeps all itself.
+                // By its variable, which a command without the option passes over: that one keeps
+                // all itself.
                 let (keeps, budget) = match keeper {
                     Keeper::Mount => ("off", point.memory),
                     Keeper::Kernel => ("on", point.memory / 2),
@@ -171,8 +174,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Lays the files of a workload in a folder, each at a place of its own: it begins in a folder at the top, which ext4 puts
-/// anywhere, and moves, which leaves its blocks where they are.
+/// Lays the files of a workload in a folder, each at a place of its own: it begins in a folder at
+/// the top, which ext4 puts anywhere, and moves, which leaves its blocks where they are.
 fn fill(root: &Path, name: &str, files: &Description) -> anyhow::Result<()> {
     let workload = files.load()?;
     let folder = root.join(name);

@@ -1,5 +1,6 @@
-//! The figures as rows: Forebay against its best peer, against itself and against what is wanted. A ratio of 1 or more is
-//! always good: of what should be little it is what is wanted by what was had.
+//! The figures as rows: Forebay against its best peer, against itself and against what is wanted. A
+//! ratio of 1 or more is always good: of what should be little it is what is wanted by what was
+//! had.
 
 use super::Measured;
 use super::load::{Load, Sizes, Unit};
@@ -65,7 +66,8 @@ impl Figure {
         self.median(|run| run.counts.requests() as f64)
     }
 
-    /// Bytes that the server sent for a byte that was read; not a number where reads are not counted.
+    /// Bytes that the server sent for a byte that was read; not a number where reads are not
+    /// counted.
     fn fetched_per_read(&self) -> f64 {
         self.median(|run| run.counts.bytes as f64 / run.work.bytes as f64)
     }

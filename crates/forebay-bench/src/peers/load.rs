@@ -289,7 +289,8 @@ fn find(folder: &Path, names: usize) -> anyhow::Result<Work> {
     Ok(Work { seconds, bytes: 0, reads: names as u64 })
 }
 
-/// Several processes, each of which reads its part of the files to their ends, one after the other, as `grep` does.
+/// Several processes, each of which reads its part of the files to their ends, one after the other,
+/// as `grep` does.
 fn grep(folder: &Path, files: u64) -> anyhow::Result<Work> {
     let begun = Instant::now();
     let part = files / PROCESSES;

@@ -1,7 +1,8 @@
 //! What the objects contain: bytes that can be checked about as fast as memory is read.
 //!
-//! All objects are cut out of one endless repetition of random bytes. Its period is a prime just over 1 MiB, so pages at
-//! different places of an object differ, and the table stays in the processor's cache.
+//! All objects are cut out of one endless repetition of random bytes. Its period is a prime just
+//! over 1 MiB, so pages at different places of an object differ, and the table stays in the
+//! processor's cache.
 
 use std::fmt;
 use std::sync::OnceLock;

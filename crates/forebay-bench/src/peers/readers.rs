@@ -53,7 +53,8 @@ pub(super) struct Anywhere {
     pub(super) seed: u64,
 }
 
-/// Runs a reader in each of `threads` threads, which begin together; what they did, and how long that took in all.
+/// Runs a reader in each of `threads` threads, which begin together; what they did, and how long
+/// that took in all.
 pub(super) fn together(
     threads: usize,
     reader: impl Fn(usize, Instant) -> anyhow::Result<Work> + Sync,

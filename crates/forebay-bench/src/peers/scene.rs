@@ -39,7 +39,8 @@ pub(super) enum Contender<'a> {
     Mount(&'a Tool),
     /// Forebay with other memory.
     Forebay(&'a Tool, u64),
-    /// Forebay with hints of its own, and before it perhaps another mount with the same hints and random reads.
+    /// Forebay with hints of its own, and before it perhaps another mount with the same hints and
+    /// random reads.
     Hints { tool: &'a Tool, random: bool },
     /// So many connections and no mount.
     Raw(usize),
@@ -98,7 +99,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Random reads through one mount if wanted, then the load through another one with the same file of hints.
+    /// Random reads through one mount if wanted, then the load through another one with the same
+    /// file of hints.
     fn hinted(&self, tool: &Tool, random: bool, load: Load, stored: &Stored) -> anyhow::Result<Run> {
         let folder = tempfile::tempdir_in(self.folder)?;
         let manner = Manner { hints: Some(folder.path().join("hints")), ..Manner::usual() };

@@ -1,4 +1,5 @@
-//! The load of `storage-aware` live: three paced stores behind one engine, read in the process or through a mount.
+//! The load of `storage-aware` live: three paced stores behind one engine, read in the process or
+//! through a mount.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -213,7 +214,8 @@ impl Live {
         })
     }
 
-    /// Nanoseconds of the machine that requests took, and by which they were late, over all devices.
+    /// Nanoseconds of the machine that requests took, and by which they were late, over all
+    /// devices.
     fn response_and_lateness(&self, speed: f64) -> (f64, f64) {
         let all = self.paces.iter().map(|pace| pace.activity());
         all.fold((0.0, 0.0), |sum, of| (sum.0 + of.response as f64 / speed, sum.1 + of.late as f64))

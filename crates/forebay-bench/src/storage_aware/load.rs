@@ -1,4 +1,5 @@
-//! What the readers of `storage-aware` read: pieces of 64 KiB of the files of three stores, in no order.
+//! What the readers of `storage-aware` read: pieces of 64 KiB of the files of three stores, in no
+//! order.
 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;

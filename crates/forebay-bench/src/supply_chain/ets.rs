@@ -1,4 +1,5 @@
-//! Two streams, one three to seven times as fast as the other, in an open loop (scm-ets; SCM §5.2.1, Fig. 5).
+//! Two streams, one three to seven times as fast as the other, in an open loop (scm-ets; SCM
+//! §5.2.1, Fig. 5).
 
 use super::reader::{self, Beat, Reader, Seen};
 use super::scene::{Files, Scene};

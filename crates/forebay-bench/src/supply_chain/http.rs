@@ -1,6 +1,7 @@
-//! Downloads from a web server on the mount, four at each of five bandwidths (scm-http; SCM §5.2.3, Fig. 8): a real nginx, whose
-//! threads read the mount and which sends no faster than each client takes (curl's own limit would leave the rest of a small file in the
-//! kernel's buffers), and 20 real curl.
+//! Downloads from a web server on the mount, four at each of five bandwidths (scm-http; SCM §5.2.3,
+//! Fig. 8): a real nginx, whose threads read the mount and which sends no faster than each client
+//! takes (curl's own limit would leave the rest of a small file in the kernel's buffers), and 20
+//! real curl.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,8 +17,8 @@ use crate::report::Row;
 const POLICIES: [&str; 4] = ["linux", "even", "ets", "esf"];
 const CLIENTS: usize = 20;
 const SITES: usize = 5;
-/// Bytes a second that a client of the fastest site takes: loads, as in the experiment, since the paper does not say its own. Each site
-/// takes half of what the one before it does.
+/// Bytes a second that a client of the fastest site takes: loads, as in the experiment, since the
+/// paper does not say its own. Each site takes half of what the one before it does.
 const LOADS: [f64; 4] = [8e6, 12e6, 16e6, 20e6];
 
 fn bandwidth(load: f64, site: usize) -> f64 {
@@ -26,7 +27,8 @@ fn bandwidth(load: f64, site: usize) -> f64 {
 
 /// The mean completion time of each site's clients, in seconds of the array.
 fn once(programs: (&Path, &Path), (policy, load): (&str, f64), plan: &Plan, seed: u64) -> anyhow::Result<Vec<f64>> {
-    // "We let faster clients download larger files, so that all download requests have close execution time."
+    // "We let faster clients download larger files, so that all download requests have close
+    // execution time."
     let length = |client: usize| (bandwidth(load, client % SITES) * (plan.warm_up + plan.seconds)) as u64;
     let files = Files::make((0..CLIENTS).map(length), seed)?;
     let scene = Scene::over_array(&files, &at_speed(policy), seed)?;

@@ -1,6 +1,7 @@
-//! Two levels, RA over SARC, with and without labels (scm-labels; SCM §5.3, Figs. 12, 13): a mount over `forebay serve` over a disk,
-//! read by a text search and a database at the same time (`multi-3`), in real time. Each makes the same requests in every run, so that
-//! who is helped more does not count more.
+//! Two levels, RA over SARC, with and without labels (scm-labels; SCM §5.3, Figs. 12, 13): a mount
+//! over `forebay serve` over a disk, read by a text search and a database at the same time
+//! (`multi-3`), in real time. Each makes the same requests in every run, so that who is helped more
+//! does not count more.
 //!
 //! ```text
 //!  applications ─▶ mount, fixed ─▶ HTTP, Forebay-Demand, Forebay-Hits ─▶ serve, sarc ─▶ disk
@@ -27,15 +28,15 @@ use super::{Plan, median, quicker, ratio};
 use crate::report::Row;
 
 const MODES: [(&str, Labels); 3] = [("no labels", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
-/// That of the experiment: on a faster one (`ibm-10k`) what is prefetched in vain costs readers little (simulated, 4.3 → 3.3 ms a
-/// request, where this one has 17.3 → 5.7).
+/// That of the experiment: on a faster one (`ibm-10k`) what is prefetched in vain costs readers
+/// little (simulated, 4.3 → 3.3 ms a request, where this one has 17.3 → 5.7).
 const DISK: &str = "cheetah-9lp";
 const WORKLOAD: &str = "multi-3";
 const SCALE: &str = "0.0625";
 /// A text search and a database.
 const APPLICATIONS: u32 = 2;
-/// Of which some 5 MiB are frames, a third of what so short a run reads; in the simulator's long one it is a hundredth above and four
-/// below, and the outcome much the same.
+/// Of which some 5 MiB are frames, a third of what so short a run reads; in the simulator's long
+/// one it is a hundredth above and four below, and the outcome much the same.
 const MEMORY: (u64, u64) = (18 << 20, 18 << 20);
 
 /// Requests of a run.
@@ -49,7 +50,8 @@ struct Outcome {
     response_ms: f64,
     /// Of the blocks that the level above asked for, the part that the level below had.
     hits: f64,
-    /// Of what the level below had fetched ahead, blocks that were given up unread, by each request of the applications.
+    /// Of what the level below had fetched ahead, blocks that were given up unread, by each request
+    /// of the applications.
     wasted: f64,
     /// Bytes from the disk by each request, and requests to it.
     disk_bytes: f64,
@@ -73,7 +75,8 @@ fn once(
     // What RA does not ask for.
     let cost = DeviceCost::flat(5_000_000, 100_000_000, 4);
     let above = Scene::over(Arc::new(store), cost, "fixed", MEMORY.0)?;
-    // The disk is counted from the first request on, the applications from after the warm-up: a quarter, as in the simulator.
+    // The disk is counted from the first request on, the applications from after the warm-up: a
+    // quarter, as in the simulator.
     let play = Play { warm_up: Some(Span::Requests(requests(plan) / 4)), ..Play::new(APPLICATIONS) };
     let outcome = play.run(workload, &Folder::new(above.point()), &|_, _| false)?;
     let (lower, upper) = (below.stats(&[]).counts, above.engine().stats(&[]).counts);
@@ -119,7 +122,8 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
                 point: None,
             });
         };
-        // The paper: response −61.9 %, hits +180 %, unused prefetch half, less from the disk in about twice as many requests.
+        // The paper: response −61.9 %, hits +180 %, unused prefetch half, less from the disk in
+        // about twice as many requests.
         let less = |of: fn(&Outcome) -> f64| quicker(&figures(mode, of), &figures(0, of));
         let more = |of: fn(&Outcome) -> f64| ratio(&figures(mode, of), &figures(0, of));
         row("response", less(|one| one.response_ms), Some(1.0 / (1.0 - 0.619)), |one| one.response_ms, "ms");

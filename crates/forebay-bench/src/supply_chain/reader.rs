@@ -1,8 +1,9 @@
 //! Readers at limited rates, a thread each.
 //!
-//! A reader keeps a clock of its own, on which a request begins when it is due and ends as much later as it really took; it sleeps
-//! until the real clock has come there. So a thread that wakes up late, which on a busy machine it does, neither makes a response longer nor
-//! a reader slower, as long as it can catch up; where it cannot, [`Seen::behind`] says so.
+//! A reader keeps a clock of its own, on which a request begins when it is due and ends as much
+//! later as it really took; it sleeps until the real clock has come there. So a thread that wakes
+//! up late, which on a busy machine it does, neither makes a response longer nor a reader slower,
+//! as long as it can catch up; where it cannot, [`Seen::behind`] says so.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +16,11 @@ use super::{Plan, REQUEST, SPEED};
 /// When the next request is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beat {
-    /// At fixed moments, whether the one before is answered or not: those that are due wait for it (an open loop).
+    /// At fixed moments, whether the one before is answered or not: those that are due wait for it
+    /// (an open loop).
     Fixed,
-    /// So long after the one before was answered: its consumer needs that for what it got (a closed loop).
+    /// So long after the one before was answered: its consumer needs that for what it got (a closed
+    /// loop).
     AfterAnswer,
 }
 
@@ -41,7 +44,8 @@ pub(super) struct Seen {
     pub(super) behind: f64,
 }
 
-/// Runs readers, one for each file, all from one moment on; `watch` is called beside them, and told when they are over.
+/// Runs readers, one for each file, all from one moment on; `watch` is called beside them, and told
+/// when they are over.
 pub(super) fn run<T: Send>(
     readers: &[Reader],
     files: &[File],

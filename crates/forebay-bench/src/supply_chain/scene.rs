@@ -1,5 +1,5 @@
-//! A mount over the array of SCM §5.1 as `forebay repro scm-ets` has it: six disks that read nothing on, 256 KiB on each at a time, files
-//! anywhere on it.
+//! A mount over the array of SCM §5.1 as `forebay repro scm-ets` has it: six disks that read
+//! nothing on, 256 KiB on each at a time, files anywhere on it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,7 +39,8 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Of these lengths. The array has a file at a place that follows from its name, so a seed is other places.
+    /// Of these lengths. The array has a file at a place that follows from its name, so a seed is
+    /// other places.
     pub(super) fn make(lengths: impl IntoIterator<Item = u64>, seed: u64) -> anyhow::Result<Files> {
         let folder = tempfile::tempdir()?;
         let mut names = Vec::new();
@@ -107,7 +108,8 @@ impl Scene {
         files.names().iter().map(|name| File::open(self.point().join(name))).collect()
     }
 
-    /// By how much longer than by its model requests to the array took, as a share: what the machine does by itself.
+    /// By how much longer than by its model requests to the array took, as a share: what the
+    /// machine does by itself.
     pub(super) fn lateness(&self) -> f64 {
         let Some(activity) = self.pace.as_ref().map(|pace| pace.activity()) else { return 0.0 };
         activity.late as f64 / (activity.response as f64 / SPEED).max(1.0)

@@ -65,8 +65,8 @@ impl Recording {
     /// Reads all logs in `folder`.
     ///
     /// # Errors
-    /// If the folder or a log can't be read, or a file `*.calls` is no log. A log that ends early, or has unfinished slots, is read
-    /// as far as it goes.
+    /// If the folder or a log can't be read, or a file `*.calls` is no log. A log that ends early,
+    /// or has unfinished slots, is read as far as it goes.
     pub fn open(folder: &Path) -> Result<Recording, Error> {
         let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
         let entries = entries.map_err(|error| Error::system("read", folder, error))?;
@@ -164,7 +164,8 @@ impl Recording {
         &self.calls
     }
 
-    /// All files, in the order in which they were first called for; a call names one by its place here.
+    /// All files, in the order in which they were first called for; a call names one by its place
+    /// here.
     pub fn files(&self) -> &[File] {
         &self.files
     }
@@ -179,7 +180,8 @@ impl Recording {
         self.contexts.get(&id)
     }
 
-    /// The programs that recorded, by process, a line for each log: a process that executes another program has two.
+    /// The programs that recorded, by process, a line for each log: a process that executes another
+    /// program has two.
     pub fn programs(&self) -> &[(u32, Program)] {
         &self.programs
     }

@@ -102,6 +102,7 @@ pub struct FileName {
     pub inode: u64,
     /// Its length when it was first seen, bytes.
     pub size: u64,
-    /// When it was made, nanoseconds since 1970; 0 where the file system doesn't say. Inodes are used again.
+    /// When it was made, nanoseconds since 1970; 0 where the file system doesn't say. Inodes are
+    /// used again.
     pub born: u64,
 }

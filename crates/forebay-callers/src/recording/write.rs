@@ -25,8 +25,8 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Begins the log of process `pid` in `folder`, whose program is `program` (`path TAB build`), now. `None` if that is
-    /// not possible.
+    /// Begins the log of process `pid` in `folder`, whose program is `program` (`path TAB build`),
+    /// now. `None` if that is not possible.
     pub fn begin(folder: &[u8], pid: u32, parent: u32, program: &[u8]) -> Option<(LogFile, Chunk)> {
         let began = now();
         let mut log = LogFile { path: [0; 1024], end: AtomicU64::new(0) };
@@ -51,7 +51,8 @@ impl LogFile {
         CStr::from_bytes_until_nul(&self.path).ok()
     }
 
-    /// A stretch for a thread whose last one had `before` bytes (0: none). `None` if there is no room, or no way to the file.
+    /// A stretch for a thread whose last one had `before` bytes (0: none). `None` if there is no
+    /// room, or no way to the file.
     pub fn chunk(&self, before: usize) -> Option<Chunk> {
         let file = Descriptor::open(self.path()?, OFlags::RDWR).ok()?;
         self.stretch(&file, (before * 4).clamp(FIRST, LARGEST))
@@ -71,8 +72,9 @@ impl LogFile {
     }
 }
 
-/// Nanoseconds of the monotonic clock. Asked of the C library: to find the kernel's clock by itself, `rustix` reads the process's
-/// auxiliary vector where the kernel has it, which crashes under valgrind.
+/// Nanoseconds of the monotonic clock. Asked of the C library: to find the kernel's clock by
+/// itself, `rustix` reads the process's auxiliary vector where the kernel has it, which crashes
+/// under valgrind.
 #[inline]
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -81,8 +83,8 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A stretch of a log that one thread writes. It must be given back by [`Chunk::unmap`]; dropping it does nothing, so that
-/// it can lie in a thread's storage without a destructor.
+/// A stretch of a log that one thread writes. It must be given back by [`Chunk::unmap`]; dropping
+/// it does nothing, so that it can lie in a thread's storage without a destructor.
 #[derive(Debug)]
 pub struct Chunk {
     base: *mut u8,
@@ -112,7 +114,8 @@ impl Chunk {
         if self.left() == 0 {
             return false;
         }
-        // SAFETY: `left` says that a slot from here lies within the mapping; slots are aligned to 8 bytes.
+        // SAFETY: `left` says that a slot from here lies within the mapping; slots are aligned to 8
+        // bytes.
         let slot = unsafe { &*self.base.add(self.used).cast::<[AtomicU64; WORDS]>() };
         for (word, value) in slot.iter().zip(words).skip(1) {
             word.store(value, Ordering::Relaxed);
@@ -122,7 +125,8 @@ impl Chunk {
         true
     }
 
-    /// Writes a call, whose `file` is by this process's numbers; whether there was room. The process is the log's.
+    /// Writes a call, whose `file` is by this process's numbers; whether there was room. The
+    /// process is the log's.
     pub fn call(&mut self, call: &Call) -> bool {
         let head = u64::from(call.kind as u8) | u64::from(call.tid) << 32;
         self.push([head, call.at, call.context, call.file as u64, call.offset, call.len])
@@ -138,7 +142,8 @@ impl Chunk {
         text.len().div_ceil(TEXT)
     }
 
-    /// Writes text about subject `number`; whether there was room for all of it, else nothing is written.
+    /// Writes text about subject `number`; whether there was room for all of it, else nothing is
+    /// written.
     pub fn text(&mut self, subject: Subject, number: u64, text: &[u8]) -> bool {
         if self.left() < Chunk::slots(text) {
             return false;

@@ -44,7 +44,8 @@ struct Record {
     streams_go_on: u8,
     /// Whether they go from a file's beginning to its end.
     streams_whole: bool,
-    /// Blocks of those that go on: about half of them have no more, and five eighths of them from so many to so many.
+    /// Blocks of those that go on: about half of them have no more, and five eighths of them from
+    /// so many to so many.
     stream_blocks: u32,
     stream_blocks_from: u32,
     stream_blocks_to: u32,

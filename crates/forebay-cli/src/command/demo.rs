@@ -1,5 +1,5 @@
-//! `forebay demo`: a slow disk, modelled in real time, read by more and more handlers at once under three policies, beside
-//! what an offline optimum could do.
+//! `forebay demo`: a slow disk, modelled in real time, read by more and more handlers at once under
+//! three policies, beside what an offline optimum could do.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

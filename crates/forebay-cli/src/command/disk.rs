@@ -1,4 +1,5 @@
-//! `forebay disk`: serves a modelled disk, at its pace and in real time, as one file, until it is told to stop.
+//! `forebay disk`: serves a modelled disk, at its pace and in real time, as one file, until it is
+//! told to stop.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::failure::Failure;
 use crate::options::Disk;
 use crate::{output, size};
 
-/// Threads that take requests: each moves a request's bytes between image and kernel, and waits for neither pace nor reply.
+/// Threads that take requests: each moves a request's bytes between image and kernel, and waits for
+/// neither pace nor reply.
 const THREADS: usize = 4;
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
@@ -27,8 +29,9 @@ pub(crate) fn run(options: &Disk) -> Result<(), Failure> {
 
 /// Opens the image and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
 fn start(options: &Disk) -> Result<Served, Failure> {
-    // Writing back what lies on this disk must not wait for memory that only this disk can set free. And a disk is not slowed
-    // down by what the processor has to do. Only root may say so; the threads started below inherit it.
+    // Writing back what lies on this disk must not wait for memory that only this disk can set
+    // free. And a disk is not slowed down by what the processor has to do. Only root may say so;
+    // the threads started below inherit it.
     let _ = rustix::process::configure_io_flusher_behavior(true);
     let _ = rustix::process::setpriority_process(None, -20);
     let device = forebay_device::device(&options.device).map_err(Failure::input)?;

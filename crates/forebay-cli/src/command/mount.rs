@@ -1,4 +1,5 @@
-//! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told to stop.
+//! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told
+//! to stop.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,9 +62,9 @@ pub(super) struct Served {
     pub(super) wait: Box<dyn FnOnce() -> Result<(), Failure>>,
 }
 
-/// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
-/// Signals are taken from the moment on when there is something to unmount: until then they end the command, also while it
-/// waits for a source.
+/// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code
+/// 2, nothing mounted. Signals are taken from the moment on when there is something to unmount:
+/// until then they end the command, also while it waits for a source.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served, Signals), Failure> {
     let policy = options.kernel_cache.applied_to(options.reading.policy);
     let reading = Reading { policy, ..options.reading.clone() };
@@ -94,7 +95,8 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
     Ok((served, signals))
 }
 
-/// Has readers' program contexts told to the policy, which has partitions for them, and what it learns of them kept.
+/// Has readers' program contexts told to the policy, which has partitions for them, and what it
+/// learns of them kept.
 fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> {
     let own = options.told.table();
     // What nobody asked for is no reason not to mount, and leaves nothing behind.
@@ -118,8 +120,9 @@ fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> 
     keeper.map(Some).map_err(|error| Failure::run(format!("cannot start a thread that keeps hints: {error}")))
 }
 
-/// A mount point inside a folder that it shows would show itself, and whoever walks it would never come to an end.
-/// Compares paths without links: a folder that is mounted at two places is not known again.
+/// A mount point inside a folder that it shows would show itself, and whoever walks it would never
+/// come to an end. Compares paths without links: a folder that is mounted at two places is not
+/// known again.
 fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     for device in place.devices() {
         let Place::Folder(folder) = device else { continue };
@@ -138,12 +141,13 @@ fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How far the kernel may read ahead by itself, bytes: what the slowest source transfers in a millisecond, between the kernel's
-/// usual 128 KiB and one request of the largest size.
+/// How far the kernel may read ahead by itself, bytes: what the slowest source transfers in a
+/// millisecond, between the kernel's usual 128 KiB and one request of the largest size.
 ///
-/// The pieces that it asks for are as large; on storage as fast as memory each costs more than its transfer. On a disk Forebay
-/// shall look ahead, who knows what a switch costs there: what the kernel reads before anybody wants it looks like demand, and
-/// the 1 MiB about a fault in a mapped file, which it does not know to be random, takes three times as long as 128 KiB.
+/// The pieces that it asks for are as large; on storage as fast as memory each costs more than its
+/// transfer. On a disk Forebay shall look ahead, who knows what a switch costs there: what the
+/// kernel reads before anybody wants it looks like demand, and the 1 MiB about a fault in a mapped
+/// file, which it does not know to be random, takes three times as long as 128 KiB.
 fn read_ahead(costs: &[DeviceCost]) -> u32 {
     const LEAST: u64 = 128 << 10;
     const MOST: u64 = 1 << 20;

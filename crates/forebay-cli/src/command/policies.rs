@@ -1,4 +1,5 @@
-//! `forebay policies`: every policy by name, a line each, with its paper, and the options of presets.
+//! `forebay policies`: every policy by name, a line each, with its paper, and the options of
+//! presets.
 
 use forebay_core::Policy;
 use forebay_core::presets::{CHOICES, Choice, Entry, PARTS, entries};

@@ -1,4 +1,5 @@
-//! `forebay profile`: what a switch to another place and a transfer cost, and the depth that follows.
+//! `forebay profile`: what a switch to another place and a transfer cost, and the depth that
+//! follows.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -62,7 +63,8 @@ fn measured(place: &Place<'_>, stores: &StoreOptions, seconds: u16) -> Result<Pr
     Ok(profile)
 }
 
-/// What to measure: a path as it is, so that it may also be a file or a disk, anything else as a source.
+/// What to measure: a path as it is, so that it may also be a file or a disk, anything else as a
+/// source.
 fn target(place: &Place<'_>, stores: &StoreOptions) -> Result<Target, Failure> {
     if let Place::Folder(path) = place {
         return Ok(Target::Path(path.to_path_buf()));
@@ -99,7 +101,8 @@ fn device_below(path: &Path) -> Option<String> {
     let number = path.metadata().ok()?.dev();
     let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    // Its number is the third word, and the device the second one behind the dash (proc_pid_mountinfo).
+    // Its number is the third word, and the device the second one behind the dash
+    // (proc_pid_mountinfo).
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&number))?;
     Some(line.split_once(" - ")?.1.split(' ').nth(1)?.to_owned())
 }

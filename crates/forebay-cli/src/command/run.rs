@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::options::Run;
 use crate::preload;
 
-/// Becomes the program, as env(1) does: input, output, signals and exit status are its own. Returns only if that fails.
+/// Becomes the program, as env(1) does: input, output, signals and exit status are its own. Returns
+/// only if that fails.
 pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     let mut command = preload::command(&options.program)?;
     let error = command.exec();

@@ -1,4 +1,5 @@
-//! `forebay serve`: opens the sources, starts an engine over them, and serves them over HTTP until it is told to stop.
+//! `forebay serve`: opens the sources, starts an engine over them, and serves them over HTTP until
+//! it is told to stop.
 
 use std::sync::Arc;
 
@@ -14,10 +15,12 @@ use crate::options::Serve;
 use crate::reading::Shows;
 use crate::{output, reading};
 
-/// The variable that may hold the token. Not an option: what stands on a command line everybody can see.
+/// The variable that may hold the token. Not an option: what stands on a command line everybody can
+/// see.
 const TOKEN: &str = "FOREBAY_TOKEN";
 
-/// Serves, says when it is ready, and returns once it was told to stop and has finished what was under way.
+/// Serves, says when it is ready, and returns once it was told to stop and has finished what was
+/// under way.
 pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     let (server, what, mut signals) = start(options)?;
     let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
@@ -36,8 +39,8 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the sources and listens. Whatever is wrong here was asked for: exit code 2, nothing served.
-/// Until it listens, signals end the command, also while it waits for a source.
+/// Opens the sources and listens. Whatever is wrong here was asked for: exit code 2, nothing
+/// served. Until it listens, signals end the command, also while it waits for a source.
 fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     let limits = limits(options);
     let how = Options {

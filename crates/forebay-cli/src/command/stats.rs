@@ -1,4 +1,5 @@
-//! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of its root.
+//! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of
+//! its root.
 
 mod contexts;
 mod streams;

@@ -25,8 +25,9 @@ pub(crate) enum KernelCache {
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {
-    /// A policy as it is then. Where the kernel keeps what was read, there is nothing that `auto` could divide, and it doesn't; whoever asks
-    /// for partitions by name is told so by [`referenced`](Self::referenced).
+    /// A policy as it is then. Where the kernel keeps what was read, there is nothing that `auto`
+    /// could divide, and it doesn't; whoever asks for partitions by name is told so by
+    /// [`referenced`](Self::referenced).
     pub(crate) fn applied_to(self, policy: Policy) -> Policy {
         let Some(auto) = "auto".parse::<Policy>().ok().filter(|auto| policy.prefetch.is_like(&auto.prefetch)) else {
             return policy;
@@ -41,8 +42,9 @@ impl KernelCache {
         }
     }
 
-    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and for no other. And it knows neither
-    /// devices nor contexts: a partition must hold what it is for.
+    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and
+    /// for no other. And it knows neither devices nor contexts: a partition must hold what it is
+    /// for.
     pub(crate) fn referenced(self, policy: Policy) -> Result<Referenced, NothingToDivide> {
         let divided = policy.partition != Partition::Whole || policy.context.is_some();
         match self {

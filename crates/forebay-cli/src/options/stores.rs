@@ -1,4 +1,5 @@
-//! How to reach what is not a folder: options of every command that reads from object stores and web servers.
+//! How to reach what is not a folder: options of every command that reads from object stores and
+//! web servers.
 
 use std::path::PathBuf;
 
@@ -55,8 +56,8 @@ pub(crate) struct Stores {
     /// Time for which a failing or silent store is asked again
     ///
     /// After it the readers get an error. It holds for object stores and web servers, also at the
-    /// start: a store that is busy (429, 503) or silent is waited for. A wrong address and a refusal
-    /// are told at once. Example: `--patience 5s`
+    /// start: a store that is busy (429, 503) or silent is waited for. A wrong address and a
+    /// refusal are told at once. Example: `--patience 5s`
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) patience: Period,
 

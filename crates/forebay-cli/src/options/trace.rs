@@ -213,7 +213,8 @@ fn kind_names() -> PossibleValuesParser {
     PossibleValuesParser::new(kinds().map(|kind| PossibleValue::new(kind.name).help(kind.summary)))
 }
 
-/// What is said about a workload: an option for every parameter of the table that the workloads are made by.
+/// What is said about a workload: an option for every parameter of the table that the workloads are
+/// made by.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(pub(crate) Vec<(&'static str, String)>);
 

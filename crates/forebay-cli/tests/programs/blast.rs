@@ -1,5 +1,5 @@
-//! `blastn` on a database that `makeblastdb` made, in volumes: several processes at once find through a mount what they find on
-//! the plain folder, hit for hit.
+//! `blastn` on a database that `makeblastdb` made, in volumes: several processes at once find
+//! through a mount what they find on the plain folder, hit for hit.
 
 use std::fmt::Write;
 use std::fs;
@@ -89,7 +89,8 @@ fn blastn_finds_the_same() {
         let searches: Vec<_> = queries.iter().map(|query| scope.spawn(|| search(mount.path(), query))).collect();
         for (query, found) in queries.iter().zip(searches) {
             let expected = search(source.path(), query);
-            // Each piece is found where it is from, and 97 % of a random sequence is like nothing else.
+            // Each piece is found where it is from, and 97 % of a random sequence is like nothing
+            // else.
             assert!(expected.lines().count() >= 5, "seed {seed}: {expected}");
             assert!(found.join().expect("it succeeds") == expected, "seed {seed}, {query:?}");
         }

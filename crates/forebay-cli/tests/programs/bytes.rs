@@ -1,4 +1,5 @@
-//! Byte identity of what this process itself reads: a tree of odd files, random ranges, mapped files.
+//! Byte identity of what this process itself reads: a tree of odd files, random ranges, mapped
+//! files.
 
 use std::ffi::c_void;
 use std::fs::{self, File};
@@ -22,7 +23,8 @@ fn seed() -> u64 {
     seed
 }
 
-/// What a name shows of itself, apart from numbers that every file system chooses for itself. Times to the nanosecond.
+/// What a name shows of itself, apart from numbers that every file system chooses for itself. Times
+/// to the nanosecond.
 fn shown(path: &Path) -> (u32, u32, u32, u64, [i64; 4]) {
     let of = path.symlink_metadata().unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let size = if of.is_dir() { 0 } else { of.size() };
@@ -96,7 +98,8 @@ fn a_tree_of_odd_files_is_the_same() {
     }
 }
 
-/// Files of the random readers: more than the memory that the mount gets, and no multiples of anything.
+/// Files of the random readers: more than the memory that the mount gets, and no multiples of
+/// anything.
 fn files(seed: u64) -> Vec<(String, Vec<u8>)> {
     (0..7).map(|n| (format!("file-{n}"), trees::content(seed ^ n, (4 << 20) + 999_983 * n as usize))).collect()
 }
@@ -144,7 +147,8 @@ fn random_ranges_by_64_threads_are_the_same_under_every_policy() {
         let how = ["--memory", "24MiB", "--policy", policy, "--kernel-cache", kernel_cache];
         let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
         random_ranges(mount.path(), &files, 20, seed);
-        // There was more to read than there is memory: something was given up and fetched again. The kernel has room for all.
+        // There was more to read than there is memory: something was given up and fetched again.
+        // The kernel has room for all.
         let fetched: usize = files.iter().map(|(_, content)| content.len()).sum();
         let again = mount.counter("fetched_bytes") > fetched as u64;
         assert!(again || kernel_cache == "on", "{policy}");

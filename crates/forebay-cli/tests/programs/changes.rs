@@ -1,8 +1,10 @@
-//! Files that change under a mount while many programs read them: who reads one whole has read one version.
+//! Files that change under a mount while many programs read them: who reads one whole has read one
+//! version.
 //!
-//! Every eight bytes say the version and the offset, so a mixture shows. Each version is written by one call, a moment
-//! after the last: on file systems of disks reads past the page cache don't see half of a call. The files lie in
-//! the build's folder, since `/tmp` may be in memory, where they do.
+//! Every eight bytes say the version and the offset, so a mixture shows. Each version is written by
+//! one call, a moment after the last: on file systems of disks reads past the page cache don't see
+//! half of a call. The files lie in the build's folder, since `/tmp` may be in memory, where they
+//! do.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -24,8 +26,9 @@ const WORDS: u64 = 40_000;
 /// How many versions follow the first.
 const VERSIONS: u64 = 25;
 
-/// A policy, who keeps what was read (`--kernel-cache`), and how many of the twelve readers take longer than a version lives. Without looking ahead, and with no quick
-/// reader to bring the rest, each piece of a slow one is asked of the storage when its version may be gone.
+/// A policy, who keeps what was read (`--kernel-cache`), and how many of the twelve readers take
+/// longer than a version lives. Without looking ahead, and with no quick reader to bring the rest,
+/// each piece of a slow one is asked of the storage when its version may be gone.
 const READERS: [(&str, &str, usize); 3] =
     [("competitive", "on", 6), ("competitive", "off", 6), ("none+lru", "off", 12)];
 
@@ -59,8 +62,8 @@ fn read_slowly(file: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Many readers read the file again and again while `change` makes each version of it. A reader may be told that the
-/// version it reads is gone, or that there is no file; nothing else.
+/// Many readers read the file again and again while `change` makes each version of it. A reader may
+/// be told that the version it reads is gone, or that there is no file; nothing else.
 fn read_while(file: &Path, slow: usize, mut change: impl FnMut(u64)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {

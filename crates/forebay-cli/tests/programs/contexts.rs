@@ -1,4 +1,5 @@
-//! Contexts of real programs through a real mount: seen, learnt, kept for the next mount, shown and forgotten.
+//! Contexts of real programs through a real mount: seen, learnt, kept for the next mount, shown and
+//! forgotten.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

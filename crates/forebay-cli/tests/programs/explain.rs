@@ -48,7 +48,8 @@ fn a_stream_of_a_mount_is_named_and_explained() {
     }
 }
 
-/// What the kernel keeps `auto` doesn't divide; nothing is left in shared memory by a mount that nobody told of contexts.
+/// What the kernel keeps `auto` doesn't divide; nothing is left in shared memory by a mount that
+/// nobody told of contexts.
 #[test]
 fn auto_is_the_default_with_the_kernel_cache_too() {
     if !mounts::possible() {

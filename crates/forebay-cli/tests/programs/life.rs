@@ -34,8 +34,8 @@ fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|errno| gone.contains(&errno))
 }
 
-/// Readers in threads of their own; each reads whole files, one after the other, and is content with errors but not
-/// with wrong bytes. Meanwhile `then` happens; afterwards they stop.
+/// Readers in threads of their own; each reads whole files, one after the other, and is content
+/// with errors but not with wrong bytes. Meanwhile `then` happens; afterwards they stop.
 fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsize)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Unmodified programs on real mounts of the real command: what they read is what is in the source, whatever happens to
-//! the source, to memory or to the process.
+//! Unmodified programs on real mounts of the real command: what they read is what is in the source,
+//! whatever happens to the source, to memory or to the process.
 
 mod blast;
 mod bytes;
@@ -36,7 +36,8 @@ use forebay_testkit::mounts::MountPoint;
 use forebay_testkit::process::{Running, Signal};
 use forebay_testkit::s3::S3;
 
-/// The command, without the user's configuration and profiles, and with the test server's credentials.
+/// The command, without the user's configuration and profiles, and with the test server's
+/// credentials.
 fn forebay(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
     command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env("FOREBAY_CONFIG", "/dev/null");

@@ -22,7 +22,8 @@ const MIB: u64 = 1 << 20;
 const BUDGET: u64 = 64 * MIB;
 const SLACK: u64 = 16 * MIB;
 
-/// The loads: how many threads read the files in turn, each its share, and bytes that they ask for at a time.
+/// The loads: how many threads read the files in turn, each its share, and bytes that they ask for
+/// at a time.
 const LOADS: [(usize, usize); 2] = [(64, 64 << 10), (200, 1 << 20)];
 
 /// A file of the test: sparse but for a mark every so many bytes, which says whose it is and where.
@@ -92,8 +93,8 @@ fn resident(id: u32) -> Option<u64> {
     status.lines().find(|line| line.starts_with("VmRSS:")).and_then(kib).map(|kib| kib << 10)
 }
 
-/// The most that a process had resident while it was watched. (The kernel's own high-water mark counts from the
-/// process's start, when the program is not yet ours.)
+/// The most that a process had resident while it was watched. (The kernel's own high-water mark
+/// counts from the process's start, when the program is not yet ours.)
 struct Watch {
     over: Arc<AtomicBool>,
     thread: JoinHandle<u64>,
@@ -164,8 +165,9 @@ fn two_thousand_streams_of_local_files() {
     }
 }
 
-/// Where the kernel keeps what was read, the mount holds what it is about to read and no more, however much passes through it; and
-/// the kernel does keep it: read again, it is not asked for again.
+/// Where the kernel keeps what was read, the mount holds what it is about to read and no more,
+/// however much passes through it; and the kernel does keep it: read again, it is not asked for
+/// again.
 #[test]
 fn nothing_is_held_twice() {
     if !mounts::possible() {
@@ -184,8 +186,9 @@ fn nothing_is_held_twice() {
         read();
         let blocks = mount.counter("block_bytes");
         let asked = blocks * ["hits", "misses", "joined", "late"].map(|how| mount.counter(how)).iter().sum::<u64>();
-        // Once, and kept by somebody. A kernel under load asks for some pages before those in front of them, and loses a few that it
-        // had: what is fetched around those is not counted, since nobody can know that it has the rest.
+        // Once, and kept by somebody. A kernel under load asks for some pages before those in front
+        // of them, and loses a few that it had: what is fetched around those is not counted, since
+        // nobody can know that it has the rest.
         let about = |times: u64| 96 * MIB * times..=96 * MIB * times + MIB;
         assert!(about(1).contains(&fetched), "kernel cache {kernel_cache}: {fetched} bytes fetched");
         let asks = if kernel_cache == "on" { about(1) } else { about(2) };
@@ -194,7 +197,8 @@ fn nothing_is_held_twice() {
             kernel_cache == "on" || mount.counter("fetched_bytes") == 96 * MIB,
             "what the mount keeps is fetched once"
         );
-        // What is resident says less: frames that a burst needed stay resident, and under load there are some.
+        // What is resident says less: frames that a burst needed stay resident, and under load
+        // there are some.
         (mount.counter("frames") - mount.counter("frames_free")) * blocks
     });
     assert!(kept == 96 * MIB, "{kept}");

@@ -1,5 +1,5 @@
-//! What names cost: requests to a store, counted exactly, of unmodified programs on a mount of it, on a mount of `forebay serve`
-//! above it, and of the level itself.
+//! What names cost: requests to a store, counted exactly, of unmodified programs on a mount of it,
+//! on a mount of `forebay serve` above it, and of the level itself.
 
 use std::path::Path;
 use std::time::Duration;

@@ -75,7 +75,8 @@ fn after_the_patience_there_is_an_error_and_a_line_in_the_log() {
             let (begun, outcome) = (Instant::now(), read(mount.path(), 3));
             let errno = outcome.expect_err("it fails").raw_os_error();
             assert_eq!(errno, Some(if denied { libc::EACCES } else { libc::EIO }), "{fault:?}, attempt {attempt}");
-            // For what never ends; how long it takes beyond the patience is a matter of the machine.
+            // For what never ends; how long it takes beyond the patience is a matter of the
+            // machine.
             assert!(begun.elapsed() < Duration::from_secs(30), "{fault:?}: {:?}", begun.elapsed());
         }
         scene.proxy.set(Fault::None);

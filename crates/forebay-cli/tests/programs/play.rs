@@ -1,4 +1,5 @@
-//! The papers' workloads through a mount, by `forebay trace play`: every byte is what was laid, every task a handler.
+//! The papers' workloads through a mount, by `forebay trace play`: every byte is what was laid,
+//! every task a handler.
 
 use std::collections::BTreeSet;
 use std::fs;

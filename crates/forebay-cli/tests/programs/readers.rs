@@ -17,7 +17,8 @@ fn threads(id: u32) -> Vec<String> {
     names.map(|name| name.trim().to_owned()).collect()
 }
 
-/// A reader that has had something fetched ahead and exits without reading it is noticed, though it cannot say so.
+/// A reader that has had something fetched ahead and exits without reading it is noticed, though it
+/// cannot say so.
 #[test]
 fn a_reader_that_exits_is_noticed() {
     if !mounts::possible() {
@@ -45,7 +46,8 @@ fn a_reader_that_exits_is_noticed() {
         let exit_of = |id: u32| format!("{{\"Exited\":{{\"handler\":{id}}}}}");
         let mut readers = Vec::new();
         eventually(&format!("the exit of one of many readers in the flight, kernel cache {kernel_cache}"), || {
-            // What the kernel asks for may end just where a piece does: then nothing unread is left, and another place may be luckier.
+            // What the kernel asks for may end just where a piece does: then nothing unread is
+            // left, and another place may be luckier.
             let place = readers.len() * 50 % 2000;
             let mut reader = Command::new("dd");
             reader.arg(format!("if={}", text(&mount.path().join("file"))));

@@ -1,4 +1,5 @@
-//! `forebay record` and `forebay run` on programs as they are: what is in the trace is what they read, and they notice nothing.
+//! `forebay record` and `forebay run` on programs as they are: what is in the trace is what they
+//! read, and they notice nothing.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -155,7 +156,8 @@ fn every_call_is_there_with_its_range_thread_and_context() {
     assert_ne!(contexts[3], contexts[5], "two functions");
     assert_ne!(contexts[5], contexts[6], "called from main, and by a thread");
     assert!(column("time_ns").is_sorted());
-    // Another run of it, at other addresses, is in the same contexts: the trace says what they stand for.
+    // Another run of it, at other addresses, is in the same contexts: the trace says what they
+    // stand for.
     let ids = || {
         let trace = std::fs::read(scene.path("t.parquet")).unwrap();
         let begin = trace.windows(16).position(|bytes| bytes == b"forebay.contexts").expect("contexts are said");
@@ -191,7 +193,8 @@ fn children_are_recorded_and_the_exit_code_is_the_programs() {
 fn an_interrupted_program_has_its_trace() {
     let setsid = need!("setsid");
     let scene = Scene::new();
-    // In a session of its own, as the terminal of whoever runs this test would send the signal to both.
+    // In a session of its own, as the terminal of whoever runs this test would send the signal to
+    // both.
     let script = "cat data/b > /dev/null; kill -INT $PPID; exec sleep 60";
     let mut command = Command::new(setsid);
     let forebay = preloading(&[], &scene.path("table"));

@@ -14,7 +14,8 @@ use rand::{Rng, SeedableRng};
 
 use crate::{Mount, run, text};
 
-/// A load of all sorts: whole files, random ranges, files mapped by another program, errors; by several threads.
+/// A load of all sorts: whole files, random ranges, files mapped by another program, errors; by
+/// several threads.
 fn load(root: &Path, files: u64, len: usize, seed: u64) {
     std::thread::scope(|scope| {
         for thread in 0..8 {

@@ -1,4 +1,5 @@
-//! A set of folders behind one name: made by `forebay stripe`, mounted, read by other programs, damaged.
+//! A set of folders behind one name: made by `forebay stripe`, mounted, read by other programs,
+//! damaged.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -177,7 +178,8 @@ fn sets_that_cannot_be() {
     let on = ["mount", &here, &point, "--kernel-cache", "on", "--policy", "lazy-lru"];
     refused(&on, &["--kernel-cache on", "lazy", "off"]);
 
-    // More members than the policy has partitions for; measuring them once is enough, since they lie on one disk.
+    // More members than the policy has partitions for; measuring them once is enough, since they
+    // lie on one disk.
     let policy: Policy = "none+lazy+w-tinylfu".parse().expect("a policy");
     let most = policy.most_devices();
     let members: Vec<String> = (0..=most).map(|member| format!("{here}/{member}")).collect();

@@ -1,4 +1,5 @@
-//! Programs that know nothing of us, over a folder and over an object store: each must find what it finds in the source.
+//! Programs that know nothing of us, over a folder and over an object store: each must find what it
+//! finds in the source.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,8 @@ use tempfile::TempDir;
 
 use crate::{Mount, run, text};
 
-/// A folder, a mount of it, and a mount of the same files in an object store. Both mounts hold less than all files.
+/// A folder, a mount of it, and a mount of the same files in an object store. Both mounts hold less
+/// than all files.
 struct Both {
     source: TempDir,
     mounts: [(&'static str, Mount); 2],

@@ -1,5 +1,6 @@
-//! Reading by descriptors: `read`, `pread`, `readv`, `preadv`, `mmap`, `sendfile`, `copy_file_range`, `splice`, and what brings
-//! bytes into the kernel's memory without reading them.
+//! Reading by descriptors: `read`, `pread`, `readv`, `preadv`, `mmap`, `sendfile`,
+//! `copy_file_range`, `splice`, and what brings bytes into the kernel's memory without reading
+//! them.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -12,7 +13,8 @@ use crate::thread::around;
 
 interpose! {
     read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssize_t,
-        // SAFETY: what the C library would do; it may be called so early that the library can't be looked into.
+        // SAFETY: what the C library would do; it may be called so early that the library can't be
+        // looked into.
         or unsafe { syscall(SYS_read, fd, bytes, len) as ssize_t },
         |here, real| around(here, real, |call, result| call.moved(Kind::Read, fd, *result));
     __read_chk(fd: c_int, bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t, or missing(),

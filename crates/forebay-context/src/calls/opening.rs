@@ -1,4 +1,5 @@
-//! Opening, which is recorded and otherwise left alone. A mode is handed on whether there is one or not: it is in a register.
+//! Opening, which is recorded and otherwise left alone. A mode is handed on whether there is one or
+//! not: it is in a register.
 
 use std::ffi::{c_char, c_int};
 

@@ -1,7 +1,8 @@
-//! `fscanf` and `fprintf`: functions of as many arguments as the program likes, which become the C library's functions that take
-//! them as a list.
+//! `fscanf` and `fprintf`: functions of as many arguments as the program likes, which become the C
+//! library's functions that take them as a list.
 //!
-//! Rust can't define such functions, so they are written as what a C compiler makes of them (System V ABI, §3.5.7):
+//! Rust can't define such functions, so they are written as what a C compiler makes of them (System
+//! V ABI, §3.5.7):
 //!
 //! ```text
 //! sp + 0   list: offset of the next integer, of the next vector; where more arguments are; where registers are saved
@@ -42,8 +43,8 @@ fn prints<T>(here: Registers, file: *mut FILE, real: impl FnOnce() -> T) -> T {
     around(here, real, |call, _| moved(call, forebay_callers::Kind::Write, file, before))
 }
 
-/// Defines functions that hand their arguments on as a list: how many bytes of registers are named arguments, and in which
-/// register the function with the list has it.
+/// Defines functions that hand their arguments on as a list: how many bytes of registers are named
+/// arguments, and in which register the function with the list has it.
 macro_rules! listed {
     ($($name:ident => $with_list:ident, $named:literal, $list:literal;)*) => {$(
         /// # Safety

@@ -1,8 +1,8 @@
 //! Streams of the C library, as far as their buffers tell whether a call will read.
 //!
-//! What a stream reads can't be seen: the C library does it inside. But the first members of a stream are known to every
-//! program that was ever compiled with `getc_unlocked`, so they stay as they are; and where the stream's descriptor stands
-//! before and after tells what was read.
+//! What a stream reads can't be seen: the C library does it inside. But the first members of a
+//! stream are known to every program that was ever compiled with `getc_unlocked`, so they stay as
+//! they are; and where the stream's descriptor stands before and after tells what was read.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -32,7 +32,8 @@ struct Stream {
     descriptor: c_int,
 }
 
-/// The members of `file`, as they are at the moment. Another thread may be changing them: what is told of them is advice.
+/// The members of `file`, as they are at the moment. Another thread may be changing them: what is
+/// told of them is advice.
 fn members(file: *mut FILE) -> Option<Stream> {
     // SAFETY: null, or an open stream, which begins so.
     (!file.is_null()).then(|| unsafe { file.cast::<Stream>().read_volatile() })
@@ -63,11 +64,13 @@ pub(super) fn room(file: *mut FILE) -> usize {
     members(file).map_or(0, |stream| (stream.write_end as usize).saturating_sub(stream.write as usize))
 }
 
-/// Whether there is a whole line, up to `end`, in the first `most` bytes of the buffer of `file`, or so many bytes.
+/// Whether there is a whole line, up to `end`, in the first `most` bytes of the buffer of `file`,
+/// or so many bytes.
 pub(super) fn has_line(file: *mut FILE, end: c_int, most: usize) -> bool {
     let Some(stream) = members(file) else { return false };
     let len = buffered(file);
-    // SAFETY: so many bytes are in the buffer. (Of a stream that two threads read at once perhaps fewer by now, but of the same buffer.)
+    // SAFETY: so many bytes are in the buffer. (Of a stream that two threads read at once perhaps
+    // fewer by now, but of the same buffer.)
     len >= most || len > 0 && !unsafe { libc::memchr(stream.read.cast(), end, len) }.is_null()
 }
 

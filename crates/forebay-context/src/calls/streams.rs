@@ -1,4 +1,5 @@
-//! Reading by streams. As long as the buffer holds what is wanted nothing is done: no context, no record.
+//! Reading by streams. As long as the buffer holds what is wanted nothing is done: no context, no
+//! record.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,7 +1,8 @@
 //! From a module's unwind tables (`.eh_frame_hdr`, `.eh_frame`) to one rule for one address.
 //!
-//! Of all that the tables can say only this is needed: where the caller's frame begins (the CFA), that the return address
-//! lies just below, and where the caller's `rbp` is. What compilers write fits; anything else ends the walk.
+//! Of all that the tables can say only this is needed: where the caller's frame begins (the CFA),
+//! that the return address lies just below, and where the caller's `rbp` is. What compilers write
+//! fits; anything else ends the walk.
 
 use super::module::Module;
 use super::rule::{Base, Rule, Saved};
@@ -10,7 +11,8 @@ const RBP: u64 = 6;
 const RSP: u64 = 7;
 const RETURN: u64 = 16;
 
-/// The rule for `pc` in `module`; `None` if its tables say nothing of it, or nothing that is understood.
+/// The rule for `pc` in `module`; `None` if its tables say nothing of it, or nothing that is
+/// understood.
 pub(crate) fn rule_for(module: &Module, pc: usize) -> Option<Rule> {
     let description = search(module, pc)?;
     let length = |at: usize| -> Option<usize> {
@@ -43,7 +45,8 @@ pub(crate) fn rule_for(module: &Module, pc: usize) -> Option<Rule> {
 
 /// The frame description that covers `pc`, by the sorted table of `.eh_frame_hdr`.
 fn search(module: &Module, pc: usize) -> Option<usize> {
-    // Version 1; relative 4-byte pointer to the tables; a 4-byte count; 4-byte offsets from this header: as all linkers write it.
+    // Version 1; relative 4-byte pointer to the tables; a 4-byte count; 4-byte offsets from this
+    // header: as all linkers write it.
     let head = module.bytes(module.tables, 12).filter(|_| module.tables != 0)?;
     if head[0] != 1 || head[2] != 0x03 || head[3] != 0x3b {
         return None;
@@ -372,7 +375,8 @@ impl Bytes {
         }
     }
 
-    /// A pointer by its DW_EH_PE encoding: absolute or relative to where it stands, not through another.
+    /// A pointer by its DW_EH_PE encoding: absolute or relative to where it stands, not through
+    /// another.
     fn pointer(&mut self, encoding: u8) -> Option<usize> {
         let base = match encoding & 0x70 {
             0x00 => 0,

@@ -1,4 +1,5 @@
-//! Which loaded module an address lies in, where its unwind tables are, and which build of it this is.
+//! Which loaded module an address lies in, where its unwind tables are, and which build of it this
+//! is.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -48,7 +49,8 @@ struct LinkMap {
 
 type FindObject = unsafe extern "C" fn(*mut c_void, *mut Found) -> c_int;
 
-/// `_dl_find_object`, which takes no lock and may be called in signal handlers; null where the C library is older.
+/// `_dl_find_object`, which takes no lock and may be called in signal handlers; null where the C
+/// library is older.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Looks for what the C library has. Once, from the constructor.
@@ -119,8 +121,9 @@ impl Module {
     /// The bytes from `address` on, as many as `len`, if they lie within the module.
     pub(crate) fn bytes(&self, address: usize, len: usize) -> Option<&'static [u8]> {
         let inside = address >= self.start && address.checked_add(len)? <= self.end;
-        // SAFETY: within the module. That these parts of it are readable is what its headers say, by which they were found;
-        // it stays loaded as long as a frame of the stack returns into it.
+        // SAFETY: within the module. That these parts of it are readable is what its headers say,
+        // by which they were found; it stays loaded as long as a frame of the stack returns into
+        // it.
         inside.then(|| unsafe { std::slice::from_raw_parts(address as *const u8, len) })
     }
 
@@ -174,7 +177,8 @@ impl Module {
         Build::File { size, changed }
     }
 
-    /// A hash that two loads of one build share, and nothing else: of the build id, else of path, length and time of change.
+    /// A hash that two loads of one build share, and nothing else: of the build id, else of path,
+    /// length and time of change.
     pub(crate) fn hash(&self) -> u64 {
         match self.build() {
             Build::Id(id) => hash(id),

@@ -1,4 +1,5 @@
-//! Our reading of unwind tables against gimli's, at both ends of every row of every table of the modules that the tests run with.
+//! Our reading of unwind tables against gimli's, at both ends of every row of every table of the
+//! modules that the tests run with.
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EndianSlice, NativeEndian, RegisterRule, UnwindContext, UnwindSection,

@@ -26,7 +26,8 @@ pub(crate) enum Saved {
     Base = 2,
 }
 
-/// One step up: `base + offset` is the caller's frame, the return address is just below it. One word:
+/// One step up: `base + offset` is the caller's frame, the return address is just below it. One
+/// word:
 ///
 /// ```text
 /// 63 … 32 offset | 31 … 16 where rbp was saved | 4 end | 3 2 saved | 1 0 base
@@ -83,8 +84,9 @@ impl Rule {
     }
 }
 
-/// A cache from one word to another that threads share without locks. An entry is two words, of which the first is the key
-/// made unreadable without the second: one that is half written fits no key.
+/// A cache from one word to another that threads share without locks. An entry is two words, of
+/// which the first is the key made unreadable without the second: one that is half written fits no
+/// key.
 pub(crate) struct Cache<const N: usize>([[AtomicU64; 2]; N]);
 
 impl<const N: usize> Cache<N> {

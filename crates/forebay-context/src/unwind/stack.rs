@@ -3,15 +3,17 @@
 use std::cell::Cell;
 
 const PAGE: usize = 4096;
-/// How far up from where a thread is its stack is followed: larger frames than this are not stepped over.
+/// How far up from where a thread is its stack is followed: larger frames than this are not stepped
+/// over.
 const FARTHEST: usize = 16 << 20;
 /// How far below what is known the stack may have grown without being taken for another one.
 const GROWTH: usize = 1 << 20;
 
 /// The pages in a row, around where the thread last was, that are known to be readable.
 ///
-/// Known weakness: that a stack was unmapped and another one made in its place, where the thread is next, is not seen. Tables lead no
-/// further than to frames that are there; it is frame pointers that may hold anything.
+/// Known weakness: that a stack was unmapped and another one made in its place, where the thread is
+/// next, is not seen. Tables lead no further than to frames that are there; it is frame pointers
+/// that may hold anything.
 #[derive(Default)]
 pub(crate) struct Bounds {
     low: Cell<usize>,
@@ -23,7 +25,8 @@ impl Bounds {
         Bounds { low: Cell::new(0), high: Cell::new(0) }
     }
 
-    /// The thread's stack pointer is `sp` now: in the stack that is known, just below it, or in another one.
+    /// The thread's stack pointer is `sp` now: in the stack that is known, just below it, or in
+    /// another one.
     #[inline(always)]
     pub(crate) fn enter(&self, sp: usize) {
         if sp < self.low.get() || sp >= self.high.get() {
@@ -49,8 +52,8 @@ impl Bounds {
         {
             return None;
         }
-        // SAFETY: between the thread's stack pointer's page and the highest page that the kernel could read in one row with it.
-        // Only this thread takes its frames down, and it is here.
+        // SAFETY: between the thread's stack pointer's page and the highest page that the kernel
+        // could read in one row with it. Only this thread takes its frames down, and it is here.
         Some(unsafe { (address as *const usize).read_volatile() })
     }
 
@@ -81,11 +84,13 @@ impl Bounds {
     }
 }
 
-/// Whether the page at `page` can be read: the kernel reads a signal set there before it finds that it was told to do nothing
-/// with it. (`rt_sigprocmask`, which no sandbox refuses; not through the C library, whose `errno` is the program's.)
+/// Whether the page at `page` can be read: the kernel reads a signal set there before it finds that
+/// it was told to do nothing with it. (`rt_sigprocmask`, which no sandbox refuses; not through the
+/// C library, whose `errno` is the program's.)
 fn readable(page: usize) -> bool {
     let answer: isize;
-    // SAFETY: `how` is none that the kernel knows, so that nothing is changed whatever is at `page`.
+    // SAFETY: `how` is none that the kernel knows, so that nothing is changed whatever is at
+    // `page`.
     unsafe {
         std::arch::asm!(
             "syscall",

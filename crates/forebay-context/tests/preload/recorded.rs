@@ -110,7 +110,8 @@ fn writes_are_recorded_of_descriptors_and_of_streams() {
     assert_eq!(&text[5000 + 33..5040], b"the end");
 }
 
-/// What `strace` saw `command` read from `data` by the C library's streams: pieces in a row made one.
+/// What `strace` saw `command` read from `data` by the C library's streams: pieces in a row made
+/// one.
 fn traced(command: Command, data: &Path, folder: &Path) -> Option<Vec<(u64, u64)>> {
     let log = folder.join("strace");
     let mut strace = Command::new("strace");

@@ -176,7 +176,8 @@ fn signal_handlers_read_whatever_they_interrupt() {
             return 0;
         }"#,
     );
-    // Recording a call takes longer than the timer's period on a slow machine: once with the table alone, once all.
+    // Recording a call takes longer than the timer's period on a slow machine: once with the table
+    // alone, once all.
     let mut command = program.preload(program.plain());
     command.env_remove("FOREBAY_RECORDING");
     succeed(command);

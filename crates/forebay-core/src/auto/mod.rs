@@ -1,4 +1,5 @@
-//! `auto`: the papers' answers in one policy. This page says what is in it; `docs/auto.md` says why.
+//! `auto`: the papers' answers in one policy. This page says what is in it; `docs/auto.md` says
+//! why.
 //!
 //! Five questions, and who answers them:
 //!
@@ -46,19 +47,23 @@ use pieces::Outlook;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parts {
-    /// Whether what is known of a file, its length and how far it was read before, stands in for slow start.
+    /// Whether what is known of a file, its length and how far it was read before, stands in for
+    /// slow start.
     pub whole: bool,
     /// Whether pieces are as large as the mean length of streams so far makes them best.
     pub lengths: bool,
     /// Whether fast readers have more ahead than a piece.
     pub demand: bool,
-    /// Whether what is known of a program context counts: how long its streams are, and that it reads at random.
+    /// Whether what is known of a program context counts: how long its streams are, and that it
+    /// reads at random.
     pub habits: bool,
-    /// Whether pieces are smaller for a stream that has its device to itself, and lead times are without what waits behind a stream's own pieces.
+    /// Whether pieces are smaller for a stream that has its device to itself, and lead times are
+    /// without what waits behind a stream's own pieces.
     pub company: bool,
     /// Whether of a file that has room in free frames what lies near misses is loaded.
     pub near: bool,
-    /// Whether of a stream that goes on in equal steps only what it reaches is kept, and fetched, if what lies between takes long.
+    /// Whether of a stream that goes on in equal steps only what it reaches is kept, and fetched,
+    /// if what lies between takes long.
     pub gaits: bool,
 }
 
@@ -94,7 +99,8 @@ impl Auto {
         self.knowledge.as_mut().filter(|_| self.parts.habits)
     }
 
-    /// Over how much of a file a stream goes that may have so many blocks: more, if it leaves some out.
+    /// Over how much of a file a stream goes that may have so many blocks: more, if it leaves some
+    /// out.
     fn spans(&self, sight: &Sight<'_>, blocks: u32) -> u32 {
         let left_out = self.parts.gaits && sight.stream.gait.is_known() && sight.gaps_are_left_out;
         if left_out { sight.stream.gait.spans(blocks) } else { blocks }
@@ -151,8 +157,8 @@ impl Prefetcher for Auto {
             }
             knowledge.goes_on(first, stream.next);
         }
-        // Where there always is a first window, or nothing is fetched without it, that is what tells. To read through a gap must be worth it:
-        // no longer than a switch.
+        // Where there always is a first window, or nothing is fetched without it, that is what
+        // tells. To read through a gap must be worth it: no longer than a switch.
         if self.parts.habits { INITIAL_WINDOW.max(request).min(competitive_depth) } else { 0 }
     }
 

@@ -1,18 +1,25 @@
-//! Misses in a file for which there is room: what lies around them is loaded (past the papers, by the argument of CP §2).
+//! Misses in a file for which there is room: what lies around them is loaded (past the papers, by
+//! the argument of CP §2).
 //!
-//! Who reads a file at random has no stream, and nothing is fetched ahead for him: of what he does not want the cache would be full before he
-//! came back. That is no reason while frames are free, and more of them than blocks of his file are absent. What is left is the time of the
-//! device, and that is bounded: nothing is loaded twice. So a miss fetches its neighbourhood, and that is the larger the more misses say that
-//! the file is wanted:
+//! Who reads a file at random has no stream, and nothing is fetched ahead for him: of what he does
+//! not want the cache would be full before he came back. That is no reason while frames are free,
+//! and more of them than blocks of his file are absent. What is left is the time of the device, and
+//! that is bounded: nothing is loaded twice. So a miss fetches its neighbourhood, and that is the
+//! larger the more misses say that the file is wanted:
 //!
-//! - the first one in a region the 128 KiB around it, as any kernel would, if streams of the file go nowhere;
-//! - the second one in a region of S_p, what the device transfers in the time of one switch, the rest of that: the wager of CP §2, in which
-//!   what is fetched in vain takes no longer than the switches that were paid for;
-//! - once half of the file is there, all that is absent within 8 MiB: what is left of the file takes no longer than what was read of it.
+//! - the first one in a region the 128 KiB around it, as any kernel would, if streams of the file
+//!   go nowhere;
+//! - the second one in a region of S_p, what the device transfers in the time of one switch, the
+//!   rest of that: the wager of CP §2, in which what is fetched in vain takes no longer than the
+//!   switches that were paid for;
+//! - once half of the file is there, all that is absent within 8 MiB: what is left of the file
+//!   takes no longer than what was read of it.
 //!
-//! A store at which requests go on side by side, and of which a switch takes longer than those 128 KiB, is waited for, not worked for: there it is
-//! bytes that cost, and a miss loads what takes a sixteenth of the switch. So a miss is answered as soon as one that loads nothing, and of
-//! what is read by the page no more than that is fetched. What is left of the file comes once it is a sixth.
+//! A store at which requests go on side by side, and of which a switch takes longer than those 128
+//! KiB, is waited for, not worked for: there it is bytes that cost, and a miss loads what takes a
+//! sixteenth of the switch. So a miss is answered as soon as one that loads nothing, and of what is
+//! read by the page no more than that is fetched. What is left of the file comes once it is a
+//! sixth.
 
 use crate::seams::{MAX_PIECE_BYTES, Miss, Near};
 use crate::types::{BlockKey, Extent};
@@ -38,8 +45,8 @@ struct Wagers {
     there: u32,
 }
 
-/// What is to be loaded around a missed block; `None` if not all of its file has room in free frames, or nobody knows yet whether it is
-/// read at random.
+/// What is to be loaded around a missed block; `None` if not all of its file has room in free
+/// frames, or nobody knows yet whether it is read at random.
 pub(super) fn near(miss: &Miss<'_>) -> Option<Near> {
     let file = miss.file;
     let absent = file.blocks.saturating_sub(file.frames);
@@ -70,8 +77,9 @@ fn wagers(miss: &Miss<'_>) -> Option<Wagers> {
         let first = 1 << (depth / SHARE).clamp(1, window).ilog2();
         return Some(Wagers { first, region: first, piece: depth, there: THERE });
     }
-    // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer time but the rate of all channels
-    // together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S_p · c / (n − c).
+    // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer
+    // time but the rate of all channels together, c · R_tr, once n · S / (C + S / R_tr) is more
+    // than that: beyond S_p · c / (n − c).
     let more = miss.under_way.saturating_sub(channels);
     if channels == 1 || more <= channels {
         let region = depth.max(window);

@@ -1,36 +1,42 @@
-//! The papers' prefetching joined: a piece is what the device transfers in the time of one switch (CP §2), it is fetched when
-//! no more is unread than will be read until it has come (SCM §4.1), and nothing beyond where readers are known to stop.
+//! The papers' prefetching joined: a piece is what the device transfers in the time of one switch
+//! (CP §2), it is fetched when no more is unread than will be read until it has come (SCM §4.1),
+//! and nothing beyond where readers are known to stop.
 //!
-//! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that SCM §5.2.4 allows, and enough as long as a
-//! piece comes before its predecessor is read. A fast reader beside many slow ones waits longer than that for its turn at the device. What it
-//! reads meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it has its part by Equal Time
-//! Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
+//! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that
+//! SCM §5.2.4 allows, and enough as long as a piece comes before its predecessor is read. A fast
+//! reader beside many slow ones waits longer than that for its turn at the device. What it reads
+//! meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it
+//! has its part by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces,
+//! if need be.
 //!
-//! Where memory is too short for S_p and as much again behind it, what a stream may have ahead is divided otherwise ([`Memory`]). The piece
-//! gets all but what is read until it has come, since switches are by pieces and the distance has only to last for the lead time: of two pieces
-//! that are read slowly the second waits in memory for nothing. And of a total M = Σ pᵢ, streams at rates Rᵢ need Σ Rᵢ / pᵢ switches a
-//! second, which is least where a page more saves each as many, Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half
-//! evenly, because rates are estimates, and some of them are low for want of memory: so nobody has less than half of what either division
-//! gives, and all together at most twice the switches of the better one.
+//! Where memory is too short for S_p and as much again behind it, what a stream may have ahead is
+//! divided otherwise ([`Memory`]). The piece gets all but what is read until it has come, since
+//! switches are by pieces and the distance has only to last for the lead time: of two pieces that
+//! are read slowly the second waits in memory for nothing. And of a total M = Σ pᵢ, streams at
+//! rates Rᵢ need Σ Rᵢ / pᵢ switches a second, which is least where a page more saves each as many,
+//! Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half evenly, because
+//! rates are estimates, and some of them are low for want of memory: so nobody has less than half
+//! of what either division gives, and all together at most twice the switches of the better one.
 //!
-//! Where there is not even room for a request of each stream, pieces are whole requests, fetched with a miss, as
-//! [`competitive`](super::competitive) has it.
+//! Where there is not even room for a request of each stream, pieces are whole requests, fetched
+//! with a miss, as [`competitive`](super::competitive) has it.
 //!
-//! S_p is for streams that may end at any moment. One that has been read for long is likely to be read for about as long again (whatever the
-//! scale of lengths is), so what was read stands for its length L, and pieces are p = √(S_p · L / 1.5), as
-//! [`competitive`](super::competitive) has it, once that is twice S_p. Switches and what is fetched in vain then take
-//! 2 · √(1.5 · S_p / L) of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
+//! S_p is for streams that may end at any moment. One that has been read for long is likely to be
+//! read for about as long again (whatever the scale of lengths is), so what was read stands for its
+//! length L, and pieces are p = √(S_p · L / 1.5), as [`competitive`](super::competitive) has it,
+//! once that is twice S_p. Switches and what is fetched in vain then take 2 · √(1.5 · S_p / L) of
+//! the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
 //!
-//! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is known
-//! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed: everything
-//! up to there is asked for at once, piece after piece, so that the arm stays with it, as the offline
-//! optimum's would.
+//! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is
+//! known how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed:
+//! everything up to there is asked for at once, piece after piece, so that the arm stays with it,
+//! as the offline optimum's would.
 //!
-//! Where streams have no known end but a mean length L, the depth D = S_p need not be that of the worst
-//! case. Of a stream, L / p pieces cost a switch each, as much as the transfer of D blocks; and one and
-//! a half pieces are fetched in vain (the one that the stream ends in, and the ahead window).
-//! D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of stock-keeping. It
-//! is less than D for streams shorter than 1.5 · D.
+//! Where streams have no known end but a mean length L, the depth D = S_p need not be that of the
+//! worst case. Of a stream, L / p pieces cost a switch each, as much as the transfer of D blocks;
+//! and one and a half pieces are fetched in vain (the one that the stream ends in, and the ahead
+//! window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of
+//! stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
 use super::knowledge::Habits;
 use super::odds;
@@ -62,8 +68,9 @@ pub(super) struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    /// Up to where a stream is fetched that is expected to go to `end`. What an earlier run says of its program is believed for no more than a
-    /// switch is worth, until a stream of this run has gone on.
+    /// Up to where a stream is fetched that is expected to go to `end`. What an earlier run says of
+    /// its program is believed for no more than a switch is worth, until a stream of this run has
+    /// gone on.
     pub(super) fn believed(&self, end: u32) -> u32 {
         let hearsay = self.sight.fresh && self.of_context && self.habits.is_some_and(Habits::is_hearsay);
         if hearsay { end.min(self.sight.stream.next.saturating_add(self.sight.competitive_depth)) } else { end }
@@ -96,7 +103,8 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     let longest =
         if sight.is_short() { sight.short_piece() } else { memory.longest().min(longest_for_channels(sight)) };
     let depth = depth(outlook, longest);
-    // What is asked for at once, up to where it is wanted, is not smaller for that streams are short.
+    // What is asked for at once, up to where it is wanted, is not smaller for that streams are
+    // short.
     let at_once = depth.at_least(sight.competitive_depth.min(longest), Reason::Competitive);
     if let Some(end) = outlook.end.filter(|&end| end > sight.stream.next) {
         return up_to(sight, outlook.believed(end), at_once);
@@ -130,7 +138,8 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     Plan::NOTHING
 }
 
-/// What a stream may have ahead when a piece has just come: that piece, and the distance at which it was due.
+/// What a stream may have ahead when a piece has just come: that piece, and the distance at which
+/// it was due.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// Both together.
@@ -140,7 +149,8 @@ struct Memory {
 }
 
 impl Memory {
-    /// Of one of the streams of `supply`, if a piece of each may have `even` blocks; its reader asks for `request` at a time.
+    /// Of one of the streams of `supply`, if a piece of each may have `even` blocks; its reader
+    /// asks for `request` at a time.
     fn of(supply: &Supply, even: u32, request: u32) -> Memory {
         let Supply { rate, roots, streams, lead_time, .. } = *supply;
         if rate == 0 || roots == 0 {
@@ -192,7 +202,8 @@ fn irregular(blocks: u64) -> u32 {
     u32::try_from(blocks.saturating_mul(3) / 2).unwrap_or(u32::MAX)
 }
 
-/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has had already.
+/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has
+/// had already.
 fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
     let sight = outlook.sight;
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
@@ -205,7 +216,8 @@ fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
 }
 
-/// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory allows.
+/// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory
+/// allows.
 fn distance(sight: &Sight<'_>, piece: u32) -> Size {
     let supply = sight.supply;
     let needed = irregular(cycle(supply.rate, supply.lead_time));
@@ -233,9 +245,10 @@ pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, Reason::KnownEnd)
 }
 
-/// How many blocks are enough at once, S_p being the depth, of what is wanted for certain. Pieces of n take i · S_p / n in switches of what
-/// they transfer, where a share i of them is interrupted. Of a stream that is never interrupted two pieces are enough, one that always is can
-/// never have enough, and in between it is 16 · S_p · i / (1 − i): of so many, switches take (1 − i) / 16.
+/// How many blocks are enough at once, S_p being the depth, of what is wanted for certain. Pieces
+/// of n take i · S_p / n in switches of what they transfer, where a share i of them is interrupted.
+/// Of a stream that is never interrupted two pieces are enough, one that always is can never have
+/// enough, and in between it is 16 · S_p · i / (1 − i): of so many, switches take (1 − i) / 16.
 fn enough(sight: &Sight<'_>) -> u32 {
     let paid = u64::from(sight.interrupted.min(ALWAYS));
     let enough = (u64::from(sight.competitive_depth) * 16 * paid).checked_div(u64::from(ALWAYS) - paid);
@@ -243,7 +256,8 @@ fn enough(sight: &Sight<'_>) -> u32 {
     enough.max(sight.competitive_depth.saturating_mul(2))
 }
 
-/// Where streams usually end is not where they are known to; and that they rarely go on is a reason to fetch nothing.
+/// Where streams usually end is not where they are known to; and that they rarely go on is a reason
+/// to fetch nothing.
 fn by_odds(plan: Plan) -> Plan {
     let of = |reason| if matches!(reason, Reason::KnownEnd | Reason::Nothing) { Reason::Odds } else { reason };
     plan.because(of(plan.why.piece), of(plan.why.distance))
@@ -269,8 +283,8 @@ mod tests {
         rates.iter().zip(pieces).map(|(&rate, piece)| rate as f64 / piece).sum()
     }
 
-    /// A hundred at 50 blocks a second beside one at 10,000. Roots in the unit of rates are 226 and 3200: of the 4040 that are divided by them
-    /// these are 35 and 501.
+    /// A hundred at 50 blocks a second beside one at 10,000. Roots in the unit of rates are 226 and
+    /// 3200: of the 4040 that are divided by them these are 35 and 501.
     #[test]
     fn what_is_divided_by_roots_saves_as_many_switches_a_page_everywhere() {
         let rates: Vec<u64> = core::iter::repeat_n(50, 100).chain([10_000]).collect();
@@ -288,7 +302,8 @@ mod tests {
         };
         let all = switches(&rates, parts());
         assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
-        // All have what they had, and nobody's switches are more than twice those of either division.
+        // All have what they had, and nobody's switches are more than twice those of either
+        // division.
         let sum: u32 = memories.iter().map(|memory| memory.blocks).sum();
         assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
         let evenly = switches(&rates, rates.iter().map(|_| f64::from(2 * EVEN)));
@@ -296,8 +311,8 @@ mod tests {
         assert!(shared < 2.0 * evenly && shared < all, "{shared}, {evenly}, {all}");
     }
 
-    /// Of 80 blocks one at 100 a second reads 5 · 1.5 while a piece comes, and asks for one more: 72 are left to the piece. A fast
-    /// one needs as much behind its piece as in it.
+    /// Of 80 blocks one at 100 a second reads 5 · 1.5 while a piece comes, and asks for one more:
+    /// 72 are left to the piece. A fast one needs as much behind its piece as in it.
     #[test]
     fn a_piece_gets_what_the_distance_can_spare() {
         let slow = memories(&[100])[0];

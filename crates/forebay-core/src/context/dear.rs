@@ -1,10 +1,13 @@
-//! DEAR's detection (Choi, Noh, Min and Cho, USENIX 1999, §2), as AMP §2.2 has it: "DEAR sorts blocks by last-access time, and observes whether
-//! the more recently accessed block gets accessed farther in the future, indicating a loop."
+//! DEAR's detection (Choi, Noh, Min and Cho, USENIX 1999, §2), as AMP §2.2 has it: "DEAR sorts
+//! blocks by last-access time, and observes whether the more recently accessed block gets accessed
+//! farther in the future, indicating a loop."
 //!
-//! At the end of an interval the blocks accessed in it are looked at as its beginning saw them ("two-stage pipeline with one-level
-//! look-behind"): how far back the last access of each lay in the interval before (backward distance), and how soon it was accessed now
-//! (forward distance). Sorted by backward distance they are put in groups of equal size, and forward distances are averaged by group. Blocks
-//! that were not accessed in the interval before are infinitely far, all alike, so that they are one group, the last:
+//! At the end of an interval the blocks accessed in it are looked at as its beginning saw them
+//! ("two-stage pipeline with one-level look-behind"): how far back the last access of each lay in
+//! the interval before (backward distance), and how soon it was accessed now (forward distance).
+//! Sorted by backward distance they are put in groups of equal size, and forward distances are
+//! averaged by group. Blocks that were not accessed in the interval before are infinitely far, all
+//! alike, so that they are one group, the last:
 //!
 //! ```text
 //!   backward distance   near ─────▶ far
@@ -13,9 +16,10 @@
 //!   all infinitely far                       one-shot (DEAR's sequential)
 //! ```
 //!
-//! Each must hold from every group to the next one, which is why the scheme "seems to be brittle to fluctuations in block ordering". DEAR also
-//! tells a probabilistic pattern, by frequency; nothing here makes use of it, so it is [`Pattern::Other`]. Memory is bounded by the interval:
-//! no more blocks are known than two of them have accesses.
+//! Each must hold from every group to the next one, which is why the scheme "seems to be brittle to
+//! fluctuations in block ordering". DEAR also tells a probabilistic pattern, by frequency; nothing
+//! here makes use of it, so it is [`Pattern::Other`]. Memory is bounded by the interval: no more
+//! blocks are known than two of them have accesses.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -88,7 +92,8 @@ impl Detector {
         }
     }
 
-    /// The mean forward distance of each group, the group of the smallest backward distances first. In 256ths.
+    /// The mean forward distance of each group, the group of the smallest backward distances first.
+    /// In 256ths.
     fn forward_distances(&self) -> Vec<u64> {
         let last = |block| self.before.get(block).map(|seen| seen.last);
         let mut blocks: Vec<(Option<u32>, u32)> =
@@ -102,7 +107,8 @@ impl Detector {
         near.chunks(self.group).chain(far.chunks(far.len().max(1))).map(mean).collect()
     }
 
-    /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a node.
+    /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a
+    /// node.
     pub fn footprint(&self) -> usize {
         (self.before.len() + self.now.len()) * 24
     }

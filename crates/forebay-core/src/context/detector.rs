@@ -1,4 +1,5 @@
-//! The access pattern detector (AMP Fig. 3, §3.1): which contexts there are, what patterns they have, which of them have a partition.
+//! The access pattern detector (AMP Fig. 3, §3.1): which contexts there are, what patterns they
+//! have, which of them have a partition.
 //!
 //! ```text
 //!   access ──▶ whose? ──▶ hash below Q? ──no──▶ what is known of the context
@@ -9,16 +10,21 @@
 //!   every `review` accesses    verdicts; the most popular loops get the numbers of partitions
 //! ```
 //!
-//! **Contexts** are program contexts, files or handlers ([`By`]). At most [`Detector::most_contexts`] are known; a new one takes the place of the least
-//! popular of some, what was learnt of which is kept as a hint. A context of number 0 ("unknown") is one like any other.
+//! **Contexts** are program contexts, files or handlers ([`By`]). At most
+//! [`Detector::most_contexts`] are known; a new one takes the place of the least popular of some,
+//! what was learnt of which is kept as a hint. A context of number 0 ("unknown") is one like any
+//! other.
 //!
-//! **One-shot** is a context the last blocks of which were all new to it, and to which nobody came back for a long time. A long time is twice as
-//! many accesses as the cache has frames ([`Detector::over`]): by then LRU would have let go of them, so that no hit is lost that the default
-//! partition would have had. A loop longer than that is taken for one-shot in its first round, and for a loop in its second.
+//! **One-shot** is a context the last blocks of which were all new to it, and to which nobody came
+//! back for a long time. A long time is twice as many accesses as the cache has frames
+//! ([`Detector::over`]): by then LRU would have let go of them, so that no hit is lost that the
+//! default partition would have had. A loop longer than that is taken for one-shot in its first
+//! round, and for a loop in its second.
 //!
-//! **Partitions** go to the looping contexts with the most blocks. A context keeps its number for as long as it has one; one that has a partition is
-//! only displaced by one with a quarter more blocks, since block counts are estimates. Who gets a number that was another's gets its partition as it
-//! is: what is left there of the other's blocks is the cache manager's to sweep.
+//! **Partitions** go to the looping contexts with the most blocks. A context keeps its number for
+//! as long as it has one; one that has a partition is only displaced by one with a quarter more
+//! blocks, since block counts are estimates. Who gets a number that was another's gets its
+//! partition as it is: what is left there of the other's blocks is the cache manager's to sweep.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -33,7 +39,8 @@ use crate::types::{BlockKey, ContextId};
 
 /// So many hints are kept of contexts that did not appear; further ones are not taken.
 pub const MOST_HINTS: usize = 4096;
-/// The list of everybody's blocks is so many times as long as that of a context: one with a hundredth of all blocks still has ten there.
+/// The list of everybody's blocks is so many times as long as that of a context: one with a
+/// hundredth of all blocks still has ten there.
 const WIDER: u32 = 4;
 /// A long time, in accesses, where nobody said how large the cache is.
 const LONG: u64 = 1 << 16;
@@ -64,7 +71,8 @@ pub struct Detector {
     ranks: Vec<Rank>,
 }
 
-/// A loop, in the order in which loops get partitions: the most blocks first, then who has one, then who was known first.
+/// A loop, in the order in which loops get partitions: the most blocks first, then who has one,
+/// then who was known first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Rank {
     blocks: Reverse<u64>,
@@ -129,7 +137,8 @@ impl Detector {
         &self.settings
     }
 
-    /// So many are known at a time. "Less than a dozen different call stacks dominate most I/O requests" (AMP §2.3); files are more.
+    /// So many are known at a time. "Less than a dozen different call stacks dominate most I/O
+    /// requests" (AMP §2.3); files are more.
     pub fn most_contexts(by: By) -> usize {
         match by {
             By::Context | By::Handler => 256,
@@ -149,8 +158,9 @@ impl Detector {
         }
     }
 
-    /// The same, if it changes nothing of what is known: most do not. Then it is as the last one, but for its time, which is told apart. The block has
-    /// that hash. [`passes`](Self::passes) says that it was so.
+    /// The same, if it changes nothing of what is known: most do not. Then it is as the last one,
+    /// but for its time, which is told apart. The block has that hash. [`passes`](Self::passes)
+    /// says that it was so.
     #[inline(always)]
     pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
         let now = self.now + 1;
@@ -176,7 +186,8 @@ impl Detector {
         }
     }
 
-    /// Another context than the last one, a block that somebody wants to look at, or a review that is due.
+    /// Another context than the last one, a block that somebody wants to look at, or a review that
+    /// is due.
     #[inline(never)]
     fn look(&mut self, id: u32, key: BlockKey, hash: u64) -> Access {
         self.now += 1;
@@ -213,7 +224,8 @@ impl Detector {
         self.recall(at);
     }
 
-    /// Which blocks anybody wants to look at when this context, the last one, accesses them, and what is said of the others.
+    /// Which blocks anybody wants to look at when this context, the last one, accesses them, and
+    /// what is said of the others.
     fn recall(&mut self, at: usize) {
         let known = &self.contexts[at];
         let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
@@ -274,7 +286,8 @@ impl Detector {
         }
     }
 
-    /// To whose block does the context come back? And is it one to whose blocks it has to be seen whether anybody does?
+    /// To whose block does the context come back? And is it one to whose blocks it has to be seen
+    /// whether anybody does?
     fn visit(&mut self, at: usize, key: BlockKey, hash: u64) {
         let Some(revisits) = self.revisits.as_mut().filter(|revisits| hash < revisits.bound()) else { return };
         if let Some(whose) = revisits.come_back(key.raw())
@@ -346,8 +359,8 @@ impl Detector {
         }
     }
 
-    /// Takes over what an earlier run learnt; what was measured in this one stands. Only program contexts last: hints of anything else are not
-    /// taken.
+    /// Takes over what an earlier run learnt; what was measured in this one stands. Only program
+    /// contexts last: hints of anything else are not taken.
     pub fn hint(&mut self, context: ContextId, hint: Hint) {
         if self.settings.by != By::Context || hint.pattern == Pattern::Other {
             return;
@@ -361,7 +374,8 @@ impl Detector {
         }
     }
 
-    /// What was learnt, and hints of contexts that did not appear, in the order of contexts. What has no pattern is not in it.
+    /// What was learnt, and hints of contexts that did not appear, in the order of contexts. What
+    /// has no pattern is not in it.
     pub fn hints(&self) -> impl Iterator<Item = (ContextId, Hint)> {
         let mut hints = BTreeMap::new();
         if self.settings.by == By::Context {
@@ -386,8 +400,9 @@ impl Detector {
         })
     }
 
-    /// The bytes that it takes. Their number is bounded: contexts, hints, and the blocks of lists are (but for [`Sampling::Off`] and
-    /// [`Sampling::Fixed`], whose lists have what was accessed of late, however many).
+    /// The bytes that it takes. Their number is bounded: contexts, hints, and the blocks of lists
+    /// are (but for [`Sampling::Off`] and [`Sampling::Fixed`], whose lists have what was accessed
+    /// of late, however many).
     pub fn footprint(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(Known::footprint).sum();
         // An entry of a map has its part of a node.

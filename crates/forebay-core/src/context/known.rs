@@ -1,7 +1,8 @@
-//! What is known of one context: its accesses, the pattern they are taken for, its loop, and whether it has a partition.
+//! What is known of one context: its accesses, the pattern they are taken for, its loop, and
+//! whether it has a partition.
 //!
-//! Whatever tells the pattern, the loop's rhythm and how many blocks there are come from AMP's list, so that the baselines have AMP's cache
-//! (the PCC* of AMP §4.2).
+//! Whatever tells the pattern, the loop's rhythm and how many blocks there are come from AMP's
+//! list, so that the baselines have AMP's cache (the PCC* of AMP §4.2).
 
 use alloc::boxed::Box;
 
@@ -9,10 +10,11 @@ use super::recency::{Mean, ONE, Recency, Sampling};
 use super::{Access, Detection, Hint, Pattern, Place, Rhythm, Settings, dear, pcc, ubm};
 use crate::types::BlockKey;
 
-/// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ± 0.036, nearly three deviations from T = 0.4.
+/// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ±
+/// 0.036, nearly three deviations from T = 0.4.
 const EVIDENCE: u64 = 64;
-/// So many blocks in a row that were new and that nobody came back to make a one-shot context. A context every other block of which is new would
-/// pass for one once in 65,536 times.
+/// So many blocks in a row that were new and that nobody came back to make a one-shot context. A
+/// context every other block of which is new would pass for one once in 65,536 times.
 const LEFT_ALONE: u32 = 16;
 
 /// What is known of a context, as a list shows it.
@@ -50,7 +52,8 @@ pub(super) struct Known {
     fresh: u32,
     /// Blocks in a row to which nobody came back for a long time, of those that were looked at.
     alone: u32,
-    /// Accesses until the last review, and how popular it was then: these, those of long ago counting less.
+    /// Accesses until the last review, and how popular it was then: these, those of long ago
+    /// counting less.
     reviewed: u64,
     popular: u64,
     /// The last review that saw accesses.
@@ -126,7 +129,8 @@ impl Known {
         Access { place: self.place, rhythm, now: 0 }
     }
 
-    /// A block is accessed, whose hash may be of interest. Returns whether that made it a loop without a partition.
+    /// A block is accessed, whose hash may be of interest. Returns whether that made it a loop
+    /// without a partition.
     pub(super) fn look(&mut self, key: BlockKey, hash: u64, now: u64, settings: &Settings) -> bool {
         match self.other.as_deref_mut() {
             Some(Other::Dear(dear)) => dear.access(key.raw()),
@@ -195,7 +199,8 @@ impl Known {
         }
         self.settled |= enough;
         match self.other.as_deref().map(Other::pattern) {
-            // That it knows nothing yet looks like any other pattern; a hint is not overruled by that.
+            // That it knows nothing yet looks like any other pattern; a hint is not overruled by
+            // that.
             Some(pattern) if pattern != Pattern::Other || self.measured || enough => self.find(pattern),
             Some(_) => {}
             None => self.judge_by_recency(settings),
@@ -205,7 +210,8 @@ impl Known {
         }
     }
 
-    /// Few blocks watch a context that is known. If they see a loop where there was none, or none where there was one, many decide.
+    /// Few blocks watch a context that is known. If they see a loop where there was none, or none
+    /// where there was one, many decide.
     fn judge_by_recency(&mut self, settings: &Settings) {
         let Some(pattern) = self.by_recency(settings) else { return };
         let periodic = matches!(settings.detection, Detection::Recency { mean: Mean::Periodic, .. });
@@ -267,8 +273,9 @@ impl Known {
         }
     }
 
-    /// How much it deserves a partition, "in terms of unique block count"; `None` if it is no loop, or one of which nothing is known. A loop
-    /// that has stopped deserves no more than what nobody else wants: its blocks have been swept by then (AMP §3.2).
+    /// How much it deserves a partition, "in terms of unique block count"; `None` if it is no loop,
+    /// or one of which nothing is known. A loop that has stopped deserves no more than what nobody
+    /// else wants: its blocks have been swept by then (AMP §3.2).
     pub(super) fn deserves(&self, now: u64) -> Option<u64> {
         let Rhythm { size, time, deviation } = self.rhythm;
         let looping = self.pattern == Pattern::Looping && size > 0 && time > 0;

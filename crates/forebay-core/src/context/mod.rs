@@ -4,9 +4,9 @@
 //!   accesses of a context ──▶ recency (AMP) │ dear │ pcc │ ubm ──▶ Pattern ──▶ Place: its partition
 //! ```
 //!
-//! [`Detector`] is AMP's access pattern detector (AMP Fig. 3); what it knows of each context is in `known`, and whether anybody comes back
-//! to a context's blocks in `revisits`. The cache manager, to which it says where blocks go, is
-//! [`Program`](crate::partition::Program).
+//! [`Detector`] is AMP's access pattern detector (AMP Fig. 3); what it knows of each context is in
+//! `known`, and whether anybody comes back to a context's blocks in `revisits`. The cache manager,
+//! to which it says where blocks go, is [`Program`](crate::partition::Program).
 
 pub mod dear;
 mod detector;
@@ -32,7 +32,8 @@ use recency::{Mean, ONE, Sampling};
 pub enum Pattern {
     /// "One-time accesses."
     OneShot,
-    /// "Repeated accesses to a series of blocks in the same or roughly the same order", consecutive or not.
+    /// "Repeated accesses to a series of blocks in the same or roughly the same order", consecutive
+    /// or not.
     Looping,
     /// "Blocks accessed recently are more likely to be accessed in the future."
     Clustered,
@@ -113,8 +114,9 @@ pub struct Settings {
     /// Whether the whole cache as one loop takes part in that (past the paper).
     #[cfg_attr(feature = "serde", serde(default))]
     pub bimodal: bool,
-    /// Whether one-shot blocks are dropped also while loops have no partitions: what they leave is room for what is fetched ahead, which no count
-    /// of misses tells. Of `auto`; there is no option for it.
+    /// Whether one-shot blocks are dropped also while loops have no partitions: what they leave is
+    /// room for what is fetched ahead, which no count of misses tells. Of `auto`; there is no
+    /// option for it.
     #[cfg_attr(feature = "serde", serde(default))]
     pub drops: bool,
 }
@@ -128,9 +130,10 @@ pub const MOST_PARTITIONS: u8 = 10;
 impl Settings {
     /// AMP's own: T = 0.4, ten partitions.
     ///
-    /// N_L, of which the paper says nothing, is 256: a list then has 128 to 256 blocks of a large context, so that half a round tells a loop. Once
-    /// a context is known fewer are enough. A review is due every 1000 accesses to the cache,
-    /// as §4.4 has it of DEAR; a verdict waits for enough evidence, so that it may take several.
+    /// N_L, of which the paper says nothing, is 256: a list then has 128 to 256 blocks of a large
+    /// context, so that half a round tells a loop. Once a context is known fewer are enough. A
+    /// review is due every 1000 accesses to the cache, as §4.4 has it of DEAR; a verdict waits for
+    /// enough evidence, so that it may take several.
     pub const AMP: Settings = Settings {
         detection: Detection::Recency { threshold: ONE * 4 / 10, sampling: SAMPLING, mean: Mean::Periodic },
         by: By::Context,
@@ -143,12 +146,14 @@ impl Settings {
     };
     /// Those of `auto`: AMP's, where they pay, and the whole as one loop where that pays more.
     pub const JOINED: Settings = Settings { duel: true, bimodal: true, drops: true, ..Settings::AMP };
-    /// DEAR, which tells processes apart; AMP §4.1 has groups of 10 blocks, §4.4 an adaptation "per 1000 requests or so".
+    /// DEAR, which tells processes apart; AMP §4.1 has groups of 10 blocks, §4.4 an adaptation "per
+    /// 1000 requests or so".
     pub const DEAR: Settings =
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };
     /// PCC's counters with AMP's cache: the PCC* of AMP §4.2.
     pub const PCC: Settings = Settings { detection: Detection::Counters { threshold: 100 }, ..Settings::AMP };
-    /// UBM's detection, which tells files apart, with AMP's cache. From how many blocks on a run is sequential is assumed, as PCC's threshold is.
+    /// UBM's detection, which tells files apart, with AMP's cache. From how many blocks on a run is
+    /// sequential is assumed, as PCC's threshold is.
     pub const UBM: Settings =
         Settings { detection: Detection::Consecutive { threshold: 20 }, by: By::File, ..Settings::AMP };
 }

@@ -1,8 +1,10 @@
-//! Blocks in the order of their last access, and where in that order each stands, in O(log n): an order-statistic list.
+//! Blocks in the order of their last access, and where in that order each stands, in O(log n): an
+//! order-statistic list.
 //!
-//! The paper's list costs O(n) an access (AMP §3.1, "the cost of computing R̄ per access is O(|L|)"). Here every access gets the next
-//! number; a block has that of its last access, and a Fenwick tree counts the numbers in use. A block's position, the oldest's being 0,
-//! is how many smaller numbers are in use:
+//! The paper's list costs O(n) an access (AMP §3.1, "the cost of computing R̄ per access is
+//! O(|L|)"). Here every access gets the next number; a block has that of its last access, and a
+//! Fenwick tree counts the numbers in use. A block's position, the oldest's being 0, is how many
+//! smaller numbers are in use:
 //!
 //! ```text
 //!   accesses   4 2 3 1 2 3
@@ -10,8 +12,9 @@
 //!   in use     ■ · · ■ ■ ■          block 1 has number 3: position 1
 //! ```
 //!
-//! When numbers run out, blocks are numbered anew in their order, which happens at most once in as many accesses as there are blocks. What
-//! was forgotten stays in the table, without a number in use, until then.
+//! When numbers run out, blocks are numbered anew in their order, which happens at most once in as
+//! many accesses as there are blocks. What was forgotten stays in the table, without a number in
+//! use, until then.
 
 use alloc::vec::Vec;
 
@@ -57,7 +60,8 @@ impl<T: Copy> Order<T> {
         self.len == 0
     }
 
-    /// A block is accessed, and gets a note. Returns where it stood until then, the oldest block at 0, and its note; `None` if it is new.
+    /// A block is accessed, and gets a note. Returns where it stood until then, the oldest block at
+    /// 0, and its note; `None` if it is new.
     pub fn access(&mut self, block: u64, note: T) -> Option<(u32, T)> {
         if self.entries.len() + 1 >= self.tree.len() {
             self.number_anew(|_| true);
@@ -117,7 +121,8 @@ impl<T: Copy> Order<T> {
         self.table.clear();
         self.table.resize(room * 2, 0);
         self.tree.clear();
-        // All numbers up to that of the newest block are in use: of those that end with a node's, all that are not beyond it.
+        // All numbers up to that of the newest block are in use: of those that end with a node's,
+        // all that are not beyond it.
         let used = |node: usize| node.min(blocks).saturating_sub(node & (node.wrapping_sub(1)));
         self.tree.extend((0..=room).map(|node| used(node) as u32));
         (self.len, self.first) = (blocks as u32, 0);

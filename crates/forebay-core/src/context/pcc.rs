@@ -1,9 +1,11 @@
-//! PCC's counters (Gniady, Butt and Hu, OSDI 2004), as AMP §2.2 has them: "a stream is classified as looping if there are fewer
-//! non-repeating (Seq) blocks than repeating (Loop) blocks. Otherwise, it is classified as sequential if Seq is larger than or equal to a
-//! threshold, or other otherwise."
+//! PCC's counters (Gniady, Butt and Hu, OSDI 2004), as AMP §2.2 has them: "a stream is classified
+//! as looping if there are fewer non-repeating (Seq) blocks than repeating (Loop) blocks.
+//! Otherwise, it is classified as sequential if Seq is larger than or equal to a threshold, or
+//! other otherwise."
 //!
-//! A block counts in Seq from its first access on and in Loop from its second. That clustered streams repeat blocks as well is what AMP
-//! holds against it. So that memory is bounded, blocks are sampled like AMP's from [`MOST`] on, and what is counted stands for more.
+//! A block counts in Seq from its first access on and in Loop from its second. That clustered
+//! streams repeat blocks as well is what AMP holds against it. So that memory is bounded, blocks
+//! are sampled like AMP's from [`MOST`] on, and what is counted stands for more.
 
 use alloc::collections::BTreeMap;
 

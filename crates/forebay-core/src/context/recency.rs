@@ -1,12 +1,16 @@
-//! Mean reference recency (AMP §3.1): where among all blocks seen so far, in the order of their last access, is the one that is accessed?
+//! Mean reference recency (AMP §3.1): where among all blocks seen so far, in the order of their
+//! last access, is the one that is accessed?
 //!
-//! R_i = p_i / (|L_i| − 1), 0.5 if there is but one, undefined at a first access. R̄ is the mean over all defined R_i: 0 for a pure loop,
-//! close to 1 where what was accessed lately is accessed again, 0.5 at random. Either over everything since the last look (the paper's
-//! periodic detector), or as an exponential mean that forgets (its continuous one).
+//! R_i = p_i / (|L_i| − 1), 0.5 if there is but one, undefined at a first access. R̄ is the mean
+//! over all defined R_i: 0 for a pure loop, close to 1 where what was accessed lately is accessed
+//! again, 0.5 at random. Either over everything since the last look (the paper's periodic
+//! detector), or as an exponential mean that forgets (its continuous one).
 //!
-//! Not every block is looked at ([`Sampling`]). The same list tells the [`Rhythm`] of a loop: how many accesses there were since the last one to the same
-//! block, and how long ago that was. In a loop each block is accessed once a round, so that its blocks are as many as its accesses, which can
-//! be counted where blocks of a sample can only be estimated; and the coupons of AMP Fig. 4 are given for accesses.
+//! Not every block is looked at ([`Sampling`]). The same list tells the [`Rhythm`] of a loop: how
+//! many accesses there were since the last one to the same block, and how long ago that was. In a
+//! loop each block is accessed once a round, so that its blocks are as many as its accesses, which
+//! can be counted where blocks of a sample can only be estimated; and the coupons of AMP Fig. 4 are
+//! given for accesses.
 
 use super::Rhythm;
 use super::order::Order;
@@ -62,9 +66,10 @@ struct Rounds {
     squares: u128,
 }
 
-/// A block leaves the list when the sequence has gone on without it for so many times as many accesses as there are blocks. A random choice
-/// among n blocks leaves out one for 4n accesses once in e⁴ = 55 cases, a loop never does. If blocks stayed, what a sequence did long ago would
-/// fill the list for ever, and with adaptive sampling Q would never rise again.
+/// A block leaves the list when the sequence has gone on without it for so many times as many
+/// accesses as there are blocks. A random choice among n blocks leaves out one for 4n accesses once
+/// in e⁴ = 55 cases, a loop never does. If blocks stayed, what a sequence did long ago would fill
+/// the list for ever, and with adaptive sampling Q would never rise again.
 const STALE: u64 = 4;
 /// Nor before so many accesses, so that short sequences keep what they have.
 const YOUNG: u64 = 4096;
@@ -84,8 +89,8 @@ impl Recency {
         }
     }
 
-    /// A block is accessed, named by a number, time being these accesses. Returns its R, in parts of [`ONE`]; `None` if it is not looked at, or
-    /// this is its first access.
+    /// A block is accessed, named by a number, time being these accesses. Returns its R, in parts
+    /// of [`ONE`]; `None` if it is not looked at, or this is its first access.
     pub fn access(&mut self, block: u64) -> Option<u32> {
         let turn = self.turn + 1;
         self.turn = turn;
@@ -97,7 +102,8 @@ impl Recency {
         self.sample.bound()
     }
 
-    /// A block that is looked at is accessed at this virtual time, by the access of this number among those of the sequence. Returns its R.
+    /// A block that is looked at is accessed at this virtual time, by the access of this number
+    /// among those of the sequence. Returns its R.
     pub(super) fn look(&mut self, block: u64, time: u64, turn: u64) -> Option<u32> {
         let others = self.order.len().saturating_sub(1);
         self.turn = turn;
@@ -155,7 +161,8 @@ impl Recency {
         (self.rounds.count, self.rounds.rhythm())
     }
 
-    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see that it may have changed.
+    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see that it may
+    /// have changed.
     pub fn watch(&mut self) {
         self.sample.watch(&mut self.order);
     }
@@ -183,7 +190,8 @@ impl Recency {
         }
     }
 
-    /// Lets go of blocks that have not been accessed for long, `turn` accesses of the sequence after its beginning.
+    /// Lets go of blocks that have not been accessed for long, `turn` accesses of the sequence
+    /// after its beginning.
     pub fn age(&mut self, turn: u64) {
         let oldest = turn.saturating_sub(STALE.saturating_mul(self.blocks()).max(YOUNG));
         while self.order.forget_oldest(|when| when.turn < oldest).is_some() {}

@@ -1,9 +1,11 @@
 //! Whether anybody comes back to a context's blocks: what tells one-shot contexts (AMP §3.1).
 //!
-//! "If none of the blocks accessed by a context are accessed again after a long time, the detector assigns the one-shot pattern": it is not enough
-//! that the context itself does not come back. One list, sampled as those of contexts are, has the blocks of all contexts that do not come
-//! back themselves. A block of it is accessed, by whomever: that context's blocks are not one-shot. A block of it was not accessed for a
-//! *long time*: it leaves the list as one that nobody came back to. Where there are no such contexts the list is empty and costs nothing.
+//! "If none of the blocks accessed by a context are accessed again after a long time, the detector
+//! assigns the one-shot pattern": it is not enough that the context itself does not come back. One
+//! list, sampled as those of contexts are, has the blocks of all contexts that do not come back
+//! themselves. A block of it is accessed, by whomever: that context's blocks are not one-shot. A
+//! block of it was not accessed for a *long time*: it leaves the list as one that nobody came back
+//! to. Where there are no such contexts the list is empty and costs nothing.
 
 use super::order::Order;
 use super::sample::{Sample, Sampling};

@@ -1,14 +1,19 @@
 //! Block sampling (AMP §3.1): which blocks are looked at.
 //!
-//! A block counts if the hash of its number is below Q; with adaptive sampling Q "is halved whenever |L| grows over the limit N_L and doubled
-//! when |L| drops below N_L/2" and Q is below Q₀. (The paper prints "Q > Q₀", which would never bring Q back. And a list that was just halved
-//! has about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below N_L/4.)
+//! A block counts if the hash of its number is below Q; with adaptive sampling Q "is halved
+//! whenever |L| grows over the limit N_L and doubled when |L| drops below N_L/2" and Q is below Q₀.
+//! (The paper prints "Q > Q₀", which would never bring Q back. And a list that was just halved has
+//! about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below
+//! N_L/4.)
 //!
-//! Once a context is known, a shorter list and a lower Q₀ will do to see that it may have changed ([`Sample::watch`]): detection "should be
-//! viewed as a 'tuning' operation" (AMP §3), and a small context that is looked at whole would cost more than its hits. Whether it has changed a
-//! full sample decides ([`Sample::look_closer`]), since a few blocks may lack the very ones that are accessed most.
+//! Once a context is known, a shorter list and a lower Q₀ will do to see that it may have changed
+//! ([`Sample::watch`]): detection "should be viewed as a 'tuning' operation" (AMP §3), and a small
+//! context that is looked at whole would cost more than its hits. Whether it has changed a full
+//! sample decides ([`Sample::look_closer`]), since a few blocks may lack the very ones that are
+//! accessed most.
 //!
-//! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list says when they do.
+//! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list
+//! says when they do.
 
 use super::order::Order;
 
@@ -54,7 +59,8 @@ impl Sample {
         self.bound
     }
 
-    /// From now on a list of N_L / 8 blocks will do (but of no fewer than sixteen), and one block in sixteen; if this is adaptive.
+    /// From now on a list of N_L / 8 blocks will do (but of no fewer than sixteen), and one block
+    /// in sixteen; if this is adaptive.
     pub(super) fn watch<T: Copy>(&mut self, order: &mut Order<T>) {
         if self.is_full() && self.full < u32::MAX {
             (self.most, self.first) = ((self.full / 8).max(16).min(self.full), ALL / 16);
@@ -98,7 +104,8 @@ impl Sample {
     }
 }
 
-/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once before, so that runs and strides spread.
+/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once
+/// before, so that runs and strides spread.
 #[inline(always)]
 pub(crate) fn hash(block: u64) -> u64 {
     (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32

@@ -1,8 +1,10 @@
-//! UBM's detection (Kim et al., OSDI 2000), as AMP §2.2 has it: "UBM watches for consecutive accesses to the file. If found, depending on
-//! whether repeated accesses are observed, the stream is classified as either looping or sequential, or 'other' if not found."
+//! UBM's detection (Kim et al., OSDI 2000), as AMP §2.2 has it: "UBM watches for consecutive
+//! accesses to the file. If found, depending on whether repeated accesses are observed, the stream
+//! is classified as either looping or sequential, or 'other' if not found."
 //!
-//! A run of consecutive blocks is sequential once it is long enough, and looping once it begins anew at its first block. An access anywhere
-//! else ends it. "Only loops that access consecutive blocks will be detected", which is what AMP holds against it.
+//! A run of consecutive blocks is sequential once it is long enough, and looping once it begins
+//! anew at its first block. An access anywhere else ends it. "Only loops that access consecutive
+//! blocks will be detected", which is what AMP holds against it.
 
 use super::Pattern;
 

@@ -1,7 +1,9 @@
-//! Who else uses a device: how often a stream that goes on has lost its place there to somebody else (past the papers).
+//! Who else uses a device: how often a stream that goes on has lost its place there to somebody
+//! else (past the papers).
 //!
-//! C_switch · R_tr is the size of a piece because the device goes elsewhere between two of them (CP §2). A stream that has the device to itself
-//! finds it where it left it: its pieces cost no switch, however small they are, and large ones only keep memory from others.
+//! C_switch · R_tr is the size of a piece because the device goes elsewhere between two of them (CP
+//! §2). A stream that has the device to itself finds it where it left it: its pieces cost no
+//! switch, however small they are, and large ones only keep memory from others.
 
 use crate::types::StreamId;
 
@@ -14,7 +16,8 @@ pub struct Company {
     /// Whose fetch was issued last, and whether all that are under way are his.
     latest: StreamId,
     alone: bool,
-    /// How often there was somebody else when a stream had its next piece fetched: an exponentially weighted mean (weight 1/8).
+    /// How often there was somebody else when a stream had its next piece fetched: an exponentially
+    /// weighted mean (weight 1/8).
     interrupted: u32,
 }
 
@@ -53,7 +56,8 @@ mod tests {
     const A: StreamId = StreamId(1);
     const B: StreamId = StreamId(2);
 
-    /// Each of `turns` has a piece fetched; `queued` says whether the one before it is still under way.
+    /// Each of `turns` has a piece fetched; `queued` says whether the one before it is still under
+    /// way.
     fn after(turns: impl Iterator<Item = StreamId>, queued: bool) -> u32 {
         let mut company = Company::default();
         for stream in turns {
@@ -72,7 +76,8 @@ mod tests {
         assert!((ALWAYS / 2..ALWAYS * 7 / 8).contains(&mixed), "{mixed}");
     }
 
-    /// Two pieces in a row of one stream are no sign that it is alone, if another's is waiting behind.
+    /// Two pieces in a row of one stream are no sign that it is alone, if another's is waiting
+    /// behind.
     #[test]
     fn what_is_under_way_for_others_counts() {
         assert_eq!(after([A, B, A, A, A, A, A, A].into_iter(), true), ALWAYS);

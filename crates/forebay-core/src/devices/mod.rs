@@ -13,8 +13,8 @@ pub use company::{ALWAYS, Company};
 pub struct Device {
     /// What reading from it costs.
     pub cost: DeviceCost,
-    /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where the last transfer ended
-    /// is no seek.
+    /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where
+    /// the last transfer ended is no seek.
     pub seek_distance: u64,
     /// Fetches under way.
     pub under_way: u32,
@@ -22,11 +22,11 @@ pub struct Device {
     pub frames: u32,
     /// What became of its blocks.
     pub counters: Counters,
-    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight 1/8), nanoseconds; zero before the first.
-    /// The lead time (SCM §3.2).
+    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight
+    /// 1/8), nanoseconds; zero before the first. The lead time (SCM §3.2).
     pub lead_time: u64,
-    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it again: the same mean with weight 1/16,
-    /// nanoseconds. Nobody knows before it was needed twice.
+    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it
+    /// again: the same mean with weight 1/16, nanoseconds. Nobody knows before it was needed twice.
     pub respite: Option<u64>,
     /// Fetches under way that were issued for a reader, and when the last one was over.
     needed: u32,

@@ -1,4 +1,5 @@
-//! Steps 2, 3 and 6 of a read: take what is there, wait for what is under way, find room for the rest.
+//! Steps 2, 3 and 6 of a read: take what is there, wait for what is under way, find room for the
+//! rest.
 
 use super::{Access, Engine};
 use crate::context::Caller;
@@ -23,7 +24,8 @@ pub(super) struct Met {
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Admits a read if all its frames can be had, and does all that follows from it. `false` changes nothing.
+    /// Admits a read if all its frames can be had, and does all that follows from it. `false`
+    /// changes nothing.
     pub(super) fn admit(&mut self, at: Instant, id: ReadId, out: &mut Actions) -> bool {
         let Some(mut read) = self.inflight.read(id) else { return true };
         if !self.hold(read.extent) {
@@ -55,7 +57,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Pins every block of `extent` that is resident or under way, provided that frames for the others can be had.
+    /// Pins every block of `extent` that is resident or under way, provided that frames for the
+    /// others can be had.
     fn hold(&mut self, extent: Extent) -> bool {
         let mut missing = 0;
         let mut held = 0;
@@ -78,7 +81,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         false
     }
 
-    /// Refers to every block of a read that is held. Absent ones get a frame and are collected in `runs`.
+    /// Refers to every block of a read that is held. Absent ones get a frame and are collected in
+    /// `runs`.
     fn refer(&mut self, id: ReadId, read: &Read, out: &mut Actions) -> Met {
         let mut met = Met::default();
         let Some(home) = self.files.get(read.extent.file).map(|file| file.home()) else { return met };
@@ -121,7 +125,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         met
     }
 
-    /// Refers to a resident frame. Says which stream had brought or expected it, if this is the first reference since.
+    /// Refers to a resident frame. Says which stream had brought or expected it, if this is the
+    /// first reference since.
     fn refer_resident(&mut self, slot: Slot, device: usize, wanted: bool, access: Option<Access>) -> Option<StreamId> {
         let frames = &mut self.directory.frames;
         let stream = frames.has(slot, flag::PREFETCHED | flag::EXPECTED).then(|| frames.owner(slot));
@@ -143,7 +148,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         stream
     }
 
-    /// A miss on a block that went a short while ago: thrashing if nobody had read it then. The ceiling learns of both kinds.
+    /// A miss on a block that went a short while ago: thrashing if nobody had read it then. The
+    /// ceiling learns of both kinds.
     fn learn_from_miss(&mut self, key: BlockKey, device: usize, stream: Option<StreamId>) {
         let Some(was) = self.history.missed(key) else { return };
         if was == Was::Unread {
@@ -170,7 +176,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.files.get(key.file()).is_some_and(|file| file.home().begins_unit(key.block()))
     }
 
-    /// Gives an absent block a frame in the list of those being fetched. `None` if every frame is held.
+    /// Gives an absent block a frame in the list of those being fetched. `None` if every frame is
+    /// held.
     pub(super) fn assign(&mut self, key: BlockKey, class: Class, out: &mut Actions) -> Option<Slot> {
         if let Some(ghost) = self.directory.find(key) {
             self.segments.remove(&mut self.directory, ghost);
@@ -192,7 +199,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.directory.find(key).filter(|&slot| !self.directory.frames.is_ghost(slot))
     }
 
-    /// Appends a block to the last of `runs`, or begins a new one: always, if it must be `apart` from what lies before.
+    /// Appends a block to the last of `runs`, or begins a new one: always, if it must be `apart`
+    /// from what lies before.
     pub(super) fn append(runs: &mut alloc::vec::Vec<Extent>, key: BlockKey, apart: bool) {
         match runs.last_mut() {
             Some(run) if run.is_empty() && run.start == key.block() && run.file == key.file() => run.len = 1,

@@ -9,7 +9,8 @@ use crate::partition::Segments;
 use crate::replacement::Replacement;
 
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
-    /// Each frame in exactly one list; the index right; pins, files and devices counted right; no read forgotten.
+    /// Each frame in exactly one list; the index right; pins, files and devices counted right; no
+    /// read forgotten.
     pub(super) fn check_invariants(&self) {
         let frames = &self.directory.frames;
         frames.check_links();

@@ -1,4 +1,5 @@
-//! Whose block is whose, where program contexts have partitions (AMP §3.2). Where they have none, the replacement policy's all the same.
+//! Whose block is whose, where program contexts have partitions (AMP §3.2). Where they have none,
+//! the replacement policy's all the same.
 
 use super::Engine;
 use crate::context::{Access, Caller};
@@ -9,7 +10,8 @@ use crate::replacement::{Class, Replacement};
 use crate::types::{BlockKey, DeviceId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// A block of a device is accessed, resident or not, by a read of so many: where it goes, if contexts have partitions.
+    /// A block of a device is accessed, resident or not, by a read of so many: where it goes, if
+    /// contexts have partitions.
     #[inline]
     pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller, len: u32) -> Option<Access> {
         let access = self.detector.as_mut()?.access(caller, key);
@@ -20,8 +22,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(access)
     }
 
-    /// A block's part of a switch, were it missed, in the time of a block: those of a piece that is fetched for a stream, or of a read, share one. Where
-    /// nothing is fetched ahead all misses are alike.
+    /// A block's part of a switch, were it missed, in the time of a block: those of a piece that is
+    /// fetched for a stream, or of a read, share one. Where nothing is fetched ahead all misses are
+    /// alike.
     #[inline(never)]
     fn part_of_a_switch(&self, key: BlockKey, caller: Caller, len: u32) -> u32 {
         let Some(file) = self.files.get(key.file()).filter(|_| self.needs.looks_ahead) else { return 0 };
@@ -42,7 +45,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A frame that is under way, or in the prefetch cache, goes where the context's blocks go that wants it first.
+    /// A frame that is under way, or in the prefetch cache, goes where the context's blocks go that
+    /// wants it first.
     pub(super) fn is_for(&mut self, slot: Slot, key: BlockKey, access: Option<Access>) {
         if let Some(access) = access {
             let old = self.directory.frames.count(slot);
@@ -61,8 +65,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Where a block goes that is prefetched: to its reader's others. With a prefetch cache the replacement policy gets it at its first
-    /// reference, and then learns from its ghost.
+    /// Where a block goes that is prefetched: to its reader's others. With a prefetch cache the
+    /// replacement policy gets it at its first reference, and then learns from its ghost.
     pub(super) fn class_of_prefetched(&mut self, key: BlockKey, access: Option<Access>) -> Class {
         let (ghost, partition) = (self.directory.find(key), self.partition_of(key));
         let place = access.map(|access| access.place);

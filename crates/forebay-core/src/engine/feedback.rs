@@ -34,7 +34,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Books a frame that was given up for want of room, and the second chances that were given on the way.
+    /// Books a frame that was given up for want of room, and the second chances that were given on
+    /// the way.
     pub(super) fn book_eviction(&mut self, slot: Slot, out: &mut Actions) {
         while let Some(spared) = self.directory.take_spared() {
             self.came_unread(spared.key, spared.owner);

@@ -18,7 +18,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let runs = mem::take(&mut self.runs);
         let label = self.inflight.read(read).map(|read| read.label()).unwrap_or_default();
         for &extent in &runs {
-            // A run of demand may have been lengthened by prefetch: what the read waits for is what it has pinned.
+            // A run of demand may have been lengthened by prefetch: what the read waits for is what
+            // it has pinned.
             let pinned = extent.keys().take_while(|&key| self.is_pinned(key)).count() as u32;
             let demand = label.demanded(Extent { len: pinned, ..extent });
             let Some(io) = self.start(at, extent, demand, stream, out) else { continue };
@@ -33,7 +34,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.resident(key).is_some_and(|slot| self.directory.frames.pins(slot) > 0)
     }
 
-    /// Hands a fetch to the driver. Its frames are assigned already and learn which fetch fills them.
+    /// Hands a fetch to the driver. Its frames are assigned already and learn which fetch fills
+    /// them.
     fn start(
         &mut self,
         at: Instant,
@@ -96,9 +98,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.woken = woken;
     }
 
-    /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for whoever wants only later
-    /// ones these are fetched anew. What nobody waited for when the fetch was issued the driver tried but once, so for
-    /// whoever wants it by now it is fetched anew, too.
+    /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for whoever
+    /// wants only later ones these are fetched anew. What nobody waited for when the fetch was
+    /// issued the driver tried but once, so for whoever wants it by now it is fetched anew, too.
     pub(super) fn failed(&mut self, at: Instant, io: IoId, valid: u32, error: i32, out: &mut Actions) {
         let mut waiters = Vec::new();
         let Some(fetch) = self.inflight.over(io, &mut waiters) else { return };
@@ -137,7 +139,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.forget_if_idle(file, out);
     }
 
-    /// Books the blocks of `rest` that nobody has asked for meanwhile as called off: they are not wasted.
+    /// Books the blocks of `rest` that nobody has asked for meanwhile as called off: they are not
+    /// wasted.
     fn spare(&mut self, fetch: &Fetch, rest: Extent) {
         for key in rest.keys() {
             let Some(slot) = self.resident(key) else { continue };
@@ -149,7 +152,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The reads among `waiters` that want a block of `bad` have failed: they let go of their frames.
+    /// The reads among `waiters` that want a block of `bad` have failed: they let go of their
+    /// frames.
     fn fail_readers(&mut self, bad: Extent, error: i32, waiters: &[ReadId], out: &mut Actions) {
         for &id in waiters {
             let Some(read) = self.inflight.read_mut(id).filter(|read| overlap(read.extent, bad)) else { continue };
@@ -162,8 +166,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Of `rest`, which did not arrive, fetches again what `waiters` want and frees the frames of the others. Waiters that
-    /// want none of it waited for what did arrive.
+    /// Of `rest`, which did not arrive, fetches again what `waiters` want and frees the frames of
+    /// the others. Waiters that want none of it waited for what did arrive.
     fn fetch_anew(&mut self, at: Instant, old: &Fetch, rest: Extent, waiters: &[ReadId], out: &mut Actions) {
         let mut runs: Vec<Extent> = Vec::new();
         for key in rest.keys() {
@@ -250,7 +254,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if !fetch.demand.is_empty() {
             device.has_served(now);
         }
-        // A head serves one after the other. What waited behind what was fetched for the same stream would do so however early it was issued.
+        // A head serves one after the other. What waited behind what was fetched for the same
+        // stream would do so however early it was issued.
         let one_by_one = device.seeks() && device.cost.channels <= 1 && self.needs.company;
         let mut since = fetch.issued;
         if let Some(stream) = self.streams.get_mut(fetch.stream).filter(|_| one_by_one) {
@@ -265,8 +270,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The device has served a fetch, and its head has moved (CP §2, D_seek). The order of completions is the order of
-    /// service, which a scheduler may have chosen.
+    /// The device has served a fetch, and its head has moved (CP §2, D_seek). The order of
+    /// completions is the order of service, which a scheduler may have chosen.
     fn move_head(&mut self, fetch: &Fetch) {
         let block = self.setup.block_bytes;
         let device = &mut self.devices[fetch.device.index()];

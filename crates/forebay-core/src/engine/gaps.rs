@@ -1,4 +1,5 @@
-//! What lies between the equal steps of a stream (`stream/gait.rs`): left out once it is known that nobody reads it.
+//! What lies between the equal steps of a stream (`stream/gait.rs`): left out once it is known that
+//! nobody reads it.
 //!
 //! ```text
 //!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted   gap
@@ -6,12 +7,15 @@
 //!     └──────── one fetch ────────┘             └ another ┘
 //! ```
 //!
-//! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is less (CP §2). What is read through has its
-//! chance with the replacement policy as soon as it is there, and no place among what was fetched ahead: a frame that is being filled, that nobody
-//! holds, and that was not fetched ahead for anybody, is one of a gap. (So is one whose reader has failed meanwhile; nobody waits for that either.)
+//! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is
+//! less (CP §2). What is read through has its chance with the replacement policy as soon as it is
+//! there, and no place among what was fetched ahead: a frame that is being filled, that nobody
+//! holds, and that was not fetched ahead for anybody, is one of a gap. (So is one whose reader has
+//! failed meanwhile; nobody waits for that either.)
 //!
-//! Others may want what this stream leaves out. So it is counted, file by file, what becomes of blocks that were fetched ahead and that their stream has
-//! passed by; as long as it is not known that hardly any is read, gaps are fetched as everything is.
+//! Others may want what this stream leaves out. So it is counted, file by file, what becomes of
+//! blocks that were fetched ahead and that their stream has passed by; as long as it is not known
+//! that hardly any is read, gaps are fetched as everything is.
 
 use super::{Access, Engine};
 use crate::event::Actions;
@@ -27,14 +31,16 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.prefetcher.gap_at(stream, self.files.get(stream.file)?, self.free_frames(), block)
     }
 
-    /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is fetched, too.
+    /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is
+    /// fetched, too.
     pub(super) fn is_read_through(&self, gap: Extent) -> bool {
         let follows = self.runs.last().is_some_and(|run| run.file == gap.file && run.end() == gap.start);
         let entry = self.files.get(gap.file).filter(|_| follows);
         entry.is_some_and(|entry| gap.len <= self.competitive_depth(entry, gap.start))
     }
 
-    /// A stream that goes on in equal steps has left out `gap`: what was fetched of it ahead is nobody's from now on.
+    /// A stream that goes on in equal steps has left out `gap`: what was fetched of it ahead is
+    /// nobody's from now on.
     pub(super) fn leaves_out(&mut self, id: StreamId, gap: Extent) {
         if !self.needs.gaps || !self.streams.get(id).is_some_and(|stream| stream.gait.is_known()) {
             return;
@@ -48,7 +54,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A block that was fetched ahead of `owner` has been read by somebody, or goes unread. If it is nobody's, that tells about the gaps of its file.
+    /// A block that was fetched ahead of `owner` has been read by somebody, or goes unread. If it
+    /// is nobody's, that tells about the gaps of its file.
     pub(super) fn learn_of_gap(&mut self, key: BlockKey, owner: StreamId, used: bool) {
         if owner == StreamId::NONE
             && let Some(file) = self.files.get_mut(key.file())
@@ -77,7 +84,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         true
     }
 
-    /// What has been fetched because it lies between two blocks that are wanted goes to the replacement policy. Says whether a frame is such.
+    /// What has been fetched because it lies between two blocks that are wanted goes to the
+    /// replacement policy. Says whether a frame is such.
     pub(super) fn passes_over(&mut self, slot: Slot) -> bool {
         let frames = &mut self.directory.frames;
         let in_gap = frames.pins(slot) == 0 && !frames.has(slot, flag::PREFETCHED);

@@ -1,4 +1,5 @@
-//! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a partition, contexts: `contexts`.
+//! Which partition a block belongs to, and which one gives up a frame (SAC §2.2, §2.3). Within a
+//! partition, contexts: `contexts`.
 
 use super::Engine;
 use crate::context::{Caller, hash as sample_hash};
@@ -32,7 +33,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The short cut of a hit of which nobody hears. Neither of the two is part of their caller, which so has no registers to save.
+    /// The short cut of a hit of which nobody hears. Neither of the two is part of their caller,
+    /// which so has no registers to save.
     #[inline(never)]
     pub(super) fn plain_hit(&mut self, key: BlockKey, device: DeviceId) -> Option<FrameId> {
         let slot = self.directory.find(key)?;
@@ -46,8 +48,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(self.directory.frames.frame(slot))
     }
 
-    /// The short cut where partitions or contexts must hear of every reference. Almost always all that they want to know is a few comparisons,
-    /// and whatever takes more is done elsewhere.
+    /// The short cut where partitions or contexts must hear of every reference. Almost always all
+    /// that they want to know is a few comparisons, and whatever takes more is done elsewhere.
     #[inline(never)]
     pub(super) fn heard_hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
         let slot = self.directory.find(key)?;
@@ -99,7 +101,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(self.directory.frames.frame(slot))
     }
 
-    /// A partition has a frame from now on, in the class that its policy chose when the block was missed or prefetched.
+    /// A partition has a frame from now on, in the class that its policy chose when the block was
+    /// missed or prefetched.
     pub(super) fn hand_over(&mut self, slot: Slot, partition: usize) {
         let class = self.directory.frames.count(slot);
         self.directory.frames.set_count(slot, 0);
@@ -114,13 +117,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Whether a partition that keeps to its size must give up a frame of its own before it gets one, free ones or not.
+    /// Whether a partition that keeps to its size must give up a frame of its own before it gets
+    /// one, free ones or not.
     pub(super) fn has_its_size(&self, partition: usize) -> bool {
         let Some(divider) = self.divider.as_ref().filter(|divider| divider.keeps_to_sizes()) else { return false };
         self.devices[partition].frames >= divider.shares()[partition].size
     }
 
-    /// A frame of the partition whose turn it is, for a block of `partition` of class `class`. `None` if all are held.
+    /// A frame of the partition whose turn it is, for a block of `partition` of class `class`.
+    /// `None` if all are held.
     pub(super) fn victim(&mut self, partition: usize, class: Class) -> Option<Slot> {
         let Some(divider) = &mut self.divider else { return self.segments.victim(&mut self.directory, 0, class) };
         if divider.looks(&self.devices) {
@@ -141,8 +146,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         others.find_map(|other| self.segments.victim(&mut self.directory, other, of(other, partition, class)))
     }
 
-    /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait when it was under way already, or
-    /// not at all.
+    /// A fetch is over: its device's wait time is that of its readers, who may have begun to wait
+    /// when it was under way already, or not at all.
     pub(super) fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
         let waited = fetch.wanted.map_or(0, |since| self.now.since(since));
         let Some(divider) = &mut self.divider else { return };
@@ -155,7 +160,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// "The algorithm immediately reallocates pages": what partitions have beyond their sizes is free for the others.
+    /// "The algorithm immediately reallocates pages": what partitions have beyond their sizes is
+    /// free for the others.
     fn shed(&mut self, out: &mut Actions) {
         for partition in 0..self.devices.len() {
             while self
@@ -169,7 +175,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if every frame is held.
+    /// Sees to it that a frame is free for a block of `partition`, of class `class`. `None` if
+    /// every frame is held.
     pub(super) fn make_room(&mut self, partition: usize, class: Class, out: &mut Actions) -> Option<()> {
         let (own, free) = (self.has_its_size(partition), self.directory.frames.len(FREE) > 0);
         if free && !own {
@@ -192,7 +199,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 }
 
-/// The class of the block that a frame of partition `other` is wanted for: another partition's class is none of its own.
+/// The class of the block that a frame of partition `other` is wanted for: another partition's
+/// class is none of its own.
 fn of(other: usize, partition: usize, class: Class) -> Class {
     if other == partition { class } else { OUTSIDE }
 }

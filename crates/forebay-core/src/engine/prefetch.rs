@@ -24,13 +24,14 @@ pub(super) enum Turn {
     Begins,
     /// It brings the stream further; `lost` if it missed what had been fetched for it.
     GoesOn { lost: bool },
-    /// It is behind where the stream is already: a late part of a large read, or a look back. It fetches nothing ahead of the stream.
+    /// It is behind where the stream is already: a late part of a large read, or a look back. It
+    /// fetches nothing ahead of the stream.
     Lags,
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that to `runs`. Returns the
-    /// stream, or `NONE` if the read tells nothing about any.
+    /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that
+    /// to `runs`. Returns the stream, or `NONE` if the read tells nothing about any.
     pub(super) fn prefetch(&mut self, at: Instant, read: &Read, met: Met, out: &mut Actions) -> StreamId {
         let tells = met.stream.is_some() || met.missed.is_some() || self.needs.every_reference;
         if !tells || read.extent.is_empty() {
@@ -118,7 +119,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A stream begins: how far it goes is for the policy to expect, and how much its reader may skip.
+    /// A stream begins: how far it goes is for the policy to expect, and how much its reader may
+    /// skip.
     fn expect(&mut self, id: StreamId, read: Extent) {
         let Some(file) = self.files.get(read.file) else { return };
         let (blocks, competitive_depth) = (file.blocks, self.competitive_depth(file, read.start));
@@ -143,8 +145,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A handler begins to read elsewhere in a file. That the stream that it was at is over is known only when that has been silent for long;
-    /// that reads of its context are followed by others elsewhere is known now.
+    /// A handler begins to read elsewhere in a file. That the stream that it was at is over is
+    /// known only when that has been silent for long; that reads of its context are followed by
+    /// others elsewhere is known now.
     fn leave_behind(&mut self, handler: HandlerId, file: FileId) {
         if !self.needs.endings {
             return;
@@ -238,8 +241,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         })
     }
 
-    /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more, half of what nobody else would miss.
-    /// The other half is for the pieces that are being read.
+    /// How many blocks all streams may have ahead: the prefetch cache's room, or, if that is more,
+    /// half of what nobody else would miss. The other half is for the pieces that are being read.
     pub(super) fn room_ahead(&self) -> u32 {
         match &self.reclaimer {
             Some(reclaimer) if !self.hands_on() => {
@@ -268,8 +271,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         })
     }
 
-    /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a piece. Returns the block up
-    /// to which everything is there or under way.
+    /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a
+    /// piece. Returns the block up to which everything is there or under way.
     pub(super) fn fetch_ahead(
         &mut self,
         id: StreamId,
@@ -300,7 +303,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 let key = BlockKey::new(file, at);
                 if let Some(slot) = self.resident(key) {
                     let frames = &mut self.directory.frames;
-                    // Somebody read it before: let its next reference tell this stream all the same.
+                    // Somebody read it before: let its next reference tell this stream all the
+                    // same.
                     if frames.list(slot) != FETCHING && !frames.has(slot, flag::PREFETCHED) {
                         frames.set(slot, flag::EXPECTED);
                         frames.set_owner(slot, id);
@@ -322,7 +326,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         at.max(from)
     }
 
-    /// Appends a block to the run that its piece has, or begins one, if it is to be apart from what lies before.
+    /// Appends a block to the run that its piece has, or begins one, if it is to be apart from what
+    /// lies before.
     pub(super) fn append_to_piece(&mut self, key: BlockKey, begins_unit: bool, apart: &mut bool) {
         if mem::take(apart) {
             self.runs.push(Extent { file: key.file(), start: key.block(), len: 0 });
@@ -330,10 +335,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Self::append(&mut self.runs, key, begins_unit);
     }
 
-    /// How many blocks one stream may have prefetched and unread, its part of what memory allows for all; and how many one piece
-    /// may have. With a prefetch cache that is Ŝp = P_mem / N_stream (CPEM §4.2), and the piece being read is not counted, as in
-    /// the kernel's two windows: what is beyond the ceiling has room beside it. Without, or if there is nothing beside it, two
-    /// pieces must have room.
+    /// How many blocks one stream may have prefetched and unread, its part of what memory allows
+    /// for all; and how many one piece may have. With a prefetch cache that is Ŝp = P_mem /
+    /// N_stream (CPEM §4.2), and the piece being read is not counted, as in the kernel's two
+    /// windows: what is beyond the ceiling has room beside it. Without, or if there is nothing
+    /// beside it, two pieces must have room.
     pub(super) fn memory_for_a_stream(&self) -> (u32, u32) {
         let share = (self.room_ahead() / self.sharers()).max(1);
         let beside = self.reclaimer.is_some() && !self.hands_on();
@@ -350,7 +356,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         streams.max(1)
     }
 
-    /// Fetches the neighbourhood in which a read has missed, if its stream's plan would bring less. Whether it did.
+    /// Fetches the neighbourhood in which a read has missed, if its stream's plan would bring less.
+    /// Whether it did.
     fn load_near(
         &mut self,
         id: StreamId,

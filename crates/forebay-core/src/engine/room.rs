@@ -1,4 +1,5 @@
-//! Step 6 of a read: room for a block, from the prefetch cache and the replacement policy (CPEM §4.1).
+//! Step 6 of a read: room for a block, from the prefetch cache and the replacement policy (CPEM
+//! §4.1).
 
 use super::{Access, Engine};
 use crate::frames::{Slot, UNREAD, flag};
@@ -7,8 +8,8 @@ use crate::replacement::Replacement;
 use crate::seams::Limits;
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Moves what the prefetch cache has to give up to the replacement policy, as if it had just been fetched: "the inactive
-    /// list", whose turn it is then.
+    /// Moves what the prefetch cache has to give up to the replacement policy, as if it had just
+    /// been fetched: "the inactive list", whose turn it is then.
     pub(super) fn shrink_prefetch_cache(&mut self) {
         let Some(reclaimer) = &mut self.reclaimer else { return };
         if reclaimer.wanted(&self.directory.frames, self.now) {
@@ -33,7 +34,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// The replacement policy has nothing to give, so however low the prefetch cache is, a page of it goes.
+    /// The replacement policy has nothing to give, so however low the prefetch cache is, a page of
+    /// it goes.
     pub(super) fn evict_unread(&mut self) -> Option<Slot> {
         let slot = match &mut self.reclaimer {
             Some(reclaimer) => reclaimer.evicts(&mut self.directory.frames, self.now)?,
@@ -50,7 +52,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// A page of the prefetch cache is referenced: "it is moved […] to the kernel's inactive LRU list".
+    /// A page of the prefetch cache is referenced: "it is moved […] to the kernel's inactive LRU
+    /// list".
     pub(super) fn admit_to_segment(&mut self, slot: Slot, access: Option<Access>) {
         self.leave_prefetch_cache(slot);
         let key = self.directory.frames.key(slot);
@@ -60,7 +63,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.hand_over(slot, self.partition_of(key));
     }
 
-    /// A frame that is being filled is prefetched no longer: somebody wants it, it arrived, or it does not come.
+    /// A frame that is being filled is prefetched no longer: somebody wants it, it arrived, or it
+    /// does not come.
     pub(super) fn no_longer_under_way(&mut self, slot: Slot) {
         if self.directory.frames.has(slot, flag::PREFETCHED)
             && let Some(reclaimer) = &mut self.reclaimer

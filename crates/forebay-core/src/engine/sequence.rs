@@ -8,7 +8,8 @@ use crate::replacement::Replacement;
 use crate::types::{BlockKey, Extent, StreamId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
-    /// Of what a read has missed, which lies in `runs`, flags those blocks that end a run of at least the threshold.
+    /// Of what a read has missed, which lies in `runs`, flags those blocks that end a run of at
+    /// least the threshold.
     pub(super) fn sort(&mut self, id: StreamId, read: &Read) {
         if !R::SORTS {
             return;

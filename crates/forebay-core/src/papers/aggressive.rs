@@ -1,5 +1,6 @@
-//! AP, aggressive prefetching: Linux "with a maximum prefetching depth of 256 pages (about twice that of competitive
-//! prefetching)" (CP §3.2). Windows double from 16, the slow start "used in all kernels".
+//! AP, aggressive prefetching: Linux "with a maximum prefetching depth of 256 pages (about twice
+//! that of competitive prefetching)" (CP §3.2). Windows double from 16, the slow start "used in all
+//! kernels".
 
 use super::linux;
 use crate::files::INITIAL_WINDOW;

@@ -1,24 +1,28 @@
-//! Competitive prefetching (CP §2, CPEM §3): fetch as much as the device transfers in the time of one switch,
-//! S_p = C_switch · R_tr, and the total disk time is at most twice that of the optimal offline strategy.
+//! Competitive prefetching (CP §2, CPEM §3): fetch as much as the device transfers in the time of
+//! one switch, S_p = C_switch · R_tr, and the total disk time is at most twice that of the optimal
+//! offline strategy.
 //!
-//! Slow start: "a relatively small initial prefetching depth (i.e., 16 pages). When the data access pattern is deemed as
-//! sequential, the depth for each additional prefetching operation is doubled until it reaches the desired competitive
-//! prefetching depth."
+//! Slow start: "a relatively small initial prefetching depth (i.e., 16 pages). When the data access
+//! pattern is deemed as sequential, the depth for each additional prefetching operation is doubled
+//! until it reaches the desired competitive prefetching depth."
 //!
-//! The trigger is the kernel's, which CP left as it was: an access within the ahead window, the latest piece, issues the next
-//! one, also if the window is still on its way. So a reader that the device keeps waiting has two pieces queued side by side,
-//! and a visit of the arm transfers both.
+//! The trigger is the kernel's, which CP left as it was: an access within the ahead window, the
+//! latest piece, issues the next one, also if the window is still on its way. So a reader that the
+//! device keeps waiting has two pieces queued side by side, and a visit of the arm transfers both.
 //!
-//! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth at the same switch
-//! cost (CP §4, "larger competitive prefetching depths"): the active streams share its channels, and each keeps as many
-//! pieces under way as it has channels. Slow start goes on over these. While pieces double, a reader that waits has one piece
-//! under way and one of twice its size behind it, together three times what was read before; with several channels
-//! no more than that is ahead, either.
+//! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth
+//! at the same switch cost (CP §4, "larger competitive prefetching depths"): the active streams
+//! share its channels, and each keeps as many pieces under way as it has channels. Slow start goes
+//! on over these. While pieces double, a reader that waits has one piece under way and one of twice
+//! its size behind it, together three times what was read before; with several channels no more
+//! than that is ahead, either.
 //!
-//! Where memory has room for no more than a request of each stream, Ŝp to the letter (CPEM §4.2) would save no switch: who has less ahead than he asks
-//! for at a time misses at every read. So there pieces are whole requests, the nearest number to what may be ahead, and begin with a miss:
-//! a piece that is fetched earlier would be what little the latest has left free. A kernel reads page by page: its request is a page, and it
-//! comes to that only where a stream's part is no more than one.
+//! Where memory has room for no more than a request of each stream, Ŝp to the letter (CPEM §4.2)
+//! would save no switch: who has less ahead than he asks for at a time misses at every read. So
+//! there pieces are whole requests, the nearest number to what may be ahead, and begin with a miss:
+//! a piece that is fetched earlier would be what little the latest has left free. A kernel reads
+//! page by page: its request is a page, and it comes to that only where a stream's part is no more
+//! than one.
 
 use crate::reason::{Reason, Size};
 use crate::seams::{Plan, Prefetcher, Sight};
@@ -35,8 +39,9 @@ pub struct Competitive {
 impl Prefetcher for Competitive {
     fn plan(&mut self, sight: &Sight<'_>) -> Plan {
         let channels = if self.channels { sight.channels } else { 1 };
-        // No piece is smaller than what the reader asks for at a time, else one read would wait for several fetches; on fast
-        // flash that can be more than the depth. None is larger than memory allows.
+        // No piece is smaller than what the reader asks for at a time, else one read would wait for
+        // several fetches; on fast flash that can be more than the depth. None is larger than
+        // memory allows.
         let longest = if self.shares { sight.longest_piece } else { u32::MAX };
         let depth = depth(sight, longest);
         if sight.fresh {
@@ -80,7 +85,8 @@ pub fn lanes_or_window(lanes: u32) -> Reason {
     if lanes > 1 { Reason::Channels } else { Reason::AheadWindow }
 }
 
-/// The size of a piece once slow start is over: none is smaller than a request, and none has more than `longest` blocks.
+/// The size of a piece once slow start is over: none is smaller than a request, and none has more
+/// than `longest` blocks.
 pub fn depth(sight: &Sight<'_>, longest: u32) -> Size {
     bounded(competitive_depth(sight), sight, longest)
 }

@@ -1,5 +1,5 @@
-//! RA, fixed read-ahead (Smith 1982, as in SCM §5.3): "with every block request, the next 4 blocks will be prefetched,
-//! regardless of whether the access pattern is sequential".
+//! RA, fixed read-ahead (Smith 1982, as in SCM §5.3): "with every block request, the next 4 blocks
+//! will be prefetched, regardless of whether the access pattern is sequential".
 
 use crate::reason::Reason;
 use crate::seams::{Needs, Plan, Prefetcher, Sight};

@@ -1,13 +1,17 @@
-//! Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007): a degree p and a trigger distance g for each
-//! stream, both learnt. (The other AMP is a replacement policy; this one is called `gill`.)
+//! Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007): a
+//! degree p and a trigger distance g for each stream, both learnt. (The other AMP is a replacement
+//! policy; this one is called `gill`.)
 //!
-//! In a cache shared by steady streams all do best if what each has prefetched is read just before it would be evicted, p = r · L,
-//! and if the next set is asked for just early enough to be there in time. So
+//! In a cache shared by steady streams all do best if what each has prefetched is read just before
+//! it would be evicted, p = r · L, and if the next set is asked for just early enough to be there
+//! in time. So
 //!
-//! - p grows by the size of a read when a read hits the last page of a set (what one I/O brought) and that had no second chance,
-//!   and with every read that misses;
-//! - p falls by one, not below one, when a page comes to the end of the LRU list unread, and g with it: g = min { p − 1, g − 1 };
-//! - g grows by the size of a read when a prefetch arrives and the read waits for the first page of it already.
+//! - p grows by the size of a read when a read hits the last page of a set (what one I/O brought)
+//!   and that had no second chance, and with every read that misses;
+//! - p falls by one, not below one, when a page comes to the end of the LRU list unread, and g with
+//!   it: g = min { p − 1, g − 1 };
+//! - g grows by the size of a read when a prefetch arrives and the read waits for the first page of
+//!   it already.
 //!
 //! ```text
 //!   |────────── set, p pages ──────────|────────── next set ──────────|
@@ -15,18 +19,22 @@
 //!   ▲ waited for: g grows
 //! ```
 //!
-//! A miss fetches p pages more (synchronously): p of the page before, so none at the first read of a stream. Once p is greater than the
-//! threshold APT = 4 a set has a trigger, at first APT / 2 from its end, and hitting it fetches the next p pages. A set is larger than the
-//! trigger distance behind it: p ≥ g + 1. (This and what p takes with it when it falls are from programs written after the paper's figures,
-//! which we have not.) What becomes of pages in the LRU list is [`GillLru`](crate::replacement::GillLru)'s.
+//! A miss fetches p pages more (synchronously): p of the page before, so none at the first read of
+//! a stream. Once p is greater than the threshold APT = 4 a set has a trigger, at first APT / 2
+//! from its end, and hitting it fetches the next p pages. A set is larger than the trigger distance
+//! behind it: p ≥ g + 1. (This and what p takes with it when it falls are from programs written
+//! after the paper's figures, which we have not.) What becomes of pages in the LRU list is
+//! [`GillLru`](crate::replacement::GillLru)'s.
 //!
-//! The paper keeps p and g in the last page of a set: "This removes any restriction on the number of streams that can be tracked." Here
-//! streams are known, and each has its own. A trigger is not a page here but the distance: if g changes while a set is being read that holds for this set
-//! too. By how much g grows ("we increment g") the text leaves open: by as much as p, since one page for reads of many would take
-//! hundreds of sets. A bound of p is not in it either: `degree` is one, 256 pages unless chosen.
+//! The paper keeps p and g in the last page of a set: "This removes any restriction on the number
+//! of streams that can be tracked." Here streams are known, and each has its own. A trigger is not
+//! a page here but the distance: if g changes while a set is being read that holds for this set
+//! too. By how much g grows ("we increment g") the text leaves open: by as much as p, since one
+//! page for reads of many would take hundreds of sets. A bound of p is not in it either: `degree`
+//! is one, 256 pages unless chosen.
 //!
-//! With another replacement than the paper's an unread page has no second chance, and p falls when it is evicted.
-//! With labels (SCM §4.2) only reads that readers want make p and g grow.
+//! With another replacement than the paper's an unread page has no second chance, and p falls when
+//! it is evicted. With labels (SCM §4.2) only reads that readers want make p and g grow.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -45,7 +53,8 @@ struct Set {
     first: u32,
     /// The page behind its last one; zero if there is no set.
     end: u32,
-    /// Whether its last page was hit already, or came to the LRU end unread: hitting it counts no more.
+    /// Whether its last page was hit already, or came to the LRU end unread: hitting it counts no
+    /// more.
     spent: bool,
 }
 
@@ -74,7 +83,8 @@ impl Pace {
         self.sets = [Set { first, end, spent: false }, self.sets[0]];
     }
 
-    /// A read of `size` wanted blocks hits block `last`, if that is the last page of a set, for the first time. Says whether it is.
+    /// A read of `size` wanted blocks hits block `last`, if that is the last page of a set, for the
+    /// first time. Says whether it is.
     pub fn hit(&mut self, last: u32, size: u32, most: u32) -> bool {
         let ends = self.ends_with(last);
         if ends {
@@ -83,7 +93,8 @@ impl Pace {
         ends
     }
 
-    /// A read of `size` wanted blocks waits for a prefetch that begins with block `first`, and it has arrived.
+    /// A read of `size` wanted blocks waits for a prefetch that begins with block `first`, and it
+    /// has arrived.
     pub fn waited(&mut self, first: u32, size: u32, most: u32) {
         if self.sets.iter().any(|set| set.first == first && set.end > first) {
             self.distance = self.distance.saturating_add(size).min(most - 1).max(self.distance);

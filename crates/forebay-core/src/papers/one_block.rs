@@ -1,4 +1,5 @@
-//! One block lookahead (Smith 1978): a block that is fetched or referenced for the first time brings the next one.
+//! One block lookahead (Smith 1978): a block that is fetched or referenced for the first time
+//! brings the next one.
 
 use crate::reason::Reason;
 use crate::seams::{Needs, Plan, Prefetcher, Sight};

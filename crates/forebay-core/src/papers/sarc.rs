@@ -1,9 +1,12 @@
-//! SARC (Gill and Modha, USENIX 2005), its prefetching; its two lists are [`SarcLists`](crate::replacement::SarcLists).
+//! SARC (Gill and Modha, USENIX 2005), its prefetching; its two lists are
+//! [`SarcLists`](crate::replacement::SarcLists).
 //!
-//! Sequential is a block whose predecessors up to a threshold were referenced one after another ("a sequential detect counter with every
-//! track"); here the stream counts. A miss on such a block fetches it and the next m, "the degree of sequential read-ahead": synchronous
-//! prefetching. Of the group so fetched one block, g from its end, is the asynchronous trigger: "When the asynchronous
-//! trigger track is accessed, the next group of tracks is asynchronously read-ahead and a new asynchronous trigger is set."
+//! Sequential is a block whose predecessors up to a threshold were referenced one after another ("a
+//! sequential detect counter with every track"); here the stream counts. A miss on such a block
+//! fetches it and the next m, "the degree of sequential read-ahead": synchronous prefetching. Of
+//! the group so fetched one block, g from its end, is the asynchronous trigger: "When the
+//! asynchronous trigger track is accessed, the next group of tracks is asynchronously read-ahead
+//! and a new asynchronous trigger is set."
 //!
 //! ```text
 //!            x missed          trigger, g from the end
@@ -11,14 +14,16 @@
 //!   threshold
 //! ```
 //!
-//! m and g are "tunable", and no number is given for them in what of the paper we have. m is 32 blocks here, as much as the kernel's
-//! windows grow to, with which SCM §5.3 compares; g is half of m, which "works best for the widest variety of workloads"
-//! (Gill and Bathen, FAST 2007). The threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
+//! m and g are "tunable", and no number is given for them in what of the paper we have. m is 32
+//! blocks here, as much as the kernel's windows grow to, with which SCM §5.3 compares; g is half of
+//! m, which "works best for the widest variety of workloads" (Gill and Bathen, FAST 2007). The
+//! threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 
 use crate::reason::Reason;
 use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
-/// "SARC […] happens to detect the sequentiality of accesses with a default threshold of 4 contiguous blocks" (SCM §5.3).
+/// "SARC […] happens to detect the sequentiality of accesses with a default threshold of 4
+/// contiguous blocks" (SCM §5.3).
 pub const THRESHOLD: u32 = 4;
 
 /// SARC's prefetching. Everything in blocks.
@@ -38,7 +43,8 @@ impl Prefetcher for Sarc {
     }
 
     fn plan(&mut self, sight: &Sight<'_>) -> Plan {
-        // With labels, what no reader wants does not count as a reference here, but may miss or trigger (SCM §4.2).
+        // With labels, what no reader wants does not count as a reference here, but may miss or
+        // trigger (SCM §4.2).
         if sight.stream.wanted.run < self.threshold {
             return Plan::NOTHING;
         }

@@ -1,8 +1,10 @@
 //! Everything as one loop: of the blocks that are new few stay (past AMP).
 //!
-//! Where several contexts go around in the same blocks, as queries of a database do in its tables, partitions pull these to and fro: each takes over
-//! what another one's round has left, or the default policy gets them and lets them go. None of the contexts has a rhythm of its own either, so
-//! that sweeps come too early. Taken together it is one loop that is too long, and of such a one as much is hit as stays:
+//! Where several contexts go around in the same blocks, as queries of a database do in its tables,
+//! partitions pull these to and fro: each takes over what another one's round has left, or the
+//! default policy gets them and lets them go. None of the contexts has a rhythm of its own either,
+//! so that sweeps come too early. Taken together it is one loop that is too long, and of such a one
+//! as much is hit as stays:
 //!
 //! ```text
 //!              used since the last victim was, or one run of 32
@@ -11,14 +13,18 @@
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
-//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4) lets what is kept change with time. It is drawn for
-//!   runs of 32 blocks, since a scan that finds single blocks here and there switches at each, and anew after as many accesses as there are entries
-//!   (see below).
-//! - That a block is admitted which was missed before, and since then than when the default policy's last victim was used last, is what LIRS goes by
-//!   (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it is the one that comes back sooner. Where what is kept is of no use any more its
-//!   victims are old, and whatever is missed twice replaces it. In a loop everything that stays was used since.
+//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4)
+//!   lets what is kept change with time. It is drawn for runs of 32 blocks, since a scan that finds
+//!   single blocks here and there switches at each, and anew after as many accesses as there are
+//!   entries (see below).
+//! - That a block is admitted which was missed before, and since then than when the default
+//!   policy's last victim was used last, is what LIRS goes by (Jiang and Zhang, SIGMETRICS 2002,
+//!   §3.1): of the two it is the one that comes back sooner. Where what is kept is of no use any
+//!   more its victims are old, and whatever is missed twice replaces it. In a loop everything that
+//!   stays was used since.
 //!
-//! When blocks were missed is kept by hash, an entry for each: one that is taken by another block is forgotten.
+//! When blocks were missed is kept by hash, an entry for each: one that is taken by another block
+//! is forgotten.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -46,7 +52,8 @@ pub(super) struct Bimodal {
     /// How long the queue is.
     queue: u32,
     now: Moment,
-    /// When the block of each slot was used last, and for those that were not used since this began,
+    /// When the block of each slot was used last, and for those that were not used since this
+    /// began,
     used: Vec<Moment>,
     /// this.
     before: Moment,
@@ -85,8 +92,8 @@ impl Bimodal {
         self.now = now as Moment;
     }
 
-    /// New blocks stay or go by this from now on: of so many frames, used by whatever went before, which nobody kept. A victim was used last as long
-    /// ago as all of them take, about.
+    /// New blocks stay or go by this from now on: of so many frames, used by whatever went before,
+    /// which nobody kept. A victim was used last as long ago as all of them take, about.
     pub(super) fn begin(&mut self, frames: u32) {
         self.used.clear();
         self.before = self.now.wrapping_sub(frames);
@@ -183,7 +190,8 @@ mod tests {
         bimodal.set_time(1);
         assert!(bimodal.admits(key(0), &mut random), "there is room");
         bimodal.fill();
-        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9 and 22.
+        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9
+        // and 22.
         let mut missed = |bimodal: &mut Bimodal, block, at| {
             bimodal.set_time(at);
             bimodal.admits(key(block), &mut random)

@@ -1,10 +1,13 @@
 //! Whether partitions for program contexts pay: a duel of small caches (past AMP).
 //!
-//! AMP's partitions are a bet on patterns. Where loops leave blocks out for some rounds, or overlap, the default policy alone misses less (AMP §4
-//! has no such case; `kernel` and `sqlite` of ours are). Which of them is better can be seen: both replay a sample of the references,
-//! the blocks whose hash is small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST 2015). Whoever's misses cost less by more than
-//! chance has the segment. A miss costs a transfer and the block's part of a switch: what a stream goes on to is fetched in pieces. If that is the
-//! default policy, all contexts' blocks go there, and the loops' are moved or swept, as those of any loop that has ended.
+//! AMP's partitions are a bet on patterns. Where loops leave blocks out for some rounds, or
+//! overlap, the default policy alone misses less (AMP §4 has no such case; `kernel` and `sqlite` of
+//! ours are). Which of them is better can be seen: both replay a sample of the references, the
+//! blocks whose hash is small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST
+//! 2015). Whoever's misses cost less by more than chance has the segment. A miss costs a transfer
+//! and the block's part of a switch: what a stream goes on to is fetched in pieces. If that is the
+//! default policy, all contexts' blocks go there, and the loops' are moved or swept, as those of
+//! any loop that has ended.
 //!
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
@@ -12,9 +15,11 @@
 //!                      └─▶ the same, few new blocks stay, 1/n ─▶ misses ───┘
 //! ```
 //!
-//! The third is there if [`Settings::bimodal`] says so. Then the default policy begins, so that nothing is lost before anything is known, and what was
-//! missed counts for longer: a database goes from phases in which one of them is better to such in which another is, and as blocks are not moved
-//! when it is decided otherwise, each change costs up to a cache of misses. For whom the whole of such a round is better, that counts.
+//! The third is there if [`Settings::bimodal`] says so. Then the default policy begins, so that
+//! nothing is lost before anything is known, and what was missed counts for longer: a database goes
+//! from phases in which one of them is better to such in which another is, and as blocks are not
+//! moved when it is decided otherwise, each change costs up to a cache of misses. For whom the
+//! whole of such a round is better, that counts.
 
 use alloc::vec::Vec;
 
@@ -38,7 +43,8 @@ const ASKED: u32 = 64;
 pub enum View {
     /// By program contexts, of which those that loop have partitions (AMP).
     Contexts,
-    /// Not at all: all are the default policy's, but for one-shot blocks where these are always dropped ([`Settings::drops`]).
+    /// Not at all: all are the default policy's, but for one-shot blocks where these are always
+    /// dropped ([`Settings::drops`]).
     Plain,
     /// Not at all, and few of those that are new stay.
     Whole,
@@ -54,7 +60,8 @@ impl View {
 struct Rules {
     /// Who has the segment at first.
     first: View,
-    /// The frames of each of the small caches, about. As few as tell the papers' traces apart: what is sampled costs several hits.
+    /// The frames of each of the small caches, about. As few as tell the papers' traces apart: what
+    /// is sampled costs several hits.
     frames: u32,
     /// When so many misses of all were counted, they count half.
     most: u32,
@@ -147,7 +154,8 @@ impl<R: Replacement> Duel<R> {
         HASHES / u64::from(Rules::of(settings).one_in(frames))
     }
 
-    /// An access of the sample to a segment that has so many `frames` at the moment. Says whether any of them missed it.
+    /// An access of the sample to a segment that has so many `frames` at the moment. Says whether
+    /// any of them missed it.
     pub(super) fn hear(&mut self, key: BlockKey, access: &Access, frames: impl FnOnce() -> u32) -> bool {
         if self.until_asked == 0 {
             self.until_asked = ASKED;
@@ -173,7 +181,8 @@ impl<R: Replacement> Duel<R> {
         }
     }
 
-    /// What the misses of the cache of a view have cost lately, if it takes part, in the time of a block.
+    /// What the misses of the cache of a view have cost lately, if it takes part, in the time of a
+    /// block.
     pub fn cost(&self, view: View) -> Option<u64> {
         self.small.get(view as usize).map(|small| small.missed.cost)
     }
@@ -183,7 +192,8 @@ impl<R: Replacement> Duel<R> {
         self.view
     }
 
-    /// Two deviations of the difference of two sums, were they independent. They are not, so that it is less.
+    /// Two deviations of the difference of two sums, were they independent. They are not, so that
+    /// it is less.
     fn decide(&mut self) {
         let all = || View::ALL.into_iter().zip(&self.small).map(|(view, small)| (view, small.missed));
         let own = self.small.get(self.view as usize).map_or(Missed::default(), |small| small.missed);
@@ -229,7 +239,8 @@ impl<R: Replacement> Small<R> {
         self.segments.resize([self.frames].into_iter());
     }
 
-    /// The whole life of a reference at once: class, frame, fetch, insertion. Says whether it is a hit.
+    /// The whole life of a reference at once: class, frame, fetch, insertion. Says whether it is a
+    /// hit.
     fn refer_to(&mut self, key: BlockKey, access: &Access) -> bool {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let found = directory.find(key);

@@ -1,4 +1,5 @@
-//! AMP's cache manager (AMP §3.2, Fig. 4): within a segment, a partition for each looping context beside the default policy's.
+//! AMP's cache manager (AMP §3.2, Fig. 4): within a segment, a partition for each looping context
+//! beside the default policy's.
 //!
 //! ```text
 //!        part 0: the default policy         1: one-shot             2: loop 0      3: loop 1  …
@@ -27,7 +28,8 @@ use crate::types::BlockKey;
 
 /// The default policy's part.
 const DEFAULT: usize = 0;
-/// One-shot blocks: "partition 1 is the one-shot partition, where pages are freed whenever new pages are needed" (AMP §3.3).
+/// One-shot blocks: "partition 1 is the one-shot partition, where pages are freed whenever new
+/// pages are needed" (AMP §3.3).
 const ONE_SHOT: usize = 1;
 /// The first of the loops.
 const LOOPS: usize = 2;
@@ -62,31 +64,39 @@ const ONE: u64 = 1 << 32;
 ///       evict from another non-empty partition randomly
 /// ```
 ///
-/// B1 and B2 are whatever ghosts the default policy has. One that has none gets a list of its last victims, as many as frames: what
-/// B1 and B2 of ARC may have.
+/// B1 and B2 are whatever ghosts the default policy has. One that has none gets a list of its last
+/// victims, as many as frames: what B1 and B2 of ARC may have.
 ///
-/// Which other partition is drawn evenly, however large it is: so each loses as often as the others, what it gains goes by its marginal gain,
-/// and where both are the same for all of them, marginal gains are. Were larger ones drawn more often, these would have to be larger, too.
+/// Which other partition is drawn evenly, however large it is: so each loses as often as the
+/// others, what it gains goes by its marginal gain, and where both are the same for all of them,
+/// marginal gains are. Were larger ones drawn more often, these would have to be larger, too.
 ///
 /// What the text leaves open, and how it is here:
 ///
-/// - The default policy learns from its ghosts as it always does, whether its partition grows or not and whichever context comes back to
-///   them: how it divides what it has is its own affair. By the figure's letter ARC would stand still as long as any loop has a block.
-/// - A resident block that the default policy takes over is one that was used before: it comes in and is hit, with ARC into T2. As a new one it would
-///   be among what was used once, and every context that is no loop after all, or ceases to be one, would cost all that is known of its blocks.
-/// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since the sweep before the last one goes to
-///   them; used after all before anybody needed its frame, it is back. A sweep comes every loop_time + 3 loop_time_dev, by the
-///   cache's virtual time: so a loop that has ended leaves nothing behind, and neither does one whose number another one got.
-/// - A one-shot context takes no block from other partitions. What it finds there somebody has read before, and a scan of everything would
-///   drop it all.
-/// - What was fetched ahead and not read is nobody's victim as long as there is another: it would be the first one of its loop, and it is
-///   what will be read next. After two sweeps in which nobody came for it, it goes.
-/// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has no ghosts, and loops would never get a block
-///   of it.
+/// - The default policy learns from its ghosts as it always does, whether its partition grows or
+///   not and whichever context comes back to them: how it divides what it has is its own affair. By
+///   the figure's letter ARC would stand still as long as any loop has a block.
+/// - A resident block that the default policy takes over is one that was used before: it comes in
+///   and is hit, with ARC into T2. As a new one it would be among what was used once, and every
+///   context that is no loop after all, or ceases to be one, would cost all that is known of its
+///   blocks.
+/// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since
+///   the sweep before the last one goes to them; used after all before anybody needed its frame, it
+///   is back. A sweep comes every loop_time + 3 loop_time_dev, by the cache's virtual time: so a
+///   loop that has ended leaves nothing behind, and neither does one whose number another one got.
+/// - A one-shot context takes no block from other partitions. What it finds there somebody has read
+///   before, and a scan of everything would drop it all.
+/// - What was fetched ahead and not read is nobody's victim as long as there is another: it would
+///   be the first one of its loop, and it is what will be read next. After two sweeps in which
+///   nobody came for it, it goes.
+/// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has
+///   no ghosts, and loops would never get a block of it.
 ///
-/// Known weaknesses. Blocks that a loop leaves out for some rounds are swept and go first, though they are wanted again, as the headers that only some
-/// files include: kernel at a fifth of its pages misses 39 % more than ARC. Left to the default policy instead, or for a turnover of the cache,
-/// they cost as much elsewhere. And that policy is told that it has the whole segment; told what loops leave, it gains here and loses there.
+/// Known weaknesses. Blocks that a loop leaves out for some rounds are swept and go first, though
+/// they are wanted again, as the headers that only some files include: kernel at a fifth of its
+/// pages misses 39 % more than ARC. Left to the default policy instead, or for a turnover of the
+/// cache, they cost as much elsewhere. And that policy is told that it has the whole segment; told
+/// what loops leave, it gains here and loses there.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The first of the default policy's lists, and how many have frames.
@@ -96,7 +106,8 @@ pub struct Program {
     /// The first of its own lists: dropped, ahead, ghosts, loops.
     first: u8,
     loops: Vec<Loop>,
-    /// What one-shot contexts fetched ahead and have not read is swept as well, as if it were a loop as long as the cache.
+    /// What one-shot contexts fetched ahead and have not read is swept as well, as if it were a
+    /// loop as long as the cache.
     ahead: Loop,
     /// When the next sweep is due, of whichever: virtual time.
     due: u64,
@@ -139,7 +150,8 @@ impl Program {
         if R::GHOST_LISTS > 0 { R::ghosts(frames) } else { frames }
     }
 
-    /// For a segment of `frames` whose policy's lists begin with `default`, and its own with `first`.
+    /// For a segment of `frames` whose policy's lists begin with `default`, and its own with
+    /// `first`.
     pub fn new<R: Replacement>(settings: &Settings, default: u8, first: u8, frames: u32) -> Program {
         let nothing = Loop { coupons: 0, rhythm: Rhythm::default(), due: 0, epoch: 0 };
         let mut program = Program {
@@ -176,7 +188,8 @@ impl Program {
         self.ahead.due = u64::MAX;
     }
 
-    /// How blocks are told apart from now on. What loops have left is the default policy's when it is used, or swept.
+    /// How blocks are told apart from now on. What loops have left is the default policy's when it
+    /// is used, or swept.
     pub(super) fn set_view(&mut self, view: View) {
         if view == self.view {
             return;
@@ -196,7 +209,8 @@ impl Program {
         (0..self.parts()).map(|part| self.len(frames, part))
     }
 
-    /// A block is accessed. The loop that is accessed gets a coupon, and whichever sweep is due is made.
+    /// A block is accessed. The loop that is accessed gets a coupon, and whichever sweep is due is
+    /// made.
     #[inline(always)]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
         if let Some(bimodal) = &mut self.bimodal {
@@ -223,8 +237,9 @@ impl Program {
         self.due = self.loops.iter().map(|own| own.due).fold(self.ahead.due, u64::min);
     }
 
-    /// "Garbage collect long-time unused blocks" (AMP §3.2), of a loop, or behind the last one of what one-shot contexts have ahead. Lists are in
-    /// the order of last uses, but for what was fetched ahead and not read.
+    /// "Garbage collect long-time unused blocks" (AMP §3.2), of a loop, or behind the last one of
+    /// what one-shot contexts have ahead. Lists are in the order of last uses, but for what was
+    /// fetched ahead and not read.
     fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, number: usize, now: u64) {
         let (dropped, all) = (self.dropped(), self.frames);
         let (list, swept) = match number < self.loops.len() {
@@ -245,8 +260,9 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, by an access like that but for its time, which is
-    /// told apart, if it is where it belongs and nothing is due. If not, nothing is done, and it says so.
+    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, by an
+    /// access like that but for its time, which is told apart, if it is where it belongs and
+    /// nothing is due. If not, nothing is done, and it says so.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
         &mut self,
@@ -269,7 +285,8 @@ impl Program {
                 directory.frames.set_count(slot, own.epoch);
                 directory.frames.move_to_front(slot, list);
             }
-            // Where partitions are closed the default policy has the loop's blocks, and coupons count from when they open.
+            // Where partitions are closed the default policy has the loop's blocks, and coupons
+            // count from when they open.
             Place::Default | Place::Loop(_) if list.0 < self.first => policy.hit(directory, slot),
             _ => return false,
         }
@@ -282,7 +299,8 @@ impl Program {
         true
     }
 
-    /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply moved among the partitions."
+    /// A resident frame is referenced by a context whose blocks go to `place`. "They are simply
+    /// moved among the partitions."
     #[inline(never)]
     pub fn referred<R: Replacement, I: Index>(
         &mut self,
@@ -294,9 +312,11 @@ impl Program {
     ) {
         self.used(slot);
         let from = self.part_at(&directory.frames, slot);
-        // What waits in the queue is taken over when it is hit, and not when it is read for the first time.
+        // What waits in the queue is taken over when it is hit, and not when it is read for the
+        // first time.
         let to = if self.view == View::Whole && how != Use::Hit { from } else { self.part(place) };
-        // Who reads everything once takes nothing from whoever will read it again. (What nobody has read yet was fetched for this reader.)
+        // Who reads everything once takes nothing from whoever will read it again. (What nobody has
+        // read yet was fetched for this reader.)
         let to = if to == ONE_SHOT && how != Use::First { from } else { to };
         if to >= LOOPS && place == Place::Dropped {
             return;
@@ -322,8 +342,9 @@ impl Program {
         }
     }
 
-    /// A block that is not resident is wanted by a context whose blocks go to `place`: how it is admitted, and whether the default
-    /// policy remembers it. If it is `ahead` of being read, that policy learns nothing from that.
+    /// A block that is not resident is wanted by a context whose blocks go to `place`: how it is
+    /// admitted, and whether the default policy remembers it. If it is `ahead` of being read, that
+    /// policy learns nothing from that.
     pub fn missed<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -335,7 +356,8 @@ impl Program {
         let part = self.part_of_new(key, place);
         let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         if part != DEFAULT {
-            // Whoever comes back to what the default policy gave up, that was a mistake it learns from.
+            // Whoever comes back to what the default policy gave up, that was a mistake it learns
+            // from.
             if own.is_some() && !ahead {
                 policy.miss(directory, own);
             }
@@ -346,7 +368,8 @@ impl Program {
         if ghost.is_some() { class | REMEMBERED } else { class }
     }
 
-    /// A block is fetched ahead into the prefetch cache for such a context: the same, but what is learnt from a ghost is learnt when it is read.
+    /// A block is fetched ahead into the prefetch cache for such a context: the same, but what is
+    /// learnt from a ghost is learnt when it is read.
     pub fn recalls<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -368,7 +391,8 @@ impl Program {
         part_of(class) == DEFAULT
     }
 
-    /// The class of a frame that is under way for `class`, and that a context wants whose blocks go to `place`.
+    /// The class of a frame that is under way for `class`, and that a context wants whose blocks go
+    /// to `place`.
     pub fn class_for(&self, old: Class, place: Place) -> Class {
         let part = self.part(place);
         if self.view == View::Whole || part_of(old) == part { old } else { class(part) }
@@ -402,8 +426,8 @@ impl Program {
         }
     }
 
-    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until now. Whoever it is for, it is not used yet:
-    /// the default policy says how long it may wait.
+    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until
+    /// now. Whoever it is for, it is not used yet: the default policy says how long it may wait.
     pub fn give_up<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -520,7 +544,8 @@ impl Loop {
         self.rhythm = access.rhythm;
     }
 
-    /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it might be as long as the cache.
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it
+    /// might be as long as the cache.
     fn interval(&self, frames: u32) -> u64 {
         match self.rhythm.time {
             0 => u64::from(frames),

@@ -1,5 +1,5 @@
-//! One instance of a replacement policy for each partition, in one slab; and around each one the partitions of program contexts, if they
-//! have any.
+//! One instance of a replacement policy for each partition, in one slab; and around each one the
+//! partitions of program contexts, if they have any.
 //!
 //! ```text
 //!   lists of the slab   FREE … │ segment 0 │ segment 1 │ … │ program 0 │ program 1 │ …
@@ -54,7 +54,8 @@ impl<R: Replacement> Segments<R> {
         usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + program_lists(least.as_ref())))
     }
 
-    /// The settings of contexts with as many loops as there are lists for in each of so many partitions.
+    /// The settings of contexts with as many loops as there are lists for in each of so many
+    /// partitions.
     pub fn fitting(context: Settings, partitions: usize) -> Settings {
         let none = program_lists(Some(&Settings { partitions: 0, ..context }));
         let each = usize::from(u8::MAX - FIRST_POLICY_LIST) / partitions.max(1);
@@ -127,8 +128,9 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// A block of `partition` is accessed, resident or not: said of every access, before anything else, where contexts have partitions. Says whether
-    /// one that takes part in a duel has missed it, so that it is to be [charged](Self::charge).
+    /// A block of `partition` is accessed, resident or not: said of every access, before anything
+    /// else, where contexts have partitions. Says whether one that takes part in a duel has missed
+    /// it, so that it is to be [charged](Self::charge).
     pub fn accessed<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -143,7 +145,8 @@ impl<R: Replacement> Segments<R> {
         missed
     }
 
-    /// What was just missed is waited for as long as the transfer of a block, and of so many more for its part of a switch.
+    /// What was just missed is waited for as long as the transfer of a block, and of so many more
+    /// for its part of a switch.
     pub fn charge(&mut self, partition: usize, switch: u32) {
         let Some((duel, program)) = self.duels.get_mut(partition).zip(self.programs.get_mut(partition)) else { return };
         duel.charge(switch);
@@ -160,8 +163,8 @@ impl<R: Replacement> Segments<R> {
         duel.hear(key, access, || program.sizes(frames).sum::<u32>() + frames.len(FREE))
     }
 
-    /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a block that is in no sample, if
-    /// [`Program::hit`] does it.
+    /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a
+    /// block that is in no sample, if [`Program::hit`] does it.
     #[inline(always)]
     pub fn hit_by<I: Index>(
         &mut self,
@@ -214,7 +217,8 @@ impl<R: Replacement> Segments<R> {
         self.segments.get_mut(partition).map_or(0, |segment| segment.miss(directory, ghost))
     }
 
-    /// [`Replacement::recalls`], the same of what is fetched ahead, by a context whose blocks go to `place` if contexts have partitions.
+    /// [`Replacement::recalls`], the same of what is fetched ahead, by a context whose blocks go to
+    /// `place` if contexts have partitions.
     pub fn recalls<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -237,8 +241,8 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// A block of `partition` is wanted that is not resident, or a ghost, by a context whose blocks go to `place`. Nothing is learnt from what is
-    /// fetched `ahead`.
+    /// A block of `partition` is wanted that is not resident, or a ghost, by a context whose blocks
+    /// go to `place`. Nothing is learnt from what is fetched `ahead`.
     pub fn missed_by<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -253,7 +257,8 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// The class of a frame of `partition` that is under way for `class`, and that a context wants whose blocks go to `place`.
+    /// The class of a frame of `partition` that is under way for `class`, and that a context wants
+    /// whose blocks go to `place`.
     pub fn class_for(&self, partition: usize, class: Class, place: Place) -> Class {
         self.programs.get(partition).map_or(class, |program| program.class_for(class, place))
     }
@@ -339,7 +344,8 @@ impl<R: Replacement> Segments<R> {
         self.programs.get(partition)
     }
 
-    /// Frames that are nobody's loss: where contexts have partitions, free ones and those that one-shot contexts are done with.
+    /// Frames that are nobody's loss: where contexts have partitions, free ones and those that
+    /// one-shot contexts are done with.
     pub fn spare(&self, frames: &Frames) -> Option<u32> {
         let dropped = || self.programs.iter().map(|program| program.dropped_frames(frames)).sum::<u32>();
         (!self.programs.is_empty()).then(|| frames.len(FREE) + dropped())

@@ -26,7 +26,8 @@ pub struct Choice {
     pub line: &'static str,
     /// Its value in a policy; `None` if a policy has no such option.
     pub get: fn(&Policy) -> Option<String>,
-    /// Sets it; `None`, and nothing changes, if the policy has no such option or the value makes no sense.
+    /// Sets it; `None`, and nothing changes, if the policy has no such option or the value makes no
+    /// sense.
     pub set: fn(&mut Policy, &str) -> Option<()>,
 }
 

@@ -42,8 +42,8 @@ impl Partition {
     }
 
     /// Makes it, for a sound setup of at most `most` devices; with `loops` program contexts have
-    /// partitions, too. `None` if the cache is not divided: with more devices it is not, nor where frames
-    /// go by worth among those of one.
+    /// partitions, too. `None` if the cache is not divided: with more devices it is not, nor where
+    /// frames go by worth among those of one.
     pub(super) fn build(self, setup: &Setup, most: usize, loops: bool) -> Option<Box<dyn Divider>> {
         let (frames, devices) = (setup.frames, &setup.devices);
         match self {

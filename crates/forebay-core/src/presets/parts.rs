@@ -1,4 +1,5 @@
-//! The parts of `auto`, each of which can be left out to see what it is worth: `auto:without=near/gaits`.
+//! The parts of `auto`, each of which can be left out to see what it is worth:
+//! `auto:without=near/gaits`.
 
 use alloc::string::String;
 
@@ -124,7 +125,8 @@ pub(super) fn lacking(policy: &Policy) -> Option<String> {
     Some(names)
 }
 
-/// Leaves out the parts that are named. `None`, and nothing changes, if one is unknown or the policy is not `auto`.
+/// Leaves out the parts that are named. `None`, and nothing changes, if one is unknown or the
+/// policy is not `auto`.
 pub(super) fn leave_out(policy: &mut Policy, names: &str) -> Option<()> {
     is_auto(policy).then_some(())?;
     let mut changed = *policy;

@@ -47,8 +47,8 @@ impl Reclaim {
     }
 }
 
-/// Where a prefetch cache has no LRU cache beside it there is nothing to weigh: f_lru(x) is another's, and
-/// the ceiling is x_max (CPEM §4.1).
+/// Where a prefetch cache has no LRU cache beside it there is nothing to weigh: f_lru(x) is
+/// another's, and the ceiling is x_max (CPEM §4.1).
 fn bound(referenced: Referenced, settings: Settings) -> Settings {
     match referenced {
         Referenced::Kept => settings,

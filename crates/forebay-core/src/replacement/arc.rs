@@ -11,11 +11,12 @@ const NEW: Class = 0;
 const IN_B1: Class = 1;
 /// Case III: the block is in B2.
 const IN_B2: Class = 2;
-/// Case II, but the block was prefetched and nobody had read it when it went (the paper has no such blocks).
+/// Case II, but the block was prefetched and nobody had read it when it went (the paper has no such
+/// blocks).
 const UNREAD_IN_B1: Class = 3;
 
-/// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST 2003), Fig. 4. `c` is the number of
-/// frames, `p` what T1 should have of them.
+/// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST 2003), Fig. 4. `c`
+/// is the number of frames, `p` what T1 should have of them.
 ///
 /// ```text
 ///         L1: referenced once lately          L2: at least twice
@@ -24,15 +25,16 @@ const UNREAD_IN_B1: Class = 3;
 ///   |T1| + |T2| ≤ c     |T1| + |B1| ≤ c     |B1| + |B2| ≤ c
 /// ```
 ///
-/// `p` is an integer: the step of Cases II and III, a quotient of ghost list lengths in the paper, is rounded down
-/// (and is 1 at least there too).
+/// `p` is an integer: the step of Cases II and III, a quotient of ghost list lengths in the paper,
+/// is rounded down (and is 1 at least there too).
 ///
-/// The paper's cache is always full and fetches at once. Here frames may be on their way or forgotten when a block is
-/// wanted, so that the three bounds are kept by themselves rather than by Case IV's counting; without time, they come
-/// to the same. When readers hold all of the list that REPLACE names, the other one gives the frame.
+/// The paper's cache is always full and fetches at once. Here frames may be on their way or
+/// forgotten when a block is wanted, so that the three bounds are kept by themselves rather than by
+/// Case IV's counting; without time, they come to the same. When readers hold all of the list that
+/// REPLACE names, the other one gives the frame.
 ///
-/// When its size changes `p` keeps its share of it, and what the bounds no longer have room for is forgotten at the next
-/// victim or insertion.
+/// When its size changes `p` keeps its share of it, and what the bounds no longer have room for is
+/// forgotten at the next victim or insertion.
 #[derive(Clone, Debug)]
 pub struct Arc {
     t1: ListId,
@@ -90,7 +92,8 @@ impl Replacement for Arc {
         match ghost.map(|slot| directory.frames.list(slot)) {
             None => NEW,
             Some(list) if list != self.b1 => IN_B2,
-            // To be read for the first time: the ghost tells that T1 was too small, and nothing of a second use.
+            // To be read for the first time: the ghost tells that T1 was too small, and nothing of
+            // a second use.
             Some(_) if ghost.is_some_and(|slot| directory.frames.has(slot, flag::PREFETCHED)) => UNREAD_IN_B1,
             Some(_) => IN_B1,
         }
@@ -184,7 +187,8 @@ mod tests {
 
     const FIRST: u8 = 4;
 
-    /// Four frames, two of them used twice, through which two more blocks went, so that B1 remembers blocks 2 and 3; `unread`: nobody had read them.
+    /// Four frames, two of them used twice, through which two more blocks went, so that B1
+    /// remembers blocks 2 and 3; `unread`: nobody had read them.
     fn with_ghosts(unread: bool) -> (Arc, Directory<Hashed>) {
         let mut directory = Directory::new(FIRST + Arc::LISTS, 4, 4);
         let mut arc = Arc::new(FIRST, 4);
@@ -208,8 +212,8 @@ mod tests {
         BlockKey::new(FileId(1), block)
     }
 
-    /// What is fetched ahead of what B1 remembers says nothing before somebody reads it; then T1 was too small. It goes to T2 if that is its
-    /// second use.
+    /// What is fetched ahead of what B1 remembers says nothing before somebody reads it; then T1
+    /// was too small. It goes to T2 if that is its second use.
     #[test]
     fn a_ghost_that_is_fetched_ahead_teaches_when_it_is_read() {
         for (unread, list) in [(false, 1), (true, 0)] {

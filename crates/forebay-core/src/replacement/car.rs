@@ -13,19 +13,21 @@ const IN_B1: Class = 1;
 /// It is in B2.
 const IN_B2: Class = 2;
 
-/// Bansal and Modha, "CAR: Clock with Adaptive Replacement" (FAST 2004), Fig. 2. `c` is the number of frames, `p` what T1
-/// should have of them.
+/// Bansal and Modha, "CAR: Clock with Adaptive Replacement" (FAST 2004), Fig. 2. `c` is the number
+/// of frames, `p` what T1 should have of them.
 ///
 /// ```text
 ///         referenced once lately              at least twice
 ///   ◀── B1 ghosts ──┼── T1, a clock ──▶ ◀── T2, a clock ──┼── B2 ghosts ──▶
 /// ```
 ///
-/// A hit sets a bit and moves nothing. `p` is an integer as in [`Arc`](super::Arc), and it is adapted after the replacement,
-/// as the figure has it, that is when the block comes in. The page under a hand is the oldest that no reader holds.
+/// A hit sets a bit and moves nothing. `p` is an integer as in [`Arc`](super::Arc), and it is
+/// adapted after the replacement, as the figure has it, that is when the block comes in. The page
+/// under a hand is the oldest that no reader holds.
 ///
-/// As with ARC, frames may be on their way or forgotten when a block is wanted, so that the bounds of the ghost lists are
-/// kept by themselves; without time, that comes to lines 7 to 10. A new size is taken as by [`Arc`](super::Arc).
+/// As with ARC, frames may be on their way or forgotten when a block is wanted, so that the bounds
+/// of the ghost lists are kept by themselves; without time, that comes to lines 7 to 10. A new size
+/// is taken as by [`Arc`](super::Arc).
 #[derive(Clone, Debug)]
 pub struct Car {
     t1: ListId,
@@ -110,7 +112,8 @@ impl Replacement for Car {
 }
 
 impl Car {
-    /// replace(): turns the clocks until a page without reference bit is under a hand, which becomes a ghost.
+    /// replace(): turns the clocks until a page without reference bit is under a hand, which
+    /// becomes a ghost.
     fn replace<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
         loop {
             let frames = &mut directory.frames;
@@ -137,7 +140,8 @@ impl Car {
         ghosts::bound(directory, self.b2, most);
     }
 
-    /// Keeps |T1| + |B1| < c before a new block comes to T1, ≤ c with it (`came` is 1), and |B1| + |B2| ≤ c.
+    /// Keeps |T1| + |B1| < c before a new block comes to T1, ≤ c with it (`came` is 1), and |B1| +
+    /// |B2| ≤ c.
     fn forget_a_ghost<I: Index>(&self, directory: &mut Directory<I>, came: u32) {
         let frames = &directory.frames;
         let (t1, b1, b2) = (frames.len(self.t1), frames.len(self.b1), frames.len(self.b2));

@@ -5,12 +5,13 @@ use crate::directory::Directory;
 use crate::frames::{Frames, ListId, Slot};
 use crate::index::Index;
 
-/// Corbató's clock ("A Paging Experiment with the Multics System", 1968): the hand goes round the frames, takes away
-/// the use bit where it finds one and evicts where it finds none.
+/// Corbató's clock ("A Paging Experiment with the Multics System", 1968): the hand goes round the
+/// frames, takes away the use bit where it finds one and evicts where it finds none.
 ///
-/// Kept as FIFO with reinsertion, which is the same algorithm turned around: the ring stands still under a moving hand
-/// there, here it turns under a hand that stays at the back of the list. The use bit is the frame's count; a new frame
-/// comes without it, so that a single reference earns no second chance.
+/// Kept as FIFO with reinsertion, which is the same algorithm turned around: the ring stands still
+/// under a moving hand there, here it turns under a hand that stays at the back of the list. The
+/// use bit is the frame's count; a new frame comes without it, so that a single reference earns no
+/// second chance.
 #[derive(Clone, Debug)]
 pub struct Clock {
     ring: ListId,
@@ -40,10 +41,12 @@ impl Replacement for Clock {
     }
 }
 
-/// Turns `ring` until a frame with count zero that no reader holds is at the back, and returns that frame. Every count
-/// passed on the way is one less; a held frame is passed as it is. `None`, with the ring as it was, if all are held.
+/// Turns `ring` until a frame with count zero that no reader holds is at the back, and returns that
+/// frame. Every count passed on the way is one less; a held frame is passed as it is. `None`, with
+/// the ring as it was, if all are held.
 pub(super) fn sweep(frames: &mut Frames, ring: ListId) -> Option<Slot> {
-    // As many held frames in a row as there are frames: all of them are held, and the ring has turned just once.
+    // As many held frames in a row as there are frames: all of them are held, and the ring has
+    // turned just once.
     let mut held = 0;
     while held < frames.len(ring) {
         let slot = frames.back(ring)?;

@@ -1,11 +1,12 @@
-//! Room for ghosts. A segment shares the slab with others, and its size changes while it runs: how many ghosts it may have is
-//! its own to see to, and not only a matter of how many are left.
+//! Room for ghosts. A segment shares the slab with others, and its size changes while it runs: how
+//! many ghosts it may have is its own to see to, and not only a matter of how many are left.
 
 use crate::directory::Directory;
 use crate::frames::{ListId, NO_GHOST, Slot};
 use crate::index::Index;
 
-/// Whether a segment with `own` ghosts, which may have `most`, forgets one before it remembers another.
+/// Whether a segment with `own` ghosts, which may have `most`, forgets one before it remembers
+/// another.
 pub(super) fn are_full<I: Index>(directory: &Directory<I>, own: u32, most: u32) -> bool {
     own >= most || directory.frames.front(NO_GHOST).is_none()
 }
@@ -19,7 +20,8 @@ pub(super) fn bound<I: Index>(directory: &mut Directory<I>, list: ListId, most: 
     }
 }
 
-/// Frees a frame and remembers its block at the front of `list`, which has at most `most`: the oldest is forgotten first.
+/// Frees a frame and remembers its block at the front of `list`, which has at most `most`: the
+/// oldest is forgotten first.
 pub(super) fn remember<I: Index>(directory: &mut Directory<I>, slot: Slot, list: ListId, most: u32) {
     if are_full(directory, directory.frames.len(list), most)
         && let Some(oldest) = directory.frames.back(list)

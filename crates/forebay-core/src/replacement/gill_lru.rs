@@ -5,11 +5,13 @@ use crate::directory::{Directory, Spared};
 use crate::frames::{ListId, Slot, flag};
 use crate::index::Index;
 
-/// Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007), its replacement.
+/// Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007), its
+/// replacement.
 ///
-/// "A prefetched page is moved to the most recently used (MRU) position only on repeated access and not on the first access."
-/// One that comes to the LRU end unread is given "another chance by moving it to the MRU position and setting the *old* flag", and its
-/// stream is told: its degree is too high. With all else it is LRU.
+/// "A prefetched page is moved to the most recently used (MRU) position only on repeated access and
+/// not on the first access." One that comes to the LRU end unread is given "another chance by
+/// moving it to the MRU position and setting the *old* flag", and its stream is told: its degree is
+/// too high. With all else it is LRU.
 #[derive(Clone, Debug)]
 pub struct GillLru {
     list: ListId,
@@ -43,7 +45,8 @@ impl Replacement for GillLru {
                 directory.release(slot);
                 return Some(slot);
             }
-            // Unread, and not old. It comes round but once: a chance for each block that was prefetched.
+            // Unread, and not old. It comes round but once: a chance for each block that was
+            // prefetched.
             frames.set_count(slot, OLD);
             frames.move_to_front(slot, self.list);
             directory.spare(slot);

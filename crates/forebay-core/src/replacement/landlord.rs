@@ -13,35 +13,38 @@ const CHILDREN: usize = 4;
 /// What a block cost of which nobody said so. All blocks alike are LRU.
 const UNTOLD: u64 = 1;
 
-/// No block costs more, in nanoseconds: a quarter of an hour, which no store takes. With it the rent is bounded: see
-/// [`Landlord::rent`].
+/// No block costs more, in nanoseconds: a quarter of an hour, which no store takes. With it the
+/// rent is bounded: see [`Landlord::rent`].
 const DEAREST: u64 = 1 << 40;
 
 /// Young, "On-line File Caching" (SODA 1998), in the LRU flavour that SAC §2.1 compares with.
 ///
-/// Each block has a credit L. It is H, the time of its retrieval divided by its size, when the block comes in and again at each
-/// reference. "If object eviction is needed, LANDLORD finds the object with the lowest L value, removes it, and ages all of
-/// the remaining objects […] by decrementing the L value of all remaining objects by the L value of the evicted object."
+/// Each block has a credit L. It is H, the time of its retrieval divided by its size, when the
+/// block comes in and again at each reference. "If object eviction is needed, LANDLORD finds the
+/// object with the lowest L value, removes it, and ages all of the remaining objects […] by
+/// decrementing the L value of all remaining objects by the L value of the evicted object."
 ///
-/// Nothing is decremented here: all that was ever taken from everybody is one number, the *rent*, and a block is kept with the
-/// rent at which its credit ends. So the lowest L is the first of a heap, and a hit or a miss costs its depth.
+/// Nothing is decremented here: all that was ever taken from everybody is one number, the *rent*,
+/// and a block is kept with the rent at which its credit ends. So the lowest L is the first of a
+/// heap, and a hit or a miss costs its depth.
 ///
 /// ```text
 ///   due = rent at the last reference + H        L = due − rent now
 ///   heap, by (due, order of last references):   [slot 9: due 70, H 40] ─ [slot 4: due 90, H 25] …
 /// ```
 ///
-/// With equal H the order of references decides, and it is LRU to the last eviction. A frame that a reader holds is passed
-/// over and keeps its place; should a dearer one go before it, it is overdue, and next.
+/// With equal H the order of references decides, and it is LRU to the last eviction. A frame that a
+/// reader holds is passed over and keeps its place; should a dearer one go before it, it is
+/// overdue, and next.
 #[derive(Clone, Debug)]
 pub struct Landlord {
     list: ListId,
-    /// The blocks that are resident, the first one due on top. Of each slot the slab notes where in here it is; of a slot that is not
-    /// in here, what it cost.
+    /// The blocks that are resident, the first one due on top. Of each slot the slab notes where in
+    /// here it is; of a slot that is not in here, what it cost.
     heap: Vec<Tenant>,
-    /// What was taken from everybody so far. It grows by no more than the cost of the block that goes: 2^64 nanoseconds are 584 years
-    /// of fetching, or sixteen million blocks that all took a quarter of an hour. It saturates all the same, as dues do: the rest is
-    /// LRU then.
+    /// What was taken from everybody so far. It grows by no more than the cost of the block that
+    /// goes: 2^64 nanoseconds are 584 years of fetching, or sixteen million blocks that all took a
+    /// quarter of an hour. It saturates all the same, as dues do: the rest is LRU then.
     rent: u64,
     /// References so far: at one a nanosecond it lasts as long.
     references: u64,
@@ -67,7 +70,8 @@ impl Tenant {
 impl Replacement for Landlord {
     const LISTS: u8 = 1;
     const MOVES: bool = true;
-    /// A note, and a tenant; as a part of a divided cache the heap may have twice the room that it needs.
+    /// A note, and a tenant; as a part of a divided cache the heap may have twice the room that it
+    /// needs.
     const BYTES_BESIDE: u32 = 8 + 2 * size_of::<Tenant>() as u32;
 
     fn new(first_list: u8, frames: u32) -> Landlord {
@@ -77,7 +81,8 @@ impl Replacement for Landlord {
     fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let frames = &mut directory.frames;
         frames.move_to_front(slot, self.list);
-        // Upon reference of an object in the cache, restore its L value to H. It is due later than before, or as early.
+        // Upon reference of an object in the cache, restore its L value to H. It is due later than
+        // before, or as early.
         let at = frames.note(slot) as usize;
         let tenant = self.renewed(slot, self.heap[at].cost);
         self.sink(frames, at, tenant);
@@ -135,8 +140,9 @@ impl Landlord {
         Tenant { due: self.rent.saturating_add(cost), order: self.references, cost, slot }
     }
 
-    /// Where the first one due is, of those that no reader holds, in the part of the heap below `at`. Whoever is held is passed,
-    /// and nobody below one that is not: as many steps as frames are held.
+    /// Where the first one due is, of those that no reader holds, in the part of the heap below
+    /// `at`. Whoever is held is passed, and nobody below one that is not: as many steps as frames
+    /// are held.
     fn first_unpinned(&self, frames: &Frames, at: usize) -> Option<usize> {
         let tenant = self.heap.get(at)?;
         if frames.pins(tenant.slot) == 0 {

@@ -13,13 +13,14 @@ const IN_S: Class = 1;
 /// Ghosts for each frame.
 const GHOSTS: u32 = 2;
 
-/// Jiang and Zhang, "LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to Improve Buffer Cache
-/// Performance" (SIGMETRICS 2002), §3.
+/// Jiang and Zhang, "LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
+/// Improve Buffer Cache Performance" (SIGMETRICS 2002), §3.
 ///
-/// The paper has a stack S of LIR and HIR blocks by recency, pruned so that a LIR block is at its bottom, and a queue Q of
-/// the resident HIR blocks, some of which are in S as well. A slot here is in one list only. But whatever was referenced
-/// after the LIR block at the bottom is in S, and nothing else is: with the moment of every block's last reference beside
-/// it, three lists do, and pruning is forgetting ghosts.
+/// The paper has a stack S of LIR and HIR blocks by recency, pruned so that a LIR block is at its
+/// bottom, and a queue Q of the resident HIR blocks, some of which are in S as well. A slot here is
+/// in one list only. But whatever was referenced after the LIR block at the bottom is in S, and
+/// nothing else is: with the moment of every block's last reference beside it, three lists do, and
+/// pruning is forgetting ghosts.
 ///
 /// ```text
 ///   recency ─────▶             now                    bottom of S
@@ -28,11 +29,12 @@ const GHOSTS: u32 = 2;
 ///   ghosts, HIR in S only               [g]    [g][g] |
 /// ```
 ///
-/// HIR blocks get a hundredth of the frames, but one at least. The paper lets S grow without bound; here at most two blocks that are
-/// not resident are remembered for every frame, and the one at the bottom is forgotten first.
+/// HIR blocks get a hundredth of the frames, but one at least. The paper lets S grow without bound;
+/// here at most two blocks that are not resident are remembered for every frame, and the one at the
+/// bottom is forgotten first.
 ///
-/// When there are to be fewer frames the LIR blocks beyond their share move to the end of Q with the next victim or insertion, those at
-/// the bottom of S first.
+/// When there are to be fewer frames the LIR blocks beyond their share move to the end of Q with
+/// the next victim or insertion, those at the bottom of S first.
 #[derive(Clone, Debug)]
 pub struct Lirs {
     lir: ListId,
@@ -94,7 +96,8 @@ impl Replacement for Lirs {
 
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         self.keep_share(directory);
-        // Remove the HIR resident block at the front of Q; it becomes an HIR non-resident block if it is in S.
+        // Remove the HIR resident block at the front of Q; it becomes an HIR non-resident block if
+        // it is in S.
         if let Some(slot) = directory.frames.unpinned_from_back(self.q) {
             if directory.frames.note(slot) > self.bottom(directory) {
                 self.release_to_ghost(directory, slot);
@@ -112,7 +115,8 @@ impl Replacement for Lirs {
 
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         if class == IN_S || directory.frames.len(self.lir) < self.lirs {
-            // X is in S: it becomes LIR. So does every block while there are fewer of them than there may be.
+            // X is in S: it becomes LIR. So does every block while there are fewer of them than
+            // there may be.
             self.promote(directory, slot);
         } else {
             // Leave its status in HIR, place it at the end of Q.
@@ -159,7 +163,8 @@ impl Lirs {
         }
     }
 
-    /// Makes a block LIR, on top of S. The LIR block at the bottom moves to the end of Q instead, and S is pruned.
+    /// Makes a block LIR, on top of S. The LIR block at the bottom moves to the end of Q instead,
+    /// and S is pruned.
     fn promote<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.lir);
         self.refer(directory, slot);
@@ -167,7 +172,8 @@ impl Lirs {
         self.prune(directory);
     }
 
-    /// The LIR blocks beyond their share, those at the bottom, move to the end of Q with their status changed to HIR.
+    /// The LIR blocks beyond their share, those at the bottom, move to the end of Q with their
+    /// status changed to HIR.
     fn demote<I: Index>(&self, directory: &mut Directory<I>) {
         while directory.frames.len(self.lir) > self.lirs
             && let Some(bottom) = directory.frames.back(self.lir)
@@ -176,7 +182,8 @@ impl Lirs {
         }
     }
 
-    /// There are more LIR blocks than there may be only where there are to be fewer frames than before.
+    /// There are more LIR blocks than there may be only where there are to be fewer frames than
+    /// before.
     fn keep_share<I: Index>(&self, directory: &mut Directory<I>) {
         if directory.frames.len(self.lir) > self.lirs {
             self.demote(directory);
@@ -197,8 +204,9 @@ impl Lirs {
         }
     }
 
-    /// Leaves a ghost in the place that the block has in S. Blocks come to the front of Q in the order of their
-    /// references, so that the place is the front unless a reader had held one of them.
+    /// Leaves a ghost in the place that the block has in S. Blocks come to the front of Q in the
+    /// order of their references, so that the place is the front unless a reader had held one of
+    /// them.
     fn release_to_ghost<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if ghosts::are_full(directory, directory.frames.len(self.ghosts), self.most_ghosts)
             && let Some(oldest) = directory.frames.back(self.ghosts)

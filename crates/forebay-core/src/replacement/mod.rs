@@ -1,20 +1,23 @@
 //! Replacement: which resident frame to give up. One algorithm a file.
 //!
-//! A policy owns a range of the slab's lists and a few scalars. A block's life, as a policy sees it:
+//! A policy owns a range of the slab's lists and a few scalars. A block's life, as a policy sees
+//! it:
 //!
 //! ```text
 //!   miss(ghost?) ── class ──▶ [victim(class) …] ── fetch ──▶ insert(class) ── hit* ──▶ victim │ remove
 //! ```
 //!
-//! `miss` is where a policy learns from its ghosts; it says by a *class* (0 to 15, its own code) where the block
-//! shall go when it arrives. `victim` is asked only when no frame is free. In a simulation without time the arrows
-//! follow each other at once, and every policy then is its paper's algorithm to the letter.
+//! `miss` is where a policy learns from its ghosts; it says by a *class* (0 to 15, its own code)
+//! where the block shall go when it arrives. `victim` is asked only when no frame is free. In a
+//! simulation without time the arrows follow each other at once, and every policy then is its
+//! paper's algorithm to the letter.
 //!
-//! A policy is one segment of a slab that others may share, and its size changes while it runs. It may be asked for more victims than
-//! it inserts, or insert without being asked for one; whatever size it was told last (`resize`), it keeps to that many `ghosts`, from the
-//! next insertion on.
+//! A policy is one segment of a slab that others may share, and its size changes while it runs. It
+//! may be asked for more victims than it inserts, or insert without being asked for one; whatever
+//! size it was told last (`resize`), it keeps to that many `ghosts`, from the next insertion on.
 //!
-//! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under `tests/model`.
+//! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under
+//! `tests/model`.
 //!
 //! ```
 //! use forebay_core::directory::Directory;
@@ -97,7 +100,8 @@ pub use sieve::Sieve;
 pub use two_q::TwoQ;
 pub use w_tiny_lfu::WTinyLfu;
 
-/// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code, 0 to 15.
+/// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code,
+/// 0 to 15.
 pub type Class = u8;
 
 /// A replacement policy over the frames of one segment.
@@ -105,21 +109,26 @@ pub trait Replacement {
     /// How many lists of the slab it needs.
     const LISTS: u8;
 
-    /// The last so many of them hold its ghosts, and nothing else; the others hold frames, and no ghosts.
+    /// The last so many of them hold its ghosts, and nothing else; the others hold frames, and no
+    /// ghosts.
     const GHOST_LISTS: u8 = 0;
 
-    /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that sees references ahead.
+    /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that
+    /// sees references ahead.
     const MOVES: bool = false;
 
-    /// The most bytes that it takes for each frame and each ghost beside the slab, in a budget that is divided beforehand.
+    /// The most bytes that it takes for each frame and each ghost beside the slab, in a budget that
+    /// is divided beforehand.
     const BYTES_BESIDE: u32 = 0;
 
-    /// Whether it keeps sequential blocks apart: then the engine flags them ([`SEQUENTIAL`](crate::frames::flag::SEQUENTIAL)), and calls
-    /// [`sequential_miss`](Self::sequential_miss), [`passed`](Self::passed) and [`renew`](Self::renew).
+    /// Whether it keeps sequential blocks apart: then the engine flags them
+    /// ([`SEQUENTIAL`](crate::frames::flag::SEQUENTIAL)), and calls
+    /// [`sequential_miss`](Self::sequential_miss), [`passed`](Self::passed) and
+    /// [`renew`](Self::renew).
     const SORTS: bool = false;
 
-    /// Whether a prefetched frame that nobody has referenced gets a second chance before it goes. The policy says so by
-    /// [`Directory::spare`], from within [`victim`](Self::victim).
+    /// Whether a prefetched frame that nobody has referenced gets a second chance before it goes.
+    /// The policy says so by [`Directory::spare`], from within [`victim`](Self::victim).
     const SPARES: bool = false;
 
     /// How many ghosts it remembers beside `frames` frames.
@@ -134,42 +143,46 @@ pub trait Replacement {
     /// A resident frame is referenced.
     fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot);
 
-    /// A frame that was prefetched is referenced for the first time. This is its first reference, not a second.
+    /// A frame that was prefetched is referenced for the first time. This is its first reference,
+    /// not a second.
     fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.hit(directory, slot);
     }
 
-    /// A block that is not resident is wanted; `ghost` is the slot that remembers it, if any. The policy takes what it
-    /// needs from the ghost; afterwards the engine releases it.
+    /// A block that is not resident is wanted; `ghost` is the slot that remembers it, if any. The
+    /// policy takes what it needs from the ghost; afterwards the engine releases it.
     fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         let _ = (directory, ghost);
         0
     }
 
-    /// [`miss`](Self::miss) of a block that is fetched ahead. Nobody may ever come for it, so a policy that learns from ghosts may put
-    /// that off until [`comes_back`](Self::comes_back).
+    /// [`miss`](Self::miss) of a block that is fetched ahead. Nobody may ever come for it, so a
+    /// policy that learns from ghosts may put that off until [`comes_back`](Self::comes_back).
     fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         self.miss(directory, ghost)
     }
 
-    /// A block that was fetched ahead into this class is about to be inserted because somebody reads it.
+    /// A block that was fetched ahead into this class is about to be inserted because somebody
+    /// reads it.
     fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
         let _ = (directory, class);
     }
 
-    /// Makes a frame free for a block of class `class`: releases one that no reader holds, as itself or to a ghost, and
-    /// returns its slot. `None` if every frame is held.
+    /// Makes a frame free for a block of class `class`: releases one that no reader holds, as
+    /// itself or to a ghost, and returns its slot. `None` if every frame is held.
     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot>;
 
     /// A fetched frame becomes resident: the policy links it into one of its lists.
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
 
-    /// A resident frame is referenced, but by a level above that no reader has asked for it (SCM §4.2).
+    /// A resident frame is referenced, but by a level above that no reader has asked for it (SCM
+    /// §4.2).
     fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.hit(directory, slot);
     }
 
-    /// A stream has missed a block that lies on its way: one miss a read, and only of what readers want.
+    /// A stream has missed a block that lies on its way: one miss a read, and only of what readers
+    /// want.
     fn sequential_miss(&mut self) {}
 
     /// More is being prefetched behind a frame of the same stream that nobody has referenced yet.
@@ -177,12 +190,14 @@ pub trait Replacement {
         let _ = (directory, slot);
     }
 
-    /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said where nothing takes time.
+    /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said
+    /// where nothing takes time.
     fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
         let _ = (directory, slot, nanoseconds);
     }
 
-    /// The segment is meant to have so many frames from now on. It may have more for a while, or fewer.
+    /// The segment is meant to have so many frames from now on. It may have more for a while, or
+    /// fewer.
     fn resize(&mut self, frames: u32) {
         let _ = frames;
     }
@@ -192,8 +207,8 @@ pub trait Replacement {
         0
     }
 
-    /// A resident frame goes for reasons that are not the policy's: forget it. The caller releases it afterwards.
-    /// Only policies that keep more than list membership (a hand) need this.
+    /// A resident frame goes for reasons that are not the policy's: forget it. The caller releases
+    /// it afterwards. Only policies that keep more than list membership (a hand) need this.
     fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let _ = (directory, slot);
     }

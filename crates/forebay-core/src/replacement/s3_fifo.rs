@@ -14,7 +14,8 @@ const GHOST: Class = 1;
 /// A frequency takes two bits.
 const MAX_FREQUENCY: u8 = 3;
 
-/// Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are All You Need for Cache Eviction" (SOSP 2023), Algorithm 1.
+/// Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are All You Need for Cache Eviction" (SOSP 2023),
+/// Algorithm 1.
 ///
 /// ```text
 ///   new ─▶ [ S, a tenth ] ── used twice ──▶ [ M, the rest ] ⟲ while used
@@ -22,13 +23,14 @@ const MAX_FREQUENCY: u8 = 3;
 ///                └────▶ [ G, ghosts, as many as M ] ─ wanted again
 /// ```
 ///
-/// Where the paper leaves a choice this takes what the authors' simulator does: a frame leaves S for M when it was
-/// referenced more than once *after* it came (`freq > 1`), its frequency starts again at zero in M, and filling M beyond
-/// its share evicts nothing by itself: M, not S, gives the frames from then on. While the cache fills, everything new
-/// goes to S, as in the paper (the simulator lets it overflow into M since December 2024).
+/// Where the paper leaves a choice this takes what the authors' simulator does: a frame leaves S
+/// for M when it was referenced more than once *after* it came (`freq > 1`), its frequency starts
+/// again at zero in M, and filling M beyond its share evicts nothing by itself: M, not S, gives the
+/// frames from then on. While the cache fills, everything new goes to S, as in the paper (the
+/// simulator lets it overflow into M since December 2024).
 ///
-/// Known weakness: a frequency counts from the first reference on, so that short bursts of reads of one block, as by a
-/// reader with small buffers, send it to M.
+/// Known weakness: a frequency counts from the first reference on, so that short bursts of reads of
+/// one block, as by a reader with small buffers, send it to M.
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
     small: ListId,
@@ -114,7 +116,8 @@ impl S3Fifo {
     }
 
     fn evict_main<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
-        // if t.freq > 0 then insert t to head of M, t.freq ← t.freq − 1: a turn of Clock that counts.
+        // if t.freq > 0 then insert t to head of M, t.freq ← t.freq − 1: a turn of Clock that
+        // counts.
         let slot = sweep(&mut directory.frames, self.main)?;
         directory.release(slot);
         Some(slot)

@@ -7,8 +7,8 @@ use crate::index::Index;
 
 /// Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU" (NSDI 2024), Algorithm 1.
 ///
-/// Like Clock it takes the visited bit from those it passes; unlike Clock it leaves them where they are, so that new
-/// frames, which enter at the front, are judged before the old ones that survived.
+/// Like Clock it takes the visited bit from those it passes; unlike Clock it leaves them where they
+/// are, so that new frames, which enter at the front, are judged before the old ones that survived.
 ///
 /// ```text
 ///   front                          back

@@ -10,14 +10,16 @@ const NEW: Class = 0;
 /// It is in A1out.
 const CAME_BACK: Class = 1;
 
-/// Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer Management Replacement Algorithm" (VLDB 1994), the full
-/// version (Fig. 2), with Kin a fourth of the frames and Kout half as many ghosts as frames, as they recommend.
+/// Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer Management Replacement
+/// Algorithm" (VLDB 1994), the full version (Fig. 2), with Kin a fourth of the frames and Kout half
+/// as many ghosts as frames, as they recommend.
 ///
 /// ```text
 ///   new ─▶ [ A1in, FIFO, Kin ] ─▶ [ A1out, ghosts, Kout ] ── wanted again ──▶ [ Am, LRU ] ─▶ gone
 /// ```
 ///
-/// A block that comes back leaves A1out before the next one enters it, so that this one pushes nobody out.
+/// A block that comes back leaves A1out before the next one enters it, so that this one pushes
+/// nobody out.
 #[derive(Clone, Debug)]
 pub struct TwoQ {
     a1_in: ListId,
@@ -70,7 +72,8 @@ impl Replacement for TwoQ {
         let from_am = frames.unpinned_from_back(self.am);
         let slot = if frames.len(self.a1_in) > self.k_in { from_in.or(from_am) } else { from_am.or(from_in) }?;
         if frames.list(slot) == self.a1_in {
-            // Page out the tail of A1in, add its identifier to the head of A1out; if |A1out| > Kout remove the tail of it.
+            // Page out the tail of A1in, add its identifier to the head of A1out; if |A1out| > Kout
+            // remove the tail of it.
             ghosts::remember(directory, slot, self.a1_out, self.k_out);
         } else {
             // Page out the tail of Am. Do not put it on A1out: it hasn't been accessed for a while.

@@ -6,8 +6,9 @@ use crate::frames::{Frames, ListId, Slot};
 use crate::index::Index;
 use crate::sketch::Sketch;
 
-/// Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy" (ACM Transactions on Storage 2017),
-/// §4: a window of 1 %, a main cache of the rest, segmented LRU of which four fifths are protected.
+/// Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy" (ACM
+/// Transactions on Storage 2017), §4: a window of 1 %, a main cache of the rest, segmented LRU of
+/// which four fifths are protected.
 ///
 /// ```text
 ///   new ─▶ [ window, LRU, 1 % ] ─▶ more popular? ─▶ [ probation, LRU ] ── hit ──▶ [ protected, LRU, 80 % of main ]
@@ -18,8 +19,8 @@ use crate::sketch::Sketch;
 ///
 /// Shares follow a new size as references come; the sketch keeps its counts.
 ///
-/// A reference is counted when its block hits, or comes in. Without the doorkeeper of §3.4.2, as in Caffeine: it saves
-/// memory where the sketch remembers far more blocks than are cached.
+/// A reference is counted when its block hits, or comes in. Without the doorkeeper of §3.4.2, as in
+/// Caffeine: it saves memory where the sketch remembers far more blocks than are cached.
 #[derive(Clone, Debug)]
 pub struct WTinyLfu {
     window: ListId,

@@ -15,8 +15,8 @@ pub struct Wait {
     pub nanoseconds: u64,
 }
 
-/// Whose frame goes. Partitions are numbered as devices are. Called where a frame is wanted or a fetch is
-/// over, and on a hit only if the block is in the divider's sample.
+/// Whose frame goes. Partitions are numbered as devices are. Called where a frame is wanted or a
+/// fetch is over, and on a hit only if the block is in the divider's sample.
 pub trait Divider: Send {
     /// The partitions: their sizes add up to the cache.
     fn shares(&self) -> &[Share];
@@ -24,8 +24,8 @@ pub trait Divider: Send {
     /// How many epochs are over.
     fn epochs(&self) -> u64;
 
-    /// Whether a partition that has its size gives up a frame of its own before it gets another, free
-    /// ones or not.
+    /// Whether a partition that has its size gives up a frame of its own before it gets another,
+    /// free ones or not.
     fn keeps_to_sizes(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! The seams between the engine and policies: traits whose methods are events, most of which nobody needs.
+//! The seams between the engine and policies: traits whose methods are events, most of which nobody
+//! needs.
 //!
 //! ```text
 //!                 ┌─ prefetcher   how much is fetched for a stream, and when
@@ -7,9 +8,9 @@
 //!   answers ▲     └─ replacement  which block of a partition goes (a trait of its own folder)
 //! ```
 //!
-//! The engine has the state and all control flow, and knows no policy by name. A policy knows the state
-//! that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that implements a
-//! seam, and a line in [`presets`](crate::presets).
+//! The engine has the state and all control flow, and knows no policy by name. A policy knows the
+//! state that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that
+//! implements a seam, and a line in [`presets`](crate::presets).
 
 mod divider;
 mod prefetcher;

@@ -1,9 +1,9 @@
 //! The seam of looking ahead: how much is fetched for a stream, and when.
 //!
-//! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the stream's
-//! data should be fetched ([`Plan`]). The engine skips what is there already and joins demand and
-//! prefetch of one extent into one fetch. A prefetcher is told how much memory the stream may use; the
-//! kernels' own policies, the baselines, do not ask.
+//! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the
+//! stream's data should be fetched ([`Plan`]). The engine skips what is there already and joins
+//! demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
+//! stream may use; the kernels' own policies, the baselines, do not ask.
 
 use alloc::vec::Vec;
 
@@ -15,8 +15,9 @@ use crate::reason::{Reason, Size, Why};
 use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
 
-/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader waiting;
-/// a store whose latency is worth more has several connections, and several pieces under way.
+/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader
+/// waiting; a store whose latency is worth more has several connections, and several pieces under
+/// way.
 pub const MAX_PIECE_BYTES: u32 = 8 << 20;
 
 /// What a prefetcher needs of the engine, asked once.
@@ -27,8 +28,8 @@ pub struct Needs {
     /// To see every reference, not only misses and first references.
     pub every_reference: bool,
     /// That an access a little behind where a stream is may be a late part of a large read, which
-    /// tells nothing. To policies of block caches, which know of no streams, it is an access like any
-    /// other (but the block that two requests share, if those are no whole blocks).
+    /// tells nothing. To policies of block caches, which know of no streams, it is an access like
+    /// any other (but the block that two requests share, if those are no whole blocks).
     pub late_parts: bool,
     /// That demand is counted, in slots of so many nanoseconds.
     pub demand: Option<u64>,
@@ -79,8 +80,8 @@ pub trait Prefetcher: Send {
     /// From now on a place of the table is another stream's.
     fn takes_place(&mut self, _stream: StreamId) {}
 
-    /// A stream has begun and is about to be planned for. Returns how many blocks its reader may skip
-    /// and still go on with it, although nothing was fetched for that.
+    /// A stream has begun and is about to be planned for. Returns how many blocks its reader may
+    /// skip and still go on with it, although nothing was fetched for that.
     fn begins(&mut self, _begun: &Begun<'_>) -> u32 {
         0
     }
@@ -94,7 +95,8 @@ pub trait Prefetcher: Send {
     /// A stream is over: it was silent for long, or has to make room. If [`Needs::endings`].
     fn is_over(&mut self, _stream: &Stream, _blocks: u32) {}
 
-    /// The reader of a stream of one read began to read elsewhere in its file. If [`Needs::endings`].
+    /// The reader of a stream of one read began to read elsewhere in its file. If
+    /// [`Needs::endings`].
     fn is_left(&mut self, _stream: &Stream) {}
 
     /// What an earlier run learnt of the streams of a context.
@@ -124,7 +126,8 @@ pub trait Prefetcher: Send {
     /// `awaited` of its prefetched blocks, at least one.
     fn waited(&mut self, _stream: StreamId, _first: u32, _awaited: u32) {}
 
-    /// A block that was fetched for a stream came to the end of the replacement policy's list unread.
+    /// A block that was fetched for a stream came to the end of the replacement policy's list
+    /// unread.
     fn came_unread(&mut self, _stream: StreamId, _block: u32) {}
 
     /// What was asked for a stream from `block` on does not come.
@@ -230,15 +233,16 @@ pub struct Sight<'a> {
     pub competitive_depth: u32,
     /// The same if each block pays for the memory that it takes, too.
     pub worth_a_switch: u32,
-    /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), somebody else uses the device between two pieces of a stream, so that a
-    /// switch is paid.
+    /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), somebody else uses the device
+    /// between two pieces of a stream, so that a switch is paid.
     pub interrupted: u32,
     /// How many blocks all streams together may have ahead.
     pub room: u32,
-    /// How many blocks the stream may have ahead: its part of what memory allows for all, at least 1.
+    /// How many blocks the stream may have ahead: its part of what memory allows for all, at least
+    /// 1.
     pub share: u32,
-    /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next piece;
-    /// at least 1.
+    /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next
+    /// piece; at least 1.
     pub longest_piece: u32,
     /// Whether nearly none of the file's streams goes on.
     pub is_random: bool,
@@ -250,7 +254,8 @@ pub struct Sight<'a> {
     pub idle: u32,
     /// How many, in 1/256, the device transfers while the reader works on one.
     pub own_time: u64,
-    /// How many, in 1/256, it transfers in the time after which it is usually needed again, if known.
+    /// How many, in 1/256, it transfers in the time after which it is usually needed again, if
+    /// known.
     pub respite: Option<u64>,
     /// The most that a piece may have, whatever memory there is.
     pub most: u32,
@@ -263,8 +268,8 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Where fetching goes on: the end of what was fetched, or the miss, where fetched blocks were lost
-    /// or skipped over.
+    /// Where fetching goes on: the end of what was fetched, or the miss, where fetched blocks were
+    /// lost or skipped over.
     pub fn from(&self) -> u32 {
         self.missed.unwrap_or(self.stream.ahead)
     }
@@ -276,9 +281,9 @@ impl Sight<'_> {
         self.stream.steps > 2 && self.longest_piece <= self.request.saturating_add(self.request / 4)
     }
 
-    /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest to
-    /// what may be ahead. There is no other: a stream that enters the latest piece would get what
-    /// little it has left free, by a switch of its own.
+    /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest
+    /// to what may be ahead. There is no other: a stream that enters the latest piece would get
+    /// what little it has left free, by a switch of its own.
     pub fn short_piece(&self) -> u32 {
         let more = self.share.saturating_add(self.request / 2) / self.request.max(1);
         self.request.saturating_mul(more.saturating_add(1))
@@ -307,7 +312,8 @@ impl Sight<'_> {
         depth.at_most(self.next_piece(|piece| piece.max(INITIAL_WINDOW / 2) * 2), Reason::SlowStart)
     }
 
-    /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM §2.2).
+    /// Whether the access has entered the latest piece, which Linux calls the ahead window (CPEM
+    /// §2.2).
     pub fn in_ahead_window(&self) -> bool {
         self.stream.remaining() < self.stream.piece
     }

@@ -1,7 +1,8 @@
-//! The seam of reclaim: which prefetched, unreferenced frame is given up, and how many there may be.
+//! The seam of reclaim: which prefetched, unreferenced frame is given up, and how many there may
+//! be.
 //!
-//! Without a reclaimer prefetched frames live among the rest, under the replacement policy. With one they
-//! live in a queue of their own, the list `UNREAD`, until somebody refers to them.
+//! Without a reclaimer prefetched frames live among the rest, under the replacement policy. With
+//! one they live in a queue of their own, the list `UNREAD`, until somebody refers to them.
 
 use alloc::vec::Vec;
 
@@ -28,8 +29,8 @@ pub struct Limits {
     pub spare: u32,
 }
 
-/// What becomes of prefetched frames that nobody has referred to. Called on misses and with fetches, never
-/// on a hit.
+/// What becomes of prefetched frames that nobody has referred to. Called on misses and with
+/// fetches, never on a hit.
 pub trait Reclaimer: Send {
     /// How many pages it has, those under way included.
     fn len(&self, frames: &Frames) -> u32;
@@ -43,14 +44,14 @@ pub trait Reclaimer: Send {
     /// Among how many that is shared: N_stream of CPEM §4.2.
     fn sharers(&self, sharers: &Sharers) -> u32;
 
-    /// Of a switch that is worth the transfer of `depth` blocks: what it is worth if each of them pays
-    /// for the memory that it takes, too.
+    /// Of a switch that is worth the transfer of `depth` blocks: what it is worth if each of them
+    /// pays for the memory that it takes, too.
     fn worth_a_switch(&self, depth: u32) -> u32 {
         depth
     }
 
-    /// Whether blocks that nobody read have a history of their own, so that they do not drive out what
-    /// was read.
+    /// Whether blocks that nobody read have a history of their own, so that they do not drive out
+    /// what was read.
     fn tells_histories_apart(&self) -> bool {
         false
     }
@@ -61,7 +62,8 @@ pub trait Reclaimer: Send {
     /// A handler is gone.
     fn exited(&mut self, handler: HandlerId);
 
-    /// Appends handlers whose running and exiting matters, in order, behind `after`, at most so many.
+    /// Appends handlers whose running and exiting matters, in order, behind `after`, at most so
+    /// many.
     fn in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
 
     /// A fetch of a handler is issued.
@@ -89,8 +91,8 @@ pub trait Reclaimer: Send {
     /// [`deepest`](Self::deepest) is to be said anew.
     fn wanted(&mut self, frames: &Frames, now: Instant) -> bool;
 
-    /// On the device where it is worth most, a switch is worth so many blocks; and how many requests
-    /// that device serves at once.
+    /// On the device where it is worth most, a switch is worth so many blocks; and how many
+    /// requests that device serves at once.
     fn deepest(&mut self, _depth: u32, _channels: u32) {}
 
     /// A page that has to go to the replacement policy, and has left; `None` if none has.

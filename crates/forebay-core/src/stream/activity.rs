@@ -4,12 +4,14 @@ use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, Stream, Streams,
 use crate::types::{FileId, HandlerId, Instant, StreamId};
 
 impl Streams {
-    /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last `advance`, or have a read that waits.
+    /// How many streams have gone on, and were read within [`ACTIVE_FOR`] or so, as of the last
+    /// `advance`, or have a read that waits.
     pub fn active(&self) -> u32 {
         ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
     }
 
-    /// How many more are silent, but may be waiting for the processor, since something is unread for them.
+    /// How many more are silent, but may be waiting for the processor, since something is unread
+    /// for them.
     pub fn holding(&self) -> u32 {
         self.order.len(HOLDING)
     }
@@ -23,8 +25,8 @@ impl Streams {
         }
     }
 
-    /// A read that waited does so no longer. (If its stream's place was taken meanwhile, which happens while the table is full, the
-    /// new stream may count one too few.)
+    /// A read that waited does so no longer. (If its stream's place was taken meanwhile, which
+    /// happens while the table is full, the new stream may count one too few.)
     pub fn waits_no_longer(&mut self, id: StreamId, at: Instant) {
         let Some(stream) = self.get_mut(id) else { return };
         stream.waiting = stream.waiting.saturating_sub(1);
@@ -40,7 +42,8 @@ impl Streams {
         !matches!(self.order.list(self.slot(id)), GONE | IDLE | HOLDING)
     }
 
-    /// Puts a stream among the active ones, as the one read last: so those are in the order of `last`.
+    /// Puts a stream among the active ones, as the one read last: so those are in the order of
+    /// `last`.
     pub(super) fn activate(&mut self, id: StreamId) {
         let stream = &self.table[id.index()];
         let list = if stream.waiting > 0 { WAITING } else { ACTIVE[stream.patience()] };
@@ -60,8 +63,9 @@ impl Streams {
         }
     }
 
-    /// The next stream that is taken for over: silent for so long that it would not count as active, or the next one to make room. `None`
-    /// if there is none such, or it was over before. It may go on all the same.
+    /// The next stream that is taken for over: silent for so long that it would not count as
+    /// active, or the next one to make room. `None` if there is none such, or it was over before.
+    /// It may go on all the same.
     pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
         loop {
             let slot = self.order.back(IDLE)?;
@@ -76,7 +80,8 @@ impl Streams {
         }
     }
 
-    /// The stream that a handler read last in a file, which it leaves behind after one read of it, for the first time: it reads elsewhere.
+    /// The stream that a handler read last in a file, which it leaves behind after one read of it,
+    /// for the first time: it reads elsewhere.
     pub fn leaves_behind(&mut self, handler: HandlerId, file: FileId) -> Option<Stream> {
         let id = StreamId(self.last[self.place(handler, file)]);
         let stream = self.get_mut(id).filter(|stream| stream.handler == handler && stream.file == file)?;
@@ -113,14 +118,16 @@ impl Streams {
         }
     }
 
-    /// What was there for a stream goes unread, or its reader reads something else: if he has not come for so long, he is not waited for.
+    /// What was there for a stream goes unread, or its reader reads something else: if he has not
+    /// come for so long, he is not waited for.
     pub fn holds_no_more(&mut self, id: StreamId) {
         if self.get(id).is_some() && self.order.list(self.slot(id)) == HOLDING {
             self.order.move_to_front(self.slot(id), IDLE);
         }
     }
 
-    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on with it. Walks over these streams, and those that hold something.
+    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on
+    /// with it. Walks over these streams, and those that hold something.
     pub fn exited(&mut self, handler: HandlerId) {
         for list in ACTIVE.into_iter().chain([HOLDING]) {
             let mut at = self.order.back(list);
@@ -135,8 +142,9 @@ impl Streams {
         }
     }
 
-    /// A handler begins to read elsewhere in a file. The stream that it read there last, and nobody since, is active no longer, unless it goes
-    /// on: a server of short tasks leaves one behind with each of them.
+    /// A handler begins to read elsewhere in a file. The stream that it read there last, and nobody
+    /// since, is active no longer, unless it goes on: a server of short tasks leaves one behind
+    /// with each of them.
     pub(super) fn leaves(&mut self, handler: HandlerId, file: FileId) {
         let id = StreamId(self.last[self.place(handler, file)]);
         let its = |stream: &Stream| stream.handler == handler && stream.file == file && stream.waiting == 0;

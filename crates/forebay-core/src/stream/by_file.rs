@@ -30,8 +30,8 @@ impl Streams {
         self.files.remove(file.0);
     }
 
-    /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told of those that had not come to
-    /// the end.
+    /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told
+    /// of those that had not come to the end.
     pub fn rest(&mut self, file: FileId, mut each: impl FnMut(&Stream)) {
         let mut at = self.first_of(file);
         while let Some(id) = at {

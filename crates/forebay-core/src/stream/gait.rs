@@ -1,12 +1,13 @@
-//! Equal steps: a stream whose reader takes as many blocks as last time and leaves out as many (past the papers, which know of none).
+//! Equal steps: a stream whose reader takes as many blocks as last time and leaves out as many
+//! (past the papers, which know of none).
 //!
 //! ```text
 //!     ▓▓▓▓░░░▓▓▓▓░░░▓▓▓▓░░░▓▓··░░░····      ▓ read   ░ left out   · expected
 //!     run gap run gap      └ walked
 //! ```
 //!
-//! What lies between the steps of such a stream nobody will come for: it needs no memory, and where it takes longer to read through than to go
-//! around, no time of the device either.
+//! What lies between the steps of such a stream nobody will come for: it needs no memory, and where
+//! it takes longer to read through than to go around, no time of the device either.
 
 /// So many equal steps in a row are taken for no chance.
 const SURE: u8 = 2;
@@ -50,7 +51,8 @@ impl Gait {
         self.seen > SURE
     }
 
-    /// If steps are equal, and `block` lies in a gap between two of them: where that ends. The stream is read up to `next`.
+    /// If steps are equal, and `block` lies in a gap between two of them: where that ends. The
+    /// stream is read up to `next`.
     pub fn gap_at(&self, next: u32, block: u32) -> Option<u32> {
         if !self.is_known() {
             return None;
@@ -70,7 +72,8 @@ impl Gait {
     }
 }
 
-/// What became of blocks of a file that lie in gaps and were fetched all the same: whether somebody else came for them.
+/// What became of blocks of a file that lie in gaps and were fetched all the same: whether somebody
+/// else came for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Gaps {
     used: u16,

@@ -1,7 +1,7 @@
 //! Drives a policy without time: what is wanted is there at once.
 //!
-//! A miss runs through the whole life that `replacement` describes, in the order in which an engine would:
-//! ghost, class, victim, frame, insert.
+//! A miss runs through the whole life that `replacement` describes, in the order in which an engine
+//! would: ghost, class, victim, frame, insert.
 
 use std::collections::BTreeSet;
 
@@ -83,8 +83,8 @@ impl<R: Replacement, I: Index> Cycle<R, I> {
         std::iter::successors(frames.front(list), |&slot| frames.towards_back(slot)).collect()
     }
 
-    /// Checks what must hold after every step, whatever the policy, and returns the blocks held and the blocks
-    /// remembered.
+    /// Checks what must hold after every step, whatever the policy, and returns the blocks held and
+    /// the blocks remembered.
     pub(crate) fn check(&self) -> (BTreeSet<u32>, BTreeSet<u32>) {
         let frames = &self.directory.frames;
         let (mut held, mut remembered, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,5 @@
-//! A small world by seed: devices that take their time, readers in a closed loop, and what happens to files.
+//! A small world by seed: devices that take their time, readers in a closed loop, and what happens
+//! to files.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

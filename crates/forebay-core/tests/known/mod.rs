@@ -50,8 +50,9 @@ impl Bench {
         }
     }
 
-    /// A file of so many pages is read from a page up to another, and closed. Returns what was fetched for it. Memory is for less than
-    /// the files of a test, so that none is there any more when it is read again.
+    /// A file of so many pages is read from a page up to another, and closed. Returns what was
+    /// fetched for it. Memory is for less than the files of a test, so that none is there any more
+    /// when it is read again.
     pub(crate) fn read(&mut self, file: u32, pages: u32, from: u32, to: u32) -> Vec<(u32, u32)> {
         self.fetches.clear();
         if file >= self.opened {

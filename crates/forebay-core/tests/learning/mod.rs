@@ -1,4 +1,5 @@
-//! A core whose fetches arrive at once, unless they are held, for the policies that learn from what becomes of them.
+//! A core whose fetches arrive at once, unless they are held, for the policies that learn from what
+//! becomes of them.
 #![allow(dead_code)] // Each test that includes it uses a part of it.
 
 use std::ops::Range;
@@ -87,7 +88,8 @@ impl Bench {
         self.read_of(file, block, blocks, None);
     }
 
-    /// A level above reads blocks of file 0, of which readers want `demand`, if it says: first block and number.
+    /// A level above reads blocks of file 0, of which readers want `demand`, if it says: first
+    /// block and number.
     pub(crate) fn read_labelled(&mut self, block: u64, blocks: u64, demand: Option<(u64, u64)>) {
         self.read_of(0, block, blocks, demand);
     }
@@ -108,7 +110,8 @@ impl Bench {
         }
     }
 
-    /// Reads pages of file 0, one after the other: which page had which fetches issued, by first block and number.
+    /// Reads pages of file 0, one after the other: which page had which fetches issued, by first
+    /// block and number.
     pub(crate) fn issued(&mut self, pages: Range<u64>) -> Vec<(u64, (u32, u32))> {
         let mut issued = vec![];
         for page in pages {

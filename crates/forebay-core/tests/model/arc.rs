@@ -1,7 +1,7 @@
 //! ARC after Fig. 4 of the paper, its lists vectors from LRU to MRU.
 //!
-//! The paper's cache never loses a page by itself. Where a forgotten one leaves a free frame, REPLACE is not called;
-//! the rest of Case IV stays as it is.
+//! The paper's cache never loses a page by itself. Where a forgotten one leaves a free frame,
+//! REPLACE is not called; the rest of Case IV stays as it is.
 
 use std::collections::BTreeSet;
 

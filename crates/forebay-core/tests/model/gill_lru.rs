@@ -1,4 +1,5 @@
-//! Gill and Bathen's list as a vector, next to go first: each block with whether it is unread, and old.
+//! Gill and Bathen's list as a vector, next to go first: each block with whether it is unread, and
+//! old.
 
 use std::collections::BTreeSet;
 

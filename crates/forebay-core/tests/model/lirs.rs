@@ -1,4 +1,5 @@
-//! LIRS after §3.3 of the paper, its stack S and its queue Q vectors: S from bottom to top, Q from front to end.
+//! LIRS after §3.3 of the paper, its stack S and its queue Q vectors: S from bottom to top, Q from
+//! front to end.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! W-TinyLFU after §4 of the paper, its lists vectors from LRU to MRU. Counts are the sketch's own, which has tests of its
-//! own: a map would not collide where a sketch does.
+//! W-TinyLFU after §4 of the paper, its lists vectors from LRU to MRU. Counts are the sketch's own,
+//! which has tests of its own: a map would not collide where a sketch does.
 
 use std::collections::BTreeSet;
 

@@ -106,8 +106,9 @@ impl<D: Default> Twin<D> {
         false
     }
 
-    /// "Currently AMP sweeps every loop_time + 3loop_time_dev". When one has been swept it is seen when the next one is due, what was fetched
-    /// ahead included: nothing is, here, and that is swept as a loop as long as the cache.
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev". When one has been swept it is seen
+    /// when the next one is due, what was fetched ahead included: nothing is, here, and that is
+    /// swept as a loop as long as the cache.
     fn sweep(&mut self, now: u64) {
         if now < self.next {
             return;
@@ -181,7 +182,8 @@ impl<D: Default> Twin<D> {
         if place == Place::Default && remembered && self.evict_from_another(0, held) {
             return true;
         }
-        // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty partition)
+        // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty
+        // partition)
         if let Place::Loop(i) = place {
             let i = usize::from(i);
             let (size, ghosts) = (u64::from(self.rhythms[i].size), self.ghosts().len().max(1) as u64);
@@ -190,7 +192,8 @@ impl<D: Default> Twin<D> {
                 return true;
             }
         }
-        // if (i is non-empty) evict a block from this partition, else evict from another non-empty partition randomly
+        // if (i is non-empty) evict a block from this partition, else evict from another non-empty
+        // partition randomly
         let own = match place {
             Place::Default => 0,
             Place::Dropped => 1,

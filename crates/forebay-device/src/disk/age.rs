@@ -9,7 +9,8 @@ use crate::{Error, ModelDescription};
 /// By how much a newer generation's bandwidth is higher, a year (SAC Table 2).
 const BANDWIDTH_A_YEAR: f64 = 1.4;
 
-/// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table 2).
+/// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table
+/// 2).
 const TIME_A_YEAR: f64 = 0.9;
 
 /// A device's name and age, of `name@years`.
@@ -22,8 +23,8 @@ pub(crate) fn split_age(name: &str) -> Result<Option<(&str, f64)>, Error> {
 }
 
 impl crate::Description {
-    /// The same device as it would have been sold `years` earlier, by the rule of SAC Table 2; its name says so. Only disks
-    /// age.
+    /// The same device as it would have been sold `years` earlier, by the rule of SAC Table 2; its
+    /// name says so. Only disks age.
     pub fn aged(&self, years: f64) -> Result<crate::Description, Error> {
         let name = format!("{}@{years}", self.name);
         let ModelDescription::Disk(disk) = &self.model else {
@@ -37,9 +38,9 @@ impl crate::Description {
 }
 
 impl Description {
-    /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2: the bandwidth is lower by
-    /// 40 % a year, seeks and revolutions take 10 % longer. It has as much room: what its tracks hold less, it has more of
-    /// them.
+    /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2:
+    /// the bandwidth is lower by 40 % a year, seeks and revolutions take 10 % longer. It has as
+    /// much room: what its tracks hold less, it has more of them.
     #[must_use]
     pub fn aged(&self, years: f64) -> Description {
         let slower = TIME_A_YEAR.powf(-years);
@@ -64,10 +65,10 @@ impl Description {
         aged
     }
 
-    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller and bus one command's time
-    /// and one rate; of the cache its size and whether it keeps writes. Media and bus do not overlap, and a switch to another
-    /// track takes what the shortest seek takes. No skews, spares or bad sectors, no times that depend on what was asked
-    /// before.
+    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller
+    /// and bus one command's time and one rate; of the cache its size and whether it keeps writes.
+    /// Media and bus do not overlap, and a switch to another track takes what the shortest seek
+    /// takes. No skews, spares or bad sectors, no times that depend on what was asked before.
     #[must_use]
     pub fn simplified(&self) -> Description {
         let zones = self.plain_zones();

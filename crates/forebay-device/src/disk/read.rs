@@ -1,4 +1,5 @@
-//! How a disk reads: from the cache, from the sweep under way, or from the media; and how far the head reads on.
+//! How a disk reads: from the cache, from the sweep under way, or from the media; and how far the
+//! head reads on.
 
 use super::Disk;
 use crate::arm::{Landing, Sweep};
@@ -57,7 +58,8 @@ impl Disk {
                 self.sweep.limit = self.sweep.limit.max(limit);
             }
         } else if limit > run.high {
-            // The segment was full and has room again: the head waits for the next sector to come round.
+            // The segment was full and has room again: the head waits for the next sector to come
+            // round.
             let at = self.land(now, run.high).begin;
             self.sweep = Sweep { sector: run.high, at, done: at, limit, write: false };
         }
@@ -107,7 +109,8 @@ impl Disk {
         self.arm.land(&from, ready, sector, false, (0.0, 0.0))
     }
 
-    /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns when it is at `end`.
+    /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns
+    /// when it is at `end`.
     fn take(&mut self, begin: f64, from: u64, end: u64, limit: u64) -> f64 {
         let sweep = Sweep { sector: from, at: begin, done: begin, limit: end, write: false };
         self.sweep = self.arm.advance(sweep, end, f64::INFINITY);
@@ -118,7 +121,8 @@ impl Disk {
         self.sweep.done
     }
 
-    /// How far the head reads on after a request that ended at `end`, in a run that begins at `low`.
+    /// How far the head reads on after a request that ended at `end`, in a run that begins at
+    /// `low`.
     fn read_limit(&self, end: u64, low: u64) -> u64 {
         if !self.segments.exist() {
             return end;
@@ -138,14 +142,16 @@ impl Disk {
         limit.min(end.saturating_add(most)).min(map.sectors()).max(end)
     }
 
-    /// The first sector of what passes under the head while it waits for `first`, on the same track.
+    /// The first sector of what passes under the head while it waits for `first`, on the same
+    /// track.
     fn before(&self, first: u64, landing: &Landing) -> u64 {
         let passed = (landing.wait / landing.sector).floor() as u64;
         first - passed.min(first - self.arm.map.track(first).0)
     }
 
-    /// When `asked` sectors are through that are taken as they come: if the head lands among them, those before that place
-    /// come last, a revolution later. `whole` is when they are through in order. Sectors on several tracks gain nothing.
+    /// When `asked` sectors are through that are taken as they come: if the head lands among them,
+    /// those before that place come last, a revolution later. `whole` is when they are through in
+    /// order. Sectors on several tracks gain nothing.
     pub(super) fn on_arrival(&self, landing: &Landing, asked: u64, whole: f64) -> f64 {
         let inside = self.revolution() - landing.wait;
         if asked > landing.place.left || inside >= asked as f64 * landing.sector {

@@ -1,6 +1,6 @@
-//! How a disk writes: its data come over the bus into a segment, and go from there to the media. With write-back the host is
-//! done once they are in the segment, and the arm is busy for as long as it takes; the next request but one that continues
-//! has to wait for it.
+//! How a disk writes: its data come over the bus into a segment, and go from there to the media.
+//! With write-back the host is done once they are in the segment, and the arm is busy for as long
+//! as it takes; the next request but one that continues has to wait for it.
 
 use super::Disk;
 use crate::arm::Sweep;
@@ -91,7 +91,8 @@ impl Disk {
         self.segments.begin(if self.cache.keeps_written { before } else { end }, end, true);
     }
 
-    /// When all data of a write are on board that is larger than a segment: the media must have taken some.
+    /// When all data of a write are on board that is larger than a segment: the media must have
+    /// taken some.
     fn room(&self, data: f64, media: f64, asked: u64) -> f64 {
         if asked <= self.segments.size {
             return data;

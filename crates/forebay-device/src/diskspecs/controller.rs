@@ -12,9 +12,10 @@ use crate::{Description, ModelDescription};
 /// The fastest bus that a description may have, MB/s; stands for one that takes no time.
 const INSTANT_BUS: f64 = 1e6;
 
-/// Milliseconds a sector of a bus that the files say nothing of. Disks whose own transfer time is zero leave the rate to the
-/// host's bus, which is in the system's file (`.parv`), not in theirs. DiskSim's authors validated five such disks; the buses
-/// of those experiments took 0.071, 0.096, 0.146, 0.148 and 0.178 ms. This is the middle one, 3.5 MB/s.
+/// Milliseconds a sector of a bus that the files say nothing of. Disks whose own transfer time is
+/// zero leave the rate to the host's bus, which is in the system's file (`.parv`), not in theirs.
+/// DiskSim's authors validated five such disks; the buses of those experiments took 0.071, 0.096,
+/// 0.146, 0.148 and 0.178 ms. This is the middle one, 3.5 MB/s.
 const USUAL_BUS_MS: f64 = 0.1455;
 
 /// The disk of a parameter file's sections.
@@ -63,7 +64,8 @@ fn bare(mechanics: Mechanics) -> Disk {
     }
 }
 
-/// Milliseconds a sector of the slowest bus in the system's file, if there is one beside the disk's.
+/// Milliseconds a sector of the slowest bus in the system's file, if there is one beside the
+/// disk's.
 fn bus_ms(files: &mut Files<'_>) -> Option<f64> {
     let name = files.origin.with_extension("parv");
     let bytes = (files.open)(name.file_name()?.to_str()?).ok()?;

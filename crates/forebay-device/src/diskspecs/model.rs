@@ -50,7 +50,8 @@ fn seek(mech: &Section, cylinders: u32, files: &mut Files<'_>) -> Result<SeekCur
     match kind {
         "constant" => Ok(SeekCurve::through(vec![(1.0, mech.number("Constant seek time")?)])),
         "linear" => {
-            // Through the time to the next cylinder, the mean at a third of the way, and the longest.
+            // Through the time to the next cylinder, the mean at a third of the way, and the
+            // longest.
             let (single, full) = (mech.number(single)?, mech.number(full)?);
             let (third, all) = (f64::from(cylinders) / 3.0, f64::from(cylinders));
             let mut points = vec![(1.0, single), (third, mech.number("Average seek time")?), (all, full)];
@@ -68,7 +69,8 @@ fn seek(mech: &Section, cylinders: u32, files: &mut Files<'_>) -> Result<SeekCur
     }
 }
 
-/// The function of Ruemmler and Wilkes, by HP's six values; the first ten distances may have times of their own.
+/// The function of Ruemmler and Wilkes, by HP's six values; the first ten distances may have times
+/// of their own.
 fn hpl(mech: &Section, first_ten: bool) -> Result<SeekCurve, ImportError> {
     let values = mech.numbers("HPL seek equation values")?;
     let &[knee, a_ms, b_ms, c_ms, e_ms, ref rest @ ..] = values.as_slice() else {
@@ -83,8 +85,8 @@ fn hpl(mech: &Section, first_ten: bool) -> Result<SeekCurve, ImportError> {
     Ok(SeekCurve { two_part, first_ms, ..SeekCurve::through(Vec::new()) })
 }
 
-/// A measured curve in a file of its own: a line that says how many points there are, then `distance, milliseconds`, and
-/// perhaps a deviation.
+/// A measured curve in a file of its own: a line that says how many points there are, then
+/// `distance, milliseconds`, and perhaps a deviation.
 fn extracted(mech: &Section, files: &mut Files<'_>) -> Result<SeekCurve, ImportError> {
     let name = match mech.block.get("Full seek curve") {
         Some(Node { value: Value::Word(name) | Value::Source(name), .. }) => name.clone(),

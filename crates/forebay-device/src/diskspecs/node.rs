@@ -1,4 +1,5 @@
-//! Parameters with the file and line that they come from, so that what is wrong with one can be said where it stands.
+//! Parameters with the file and line that they come from, so that what is wrong with one can be
+//! said where it stands.
 
 use std::io;
 use std::path::PathBuf;

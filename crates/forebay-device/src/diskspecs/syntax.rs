@@ -1,6 +1,6 @@
-//! The syntax of DiskSim's parameter files: `type name { parameter = value, … }`, where a value is a number, a word, a list
-//! `[ … ]`, a block `type { … }` or `source FILE`; `#` begins a comment. Names contain spaces, dots and brackets; none
-//! crosses a line.
+//! The syntax of DiskSim's parameter files: `type name { parameter = value, … }`, where a value is
+//! a number, a word, a list `[ … ]`, a block `type { … }` or `source FILE`; `#` begins a comment.
+//! Names contain spaces, dots and brackets; none crosses a line.
 
 /// What a file holds at its top: named blocks.
 pub(super) type File = Vec<Block>;
@@ -56,8 +56,8 @@ impl Block {
     }
 }
 
-/// Reads a file's blocks. What else stands at the top, `source FILE`, `instantiate [ … ] as …` and `topology … [ … ]`, puts
-/// a system together and is passed over.
+/// Reads a file's blocks. What else stands at the top, `source FILE`, `instantiate [ … ] as …` and
+/// `topology … [ … ]`, puts a system together and is passed over.
 pub(super) fn parse(text: &str) -> Result<File, Wrong> {
     let mut parser = Parser { tokens: tokens(text), at: 0 };
     let mut blocks = Vec::new();

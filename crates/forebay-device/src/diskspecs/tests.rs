@@ -120,8 +120,8 @@ fn what_the_files_say_is_taken() {
     assert_eq!((second.first_cylinder, second.offset, second.cylinders()), (11, 25.0, 19));
 }
 
-/// Sector 0 lies behind the 20 of the zone's front, sector 10 behind the two bad ones, sector 28 where 50 was replaced, and
-/// the second cylinder is filled from the last surface.
+/// Sector 0 lies behind the 20 of the zone's front, sector 10 behind the two bad ones, sector 28
+/// where 50 was replaced, and the second cylinder is filled from the last surface.
 #[test]
 fn sectors_lie_where_the_layout_puts_them() {
     let disk = crate::disk::Disk::new(&disk(SPECS, MODEL)).expect("a disk");
@@ -130,10 +130,12 @@ fn sectors_lie_where_the_layout_puts_them() {
         (place.cylinder, place.head, (place.angle * place.sectors as f64).round())
     };
     assert_eq!((at(0), at(9), at(10)), ((0, 0, 23.0), (0, 0, 32.0), (0, 0, 35.0)));
-    // Place 1995 is on cylinder 9, whose second track in order is surface 0: 9 · 51 + 17 + 3 + 95 = 574.
+    // Place 1995 is on cylinder 9, whose second track in order is surface 0: 9 · 51 + 17 + 3 + 95 =
+    // 574.
     assert_eq!(at(28), (9, 0, 74.0));
     assert_eq!(at(178), (1, 1, 54.0));
-    // 2000 places, 20 at the front, 10 spare: sector 1970 is the first of the next zone, half a revolution on.
+    // 2000 places, 20 at the front, 10 spare: sector 1970 is the first of the next zone, half a
+    // revolution on.
     assert_eq!(at(1970), (11, 0, 25.0));
     assert_eq!(disk.geometry().track(100), (78, 178));
     assert_eq!(disk.geometry().sectors(), 1970 + 19 * 100);

@@ -1,6 +1,6 @@
-//! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6.11, with the correction of CPEM §6. The papers have
-//! 2.6.3, whose source was not at hand: taken to be alike. (Later kernels took all within 4 MiB for near, which is another scheduler where
-//! many wait.)
+//! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6.11, with the
+//! correction of CPEM §6. The papers have 2.6.3, whose source was not at hand: taken to be alike.
+//! (Later kernels took all within 4 MiB for near, which is another scheduler where many wait.)
 //!
 //! ```text
 //!            a read of P goes to the device          its end                     P reads again, or somebody near,
@@ -9,15 +9,17 @@
 //!    └───── read on soon                                           └── until is past: serve somebody else
 //! ```
 //!
-//! Reads and writes take turns in batches, bounded by time; within a batch the next one is the nearest ahead of the head, or
-//! a near one behind it. Before a read of another process is served, the device waits a while for the process whose read it
-//! served last, if that one usually goes on soon, and nearer than the read that is there. Whoever has exited is not waited for, which is
+//! Reads and writes take turns in batches, bounded by time; within a batch the next one is the
+//! nearest ahead of the head, or a near one behind it. Before a read of another process is served,
+//! the device waits a while for the process whose read it served last, if that one usually goes on
+//! soon, and nearer than the read that is there. Whoever has exited is not waited for, which is
 //! noticed at the next arrival.
 //!
-//! The correction: a large request goes to the device in pieces (320 sectors in Linux 2.6.3), and the kernel started the
-//! timer at the end of the *first* one. While the others were transferred, the time was over, and the next reader came too
-//! late through no fault of its own. Corrected, the timer starts when all pieces are done. We say the same of a process that
-//! has several requests in the device, since whoever is above us may have cut its read up.
+//! The correction: a large request goes to the device in pieces (320 sectors in Linux 2.6.3), and
+//! the kernel started the timer at the end of the *first* one. While the others were transferred,
+//! the time was over, and the next reader came too late through no fault of its own. Corrected, the
+//! timer starts when all pieces are done. We say the same of a process that has several requests in
+//! the device, since whoever is above us may have cut its read up.
 
 use forebay_core::Instant;
 use serde::{Deserialize, Serialize};
@@ -63,7 +65,8 @@ impl Default for Anticipation {
 /// How far back the head goes for a request, bytes (the kernel's MAXBACK of 2²⁰ sectors).
 const BACK: u64 = 512 << 20;
 
-/// What is near from the first moment, bytes (64 sectors). It doubles with each millisecond of waiting but the first.
+/// What is near from the first moment, bytes (64 sectors). It doubles with each millisecond of
+/// waiting but the first.
 const NEAR: u64 = 32 << 10;
 
 /// What the device is kept idle for.
@@ -96,7 +99,8 @@ impl Side {
         self.waiting.nearest(self.head, BACK)
     }
 
-    /// The oldest one if it is due after `expire`, but only once in that time: all of them would be a storm of seeks.
+    /// The oldest one if it is due after `expire`, but only once in that time: all of them would be
+    /// a storm of seeks.
     fn due(&mut self, at: Instant, expire: u64) -> Option<Key> {
         if at.since(self.checked) < expire {
             return None;
@@ -179,10 +183,12 @@ impl Anticipatory {
         self.side(writes).due(at, expire)
     }
 
-    /// Whether waiting for the next read of `last` is over or not worth it, given that `candidate` could be served.
+    /// Whether waiting for the next read of `last` is over or not worth it, given that `candidate`
+    /// could be served.
     fn enough(&mut self, at: Instant, last: u32, candidate: Option<Waiting>) -> bool {
         let wait = nanos(self.parameters.wait_ms);
-        // He has come, or could not come any more; or he has more that waits, and will not think before that is done.
+        // He has come, or could not come any more; or he has more that waits, and will not think
+        // before that is done.
         if candidate.is_some_and(|c| c.request.handler == last)
             || self.ended.is_some_and(|ended| at.since(ended) >= wait)
             || self.histories.waits(last)
@@ -203,7 +209,8 @@ impl Anticipatory {
         !self.histories.likely(last, wait) || read.is_some_and(|c| far(c) < self.histories.distance(last))
     }
 
-    /// Whether a read at `start` is near the head; the longer somebody is waited for, the farther is near.
+    /// Whether a read at `start` is near the head; the longer somebody is waited for, the farther
+    /// is near.
     fn near(&self, at: Instant, start: u64) -> bool {
         let waited = match self.idle {
             Idle::Off => 0,
@@ -247,7 +254,8 @@ impl Anticipatory {
         Next::Serve(waiting)
     }
 
-    /// The running batch goes on, or the device waits for its process; `None` if another batch is due.
+    /// The running batch goes on, or the device waits for its process; `None` if another batch is
+    /// due.
     fn go_on(&mut self, at: Instant) -> Option<Next> {
         let writes = self.batch.writes;
         let both = !self.reads.waiting.is_empty() && !self.writes.waiting.is_empty();
@@ -306,7 +314,8 @@ impl Anticipatory {
         self.serve(self.batch.writes, key)
     }
 
-    /// The device is done with the other direction: the batch begins, for writes at once, for reads with the end of the first.
+    /// The device is done with the other direction: the batch begins, for writes at once, for reads
+    /// with the end of the first.
     fn changed(&mut self, at: Instant) {
         self.batch.changing = false;
         if self.batch.writes {
@@ -398,7 +407,8 @@ impl Scheduler for Anticipatory {
                 self.batch.until = at.plus(nanos(self.parameters.read_batch_ms));
             }
         }
-        // CPEM §6: the time begins when all pieces are done. Without the correction, with the first.
+        // CPEM §6: the time begins when all pieces are done. Without the correction, with the
+        // first.
         let all = end != End::Piece && !self.histories.reading(request.handler);
         let first = !self.parameters.corrected && end != End::Withdrawn;
         if self.last == Some(request.handler) && self.ended.is_none() && (all || first) {

@@ -1,5 +1,5 @@
-//! Completely fair queueing, as it was in Linux 2.6.18, where it became the default: every process has a queue of its own, and
-//! the queues take turns in slices of time.
+//! Completely fair queueing, as it was in Linux 2.6.18, where it became the default: every process
+//! has a queue of its own, and the queues take turns in slices of time.
 //!
 //! ```text
 //!            its turn                       nothing of it waits, and it is
@@ -9,15 +9,17 @@
 //!    └──── its slice is over; or it thinks too long to be waited for ◀─────────┘ it does not
 //! ```
 //!
-//! A process whose think time is short is waited for, as the anticipatory scheduler does, and while the device has requests
-//! of it nobody else's are begun: behind an array that means one process at a time, on however many disks. A process that
-//! thinks longer hands over what it has and is done with its turn, so that the requests of all such processes go to the
-//! device together, in the order of places. Which of the two a process is, is learnt from the time between the end of a
-//! request of it and its next request; so a process that prefetches, and asks again soon after a late answer, turns from
-//! one into the other as the device becomes slow.
+//! A process whose think time is short is waited for, as the anticipatory scheduler does, and while
+//! the device has requests of it nobody else's are begun: behind an array that means one process at
+//! a time, on however many disks. A process that thinks longer hands over what it has and is done
+//! with its turn, so that the requests of all such processes go to the device together, in the
+//! order of places. Which of the two a process is, is learnt from the time between the end of a
+//! request of it and its next request; so a process that prefetches, and asks again soon after a
+//! late answer, turns from one into the other as the device becomes slow.
 //!
-//! Priorities are left out: all processes are alike. Writes are nobody's, and share a queue that is never waited for. The
-//! kernel began to wait anew at every arrival of somebody else's request; here as it was meant, from the end of the last one.
+//! Priorities are left out: all processes are alike. Writes are nobody's, and share a queue that is
+//! never waited for. The kernel began to wait anew at every arrival of somebody else's request;
+//! here as it was meant, from the end of the last one.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +55,9 @@ impl Default for Turns {
 /// How far back the head goes for a request, bytes.
 const BACK: u64 = 16 << 20;
 
-/// A process that goes farther than this between reads, in the mean, seeks (128 Ki sectors), and is waited for no longer than
-/// this, in nanoseconds; not at all by a device that has been seen with more than this many requests at a time.
+/// A process that goes farther than this between reads, in the mean, seeks (128 Ki sectors), and is
+/// waited for no longer than this, in nanoseconds; not at all by a device that has been seen with
+/// more than this many requests at a time.
 const SEEKS: u64 = 64 << 20;
 const SEEKER_IDLE: u64 = 2_000_000;
 const TAGGED: u32 = 4;
@@ -62,7 +65,8 @@ const TAGGED: u32 = 4;
 /// The weight of samples from which on a mean says something: three samples.
 const VALID: u64 = 80;
 
-/// Processes that are remembered without further ado, and nanoseconds after which an idle one is forgotten if there are more.
+/// Processes that are remembered without further ado, and nanoseconds after which an idle one is
+/// forgotten if there are more.
 const REMEMBERED: usize = 4096;
 const FORGOTTEN: u64 = 10_000_000_000;
 
@@ -72,7 +76,8 @@ type Owner = Option<u32>;
 /// Where a queue stands: in which round, when it was served last, and the order of its coming.
 type Turn = (u64, u64, u64);
 
-/// The round of those of whom the device has requests: after everybody else, as they may well get on without it.
+/// The round of those of whom the device has requests: after everybody else, as they may well get
+/// on without it.
 const BUSY: u64 = u64::MAX;
 
 /// A process.
@@ -196,7 +201,8 @@ impl Cfq {
         self.processes.entry(owner).or_insert_with(|| Process { awaited, ..Process::default() })
     }
 
-    /// Puts a queue where it belongs among those who wait for their turns; out of them if nothing of it waits.
+    /// Puts a queue where it belongs among those who wait for their turns; out of them if nothing
+    /// of it waits.
     fn line_up(&mut self, owner: Owner) {
         let Some(process) = self.processes.get_mut(&owner) else { return };
         if let Some(turn) = process.turn.take() {
@@ -225,7 +231,8 @@ impl Cfq {
         self.line_up(active.owner);
     }
 
-    /// Whose turn it is; `None` if nobody's, because the active one is waited for or the device has its requests.
+    /// Whose turn it is; `None` if nobody's, because the active one is waited for or the device has
+    /// its requests.
     fn select(&mut self, at: Instant) -> Option<Owner> {
         if let Some(Active { owner, until, idle, must }) = self.active {
             let over = !must && until.is_some_and(|until| at > until);
@@ -246,7 +253,8 @@ impl Cfq {
         Some(owner)
     }
 
-    /// Sends what is next of a queue on its way to the device, and ends its turn if it is not waited for.
+    /// Sends what is next of a queue on its way to the device, and ends its turn if it is not
+    /// waited for.
     fn dispatch(&mut self, at: Instant, owner: Owner) {
         let expire = if owner.is_some() { self.turns.read_expire_ms } else { self.turns.write_expire_ms };
         let Some(process) = self.processes.get_mut(&owner) else { return };
@@ -270,8 +278,8 @@ impl Cfq {
         }
     }
 
-    /// Sends on their way what may go to the device together: of the active queue alone, if it is waited for; else of all,
-    /// one after the other.
+    /// Sends on their way what may go to the device together: of the active queue alone, if it is
+    /// waited for; else of all, one after the other.
     fn send(&mut self, at: Instant) {
         let mut last = None;
         while let Some(owner) = self.select(at).filter(|&owner| last != Some(owner)) {
@@ -283,7 +291,8 @@ impl Cfq {
         }
     }
 
-    /// The device has nothing of the active queue left, and nothing of it waits: it is waited for, or its turn is over.
+    /// The device has nothing of the active queue left, and nothing of it waits: it is waited for,
+    /// or its turn is over.
     fn idle(&mut self, at: Instant) {
         let Some(active) = &mut self.active else { return };
         let Some(process) = self.processes.get(&active.owner) else { return };

@@ -1,4 +1,5 @@
-//! The deadline scheduler of Linux: sorted batches of one direction, reads before writes, and nobody waits for ever.
+//! The deadline scheduler of Linux: sorted batches of one direction, reads before writes, and
+//! nobody waits for ever.
 
 use std::ops::Bound;
 
@@ -28,8 +29,8 @@ impl Default for Expiry {
     }
 }
 
-/// See the module's head. A batch goes on with whoever stands next above the last one served, later arrivals included, which
-/// the kernel would leave for the next batch.
+/// See the module's head. A batch goes on with whoever stands next above the last one served, later
+/// arrivals included, which the kernel would leave for the next batch.
 #[derive(Debug, Default)]
 pub struct Deadline {
     expiry: Expiry,
@@ -76,7 +77,8 @@ impl Deadline {
         let oldest = list.oldest()?;
         let expire = if write { self.expiry.write_expire_ms } else { self.expiry.read_expire_ms };
         let due = list.get(oldest).is_some_and(|waiting| at.since(waiting.at) as f64 >= expire * 1e6);
-        // The batch before was of this direction and ended by its length: on from there, unless somebody is due.
+        // The batch before was of this direction and ended by its length: on from there, unless
+        // somebody is due.
         let onwards = self.onwards().filter(|&(way, _)| way == write && !due).map(|(_, key)| key);
         Some((write, onwards.unwrap_or(oldest)))
     }

@@ -1,5 +1,5 @@
-//! What a process is known for: how long it thinks and how far it goes between two reads. Means that forget, as those of
-//! Linux's `as-iosched`: each new sample counts an eighth.
+//! What a process is known for: how long it thinks and how far it goes between two reads. Means
+//! that forget, as those of Linux's `as-iosched`: each new sample counts an eighth.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,9 @@ const LONGEST_THOUGHT: u64 = 20_000_000;
 /// The farthest that counts: no disk is larger, and sums stay within their type.
 const FARTHEST: u64 = 1 << 50;
 
-/// The weight of samples up to which a process is new, and what a new one may add to four times its mean distance, so that a
-/// first odd read does not count too much: 1 GiB and, later, 64 MiB (the kernel's 2 Mi and 128 Ki sectors).
+/// The weight of samples up to which a process is new, and what a new one may add to four times its
+/// mean distance, so that a first odd read does not count too much: 1 GiB and, later, 64 MiB (the
+/// kernel's 2 Mi and 128 Ki sectors).
 pub(super) const NEW: (u64, u64, u64) = (60, 1 << 30, 64 << 20);
 
 /// A mean that forgets.
@@ -77,7 +78,8 @@ pub(super) struct Process {
     seen: Instant,
 }
 
-/// Everybody that has been seen, as long as memory allows, and what newcomers are like on the whole.
+/// Everybody that has been seen, as long as memory allows, and what newcomers are like on the
+/// whole.
 #[derive(Debug, Default)]
 pub(super) struct Histories {
     known: BTreeMap<u32, Process>,
@@ -107,7 +109,8 @@ impl Histories {
         process
     }
 
-    /// `handler` reads `len` bytes from `start` on at `at`: if somebody of that name has exited, another one has it now.
+    /// `handler` reads `len` bytes from `start` on at `at`: if somebody of that name has exited,
+    /// another one has it now.
     pub(super) fn reads(&mut self, handler: u32, at: Instant, start: u64, len: u64) {
         let process = self.of(handler, at);
         process.exited = false;

@@ -1,4 +1,5 @@
-//! Schedulers by name, with their parameters: `anticipatory`, `anticipatory:wait_ms=10,corrected=false`.
+//! Schedulers by name, with their parameters: `anticipatory`,
+//! `anticipatory:wait_ms=10,corrected=false`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Anticipation, Anticipatory, Cfq, Deadline, Elevator, Expiry, Noop, Scheduler, Turns};
 
-/// A scheduler, and what it is told. In text, a name, and after a colon what differs from the defaults.
+/// A scheduler, and what it is told. In text, a name, and after a colon what differs from the
+/// defaults.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SchedulerKind {

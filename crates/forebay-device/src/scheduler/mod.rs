@@ -1,7 +1,8 @@
 //! In which order waiting requests go to the device, and when.
 //!
-//! A scheduler may keep the device idle though requests wait ([`Next::Wait`]): anticipation. It is then asked again at the
-//! moment that it named, at every arrival, and whenever a request ends. [`SchedulerKind`] knows them by name.
+//! A scheduler may keep the device idle though requests wait ([`Next::Wait`]): anticipation. It is
+//! then asked again at the moment that it named, at every arrival, and whenever a request ends.
+//! [`SchedulerKind`] knows them by name.
 
 use forebay_core::Instant;
 
@@ -39,9 +40,11 @@ pub struct Waiting {
 pub enum Next {
     /// Serve this one, which waits no longer.
     Serve(Waiting),
-    /// Stay idle, and ask again at this moment, which is later than now, unless something happens before.
+    /// Stay idle, and ask again at this moment, which is later than now, unless something happens
+    /// before.
     Wait(Instant),
-    /// Stay idle until something happens: nothing waits, or what waits waits for the end of what the device has.
+    /// Stay idle until something happens: nothing waits, or what waits waits for the end of what
+    /// the device has.
     Nothing,
 }
 
@@ -72,12 +75,13 @@ pub trait Scheduler: Send {
     fn exited(&mut self, handler: u32) {
         let _ = handler;
     }
-    /// The most bytes that are handed to the device at once: a longer request goes there in several pieces, one right after
-    /// the other, and each of them tells its end.
+    /// The most bytes that are handed to the device at once: a longer request goes there in several
+    /// pieces, one right after the other, and each of them tells its end.
     fn piece(&self) -> u64 {
         u64::MAX
     }
-    /// Whether a request of this name waits. It may look at all that wait, as [`Scheduler::remove`] may: both are rare.
+    /// Whether a request of this name waits. It may look at all that wait, as [`Scheduler::remove`]
+    /// may: both are rare.
     fn contains(&self, id: u64) -> bool;
     /// Takes one back that waits. `false` if there is none of that name.
     fn remove(&mut self, id: u64) -> bool;

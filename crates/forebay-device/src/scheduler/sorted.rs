@@ -53,8 +53,9 @@ impl Sorted {
         self.by_place.range(range).next_back().map(|(&key, _)| key)
     }
 
-    /// The next one in the order of places for a head: the nearest ahead of it, or behind it by at most `back` bytes if that
-    /// is less than half as far (the kernel's penalty), or else the lowest.
+    /// The next one in the order of places for a head: the nearest ahead of it, or behind it by at
+    /// most `back` bytes if that is less than half as far (the kernel's penalty), or else the
+    /// lowest.
     pub(super) fn nearest(&self, head: u64, back: u64) -> Option<Key> {
         let ahead = self.lowest((head, 0)..);
         let from = (head.saturating_sub(back), 0);

@@ -32,12 +32,14 @@ fn cyclic_scan_goes_up_and_starts_over() {
             elevator.push(waiting(9, 50));
         }
     }
-    // Both that waited at 50, then up: 51, 70; again from the bottom: 10, 30, and who came to 50 while it stood there.
+    // Both that waited at 50, then up: 51, 70; again from the bottom: 10, 30, and who came to 50
+    // while it stood there.
     assert_eq!(order, [0, 3, 8, 2, 1, 4, 9]);
 }
 
 proptest! {
-    /// Rounds go upwards, each takes everyone ahead, and whoever waits is served by the end of the next round.
+    /// Rounds go upwards, each takes everyone ahead, and whoever waits is served by the end of the
+    /// next round.
     #[test]
     fn rounds_go_up_and_nobody_starves(steps in proptest::collection::vec(proptest::option::of(0u64..30), 1..300)) {
         let mut elevator = Elevator::default();

@@ -127,8 +127,8 @@ fn random_ranges_by_many_threads() {
     });
 }
 
-/// A whole file, mapped. Always on the mount of another process: a page fault on a mount of one's own may hold what the
-/// server's threads need to answer it.
+/// A whole file, mapped. Always on the mount of another process: a page fault on a mount of one's
+/// own may hold what the server's threads need to answer it.
 struct Mapping {
     at: *mut std::ffi::c_void,
     len: usize,
@@ -144,8 +144,8 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped while we live. A file that is changed behind the mapping gets pages of its own: what this test
-        // is for.
+        // SAFETY: mapped while we live. A file that is changed behind the mapping gets pages of its
+        // own: what this test is for.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
     }
 }
@@ -181,7 +181,8 @@ fn a_file_that_changes_is_never_a_mixture() {
     if !mounts::possible() {
         return;
     }
-    // The kernel may believe what it knows for an hour: opening must find the new version all the same.
+    // The kernel may believe what it knows for an hour: opening must find the new version all the
+    // same.
     let hour = std::time::Duration::from_secs(3600);
     let options = MountOptions { ttl: hour, negative_ttl: hour, ..MountOptions::default() };
     let mirror = Mirror::new(options, |source| std::fs::write(source.join("f"), noise(5, 500_000)).unwrap());

@@ -14,8 +14,8 @@ use crate::program::Program;
 /// Long enough for a machine that does much else; what waits for itself waits for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Folders, mounts of them, and what was mounted beside. Whatever the test comes to, the servers are
-/// killed, which lets go all that waits, and everything is taken off.
+/// Folders, mounts of them, and what was mounted beside. Whatever the test comes to, the servers
+/// are killed, which lets go all that waits, and everything is taken off.
 struct Scene {
     servers: Vec<Server>,
     points: Vec<PathBuf>,

@@ -1,5 +1,5 @@
-//! A store that fails by seed, behind a mount: faults that pass are nobody's business, those that stay concern only who
-//! asks for the bytes.
+//! A store that fails by seed, behind a mount: faults that pass are nobody's business, those that
+//! stay concern only who asks for the bytes.
 
 use std::fs::{self, File};
 use std::ops::Range;

@@ -1,5 +1,6 @@
-//! A folder as a source, as plainly as it can be written: what the mount tests compare the mount with. It opens files
-//! by their whole path, follows no rule about links that lead out, and reads each fetch on a thread of its own.
+//! A folder as a source, as plainly as it can be written: what the mount tests compare the mount
+//! with. It opens files by their whole path, follows no rule about links that lead out, and reads
+//! each fetch on a thread of its own.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -14,8 +15,9 @@ use forebay_live::source::{
     Version,
 };
 
-/// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A folder `crowd` has
-/// [`CROWD`] names more, which all stand for its file `one`: as many real files would take longer than all other tests.
+/// A folder of the machine. A name that begins with `broken` answers `EIO` to every look at it. A
+/// folder `crowd` has [`CROWD`] names more, which all stand for its file `one`: as many real files
+/// would take longer than all other tests.
 pub(crate) struct Folder {
     folder: PathBuf,
     address: Arc<str>,

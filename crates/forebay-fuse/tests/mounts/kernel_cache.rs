@@ -1,4 +1,5 @@
-//! Mounts whose kernel keeps what was read: the same bytes, the same versions, and each fetched once.
+//! Mounts whose kernel keeps what was read: the same bytes, the same versions, and each fetched
+//! once.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -76,8 +77,8 @@ fn positioned_reads_by_the_page_cache_and_past_it() {
     }
 }
 
-/// What the kernel has of an old version it serves to those who have that open, as Forebay's own cache does; what it has not
-/// is `ESTALE`. Never is one mixed with the other.
+/// What the kernel has of an old version it serves to those who have that open, as Forebay's own
+/// cache does; what it has not is `ESTALE`. Never is one mixed with the other.
 #[test]
 fn pages_of_two_versions_are_never_mixed() {
     if !mounts::possible() {

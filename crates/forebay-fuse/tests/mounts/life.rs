@@ -129,8 +129,8 @@ fn others_are_let_in_only_if_allowed_and_by_modes() {
     }
 }
 
-/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In namespaces of its own,
-/// where any user may open `/dev/fuse` and nothing outlives the script.
+/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In
+/// namespaces of its own, where any user may open `/dev/fuse` and nothing outlives the script.
 const AS_USER: &str = r#"
 umount --lazy --all --types fuse.forebay # other tests' mounts, which would live as long as our copy of them
 set -e

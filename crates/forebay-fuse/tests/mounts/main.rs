@@ -91,8 +91,8 @@ const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT
 /// as programs are served, by `local`.
 const HOW: &str = "FOREBAY_TEST_SERVE_HOW";
 
-/// Not a test but the other process that some tests need: this program again, which so is always of one build with
-/// them.
+/// Not a test but the other process that some tests need: this program again, which so is always of
+/// one build with them.
 #[test]
 fn serve_for_another_process() {
     if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {

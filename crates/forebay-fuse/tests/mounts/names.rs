@@ -281,7 +281,8 @@ fn what_the_kernel_forgets_is_forgotten() {
     }
     let tree = tree(source.path());
     let mounted = forebay_fuse::mount(Arc::clone(&tree), point.path(), MountOptions::default()).unwrap();
-    // Listings with attributes give out references by the hundred, and take back those that did not fit.
+    // Listings with attributes give out references by the hundred, and take back those that did not
+    // fit.
     for _ in 0..3 {
         for entry in mounted.point().read_dir().unwrap() {
             let _ = entry.unwrap().metadata();

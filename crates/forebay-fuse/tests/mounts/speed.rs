@@ -29,7 +29,8 @@ fn allocated() -> usize {
     unsafe { libc::mallinfo2() }.uordblks
 }
 
-/// A measurement, not a test: `cargo test -p forebay-fuse --release -- --ignored --nocapture names_with`.
+/// A measurement, not a test: `cargo test -p forebay-fuse --release -- --ignored --nocapture
+/// names_with`.
 #[test]
 #[ignore = "a measurement"]
 fn names_with_attributes() {

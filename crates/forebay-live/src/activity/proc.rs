@@ -8,7 +8,8 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::{Sight, Threads};
 
-/// The threads of this machine, as far as our process id namespace shows them: a reader of another one has no number (0).
+/// The threads of this machine, as far as our process id namespace shows them: a reader of another
+/// one has no number (0).
 #[derive(Clone, Copy, Debug)]
 pub struct Proc {
     /// Scratch. A line of `stat` may be longer; what we want of it stands at its beginning.
@@ -38,8 +39,8 @@ impl Threads for Proc {
 }
 
 impl Proc {
-    /// How long a thread has run, nanoseconds: the first number of its `schedstat`, or without that (CONFIG_SCHED_INFO) the
-    /// ticks that `stat` counts, coarse as they are.
+    /// How long a thread has run, nanoseconds: the first number of its `schedstat`, or without that
+    /// (CONFIG_SCHED_INFO) the ticks that `stat` counts, coarse as they are.
     fn run_time(&mut self, thread: u32) -> io::Result<u64> {
         const TICK: u64 = 10_000_000;
         let missing = || io::Error::from(io::ErrorKind::InvalidData);
@@ -55,8 +56,8 @@ impl Proc {
         }
     }
 
-    /// Whether nothing is left of a thread but its name in the table: the first thread of a process stays there until
-    /// all have exited and somebody has asked how.
+    /// Whether nothing is left of a thread but its name in the table: the first thread of a process
+    /// stays there until all have exited and somebody has asked how.
     fn is_zombie(&mut self, thread: u32) -> io::Result<bool> {
         let state = after_name(self.read(thread, "stat")?).and_then(|mut fields| fields.next());
         Ok(matches!(state, Some("Z" | "X" | "x")))
@@ -73,7 +74,8 @@ impl Proc {
     }
 }
 
-/// The fields of a line of `stat` that follow the name, which is in brackets and may have any in it.
+/// The fields of a line of `stat` that follow the name, which is in brackets and may have any in
+/// it.
 fn after_name(line: &str) -> Option<impl Iterator<Item = &str>> {
     Some(line.rsplit_once(") ")?.1.split(' '))
 }

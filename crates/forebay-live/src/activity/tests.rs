@@ -103,8 +103,9 @@ fn who_was_out_of_question_meanwhile_is_seen_for_the_first_time_again() {
 }
 
 proptest! {
-    /// However many are in question, a round looks at no more than it may, all have their turn before anybody has a
-    /// second, and nothing is remembered of those who are in question no longer.
+    /// However many are in question, a round looks at no more than it may, all have their turn
+    /// before anybody has a second, and nothing is remembered of those who are in question no
+    /// longer.
     #[test]
     fn every_handler_has_its_turn(numbers in proptest::collection::btree_set(1..5000u32, 1..400), kept in 0..400usize) {
         let (mut watch, mut fake) = (Watch::default(), Fake::default());

@@ -1,9 +1,10 @@
-//! What was learnt of program contexts, between runs: an embedded database in the user's cache folder (AMP §3: AMP "retains this
-//! information across runs").
+//! What was learnt of program contexts, between runs: an embedded database in the user's cache
+//! folder (AMP §3: AMP "retains this information across runs").
 //!
-//! One table: a context's number of 64 bits → JSON, [`Known`]; beside it the version of this format. Several mounts share the file:
-//! each opens it, merges what it has learnt and closes it, and waits a while for another that is at it. What cannot be read, or is
-//! of another version, is moved aside and begun anew: hints make a start quicker, nothing more.
+//! One table: a context's number of 64 bits → JSON, [`Known`]; beside it the version of this
+//! format. Several mounts share the file: each opens it, merges what it has learnt and closes it,
+//! and waits a while for another that is at it. What cannot be read, or is of another version, is
+//! moved aside and begun anew: hints make a start quicker, nothing more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,10 +49,12 @@ pub struct Origin {
     /// The path of the program; empty if it is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub executable: String,
-    /// Which build of it: its build id, or without the preload library inode, size and time of the file.
+    /// Which build of it: its build id, or without the preload library inode, size and time of the
+    /// file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
-    /// The call stack, innermost first, as `module+0xoffset`; empty if the context is a program and a file.
+    /// The call stack, innermost first, as `module+0xoffset`; empty if the context is a program and
+    /// a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<String>,
     /// The file, if the context is a program and a file.
@@ -127,7 +130,8 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// The user's: `forebay/contexts.redb` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without either.
+    /// The user's: `forebay/contexts.redb` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without
+    /// either.
     pub fn user() -> Option<Hints> {
         Some(Hints::at(user_folder()?.join("contexts.redb")))
     }
@@ -153,9 +157,10 @@ impl Hints {
         self.read(&database).map_err(|error| self.failed(error))
     }
 
-    /// Keeps what was learnt in place of what was known of the same contexts; forgets of what nothing is known any more, contexts of programs that
-    /// were built anew since, those that nobody has seen for long, and, if there are more than [`MOST`], those that were seen the longest ago.
-    /// Returns all that is kept.
+    /// Keeps what was learnt in place of what was known of the same contexts; forgets of what
+    /// nothing is known any more, contexts of programs that were built anew since, those that
+    /// nobody has seen for long, and, if there are more than [`MOST`], those that were seen the
+    /// longest ago. Returns all that is kept.
     pub fn merge(&self, learnt: &BTreeMap<u64, Known>) -> Result<BTreeMap<u64, Known>, HintsError> {
         if learnt.is_empty() {
             return self.load();
@@ -175,7 +180,8 @@ impl Hints {
             });
             for (&id, new) in learnt {
                 let mut new = new.clone();
-                // A mount remembers how long streams are of fewer contexts than what pattern they have.
+                // A mount remembers how long streams are of fewer contexts than what pattern they
+                // have.
                 if let Some(old) = known.get(&id).filter(|_| new.hint.usual == Usual::UNKNOWN) {
                     new.hint.usual = old.hint.usual;
                 }
@@ -194,7 +200,8 @@ impl Hints {
         .map(|(_, after)| after)
     }
 
-    /// Forgets everything, or the contexts of one program, by its path or the last part of it. Returns how many there were.
+    /// Forgets everything, or the contexts of one program, by its path or the last part of it.
+    /// Returns how many there were.
     pub fn clear(&self, executable: Option<&str>) -> Result<usize, HintsError> {
         if !self.path.exists() {
             return Ok(0);
@@ -295,7 +302,8 @@ impl Hints {
 
     fn attempt(&self) -> Result<Database, Refusal> {
         let mut builder = Builder::new();
-        // A file that something else has written to is told by its checksums; without that the library trusts it.
+        // A file that something else has written to is told by its checksums; without that the
+        // library trusts it.
         builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
         let database = builder.create(&self.path).map_err(|error| self.refusal(error))?;
         match self.version(&database) {

@@ -1,8 +1,9 @@
 //! Dense numbers for contexts, in order of first appearance.
 //!
-//! Numbers are never taken back: the core keeps what it learns by them. So there are [`MOST`] at most; contexts beyond that are
-//! unknown (0), which a mount meets that has served thousands of programs and should be told so. Half of them are for contexts of the
-//! preload library, so that a walk over a large tree by a plain program cannot use them up.
+//! Numbers are never taken back: the core keeps what it learns by them. So there are [`MOST`] at
+//! most; contexts beyond that are unknown (0), which a mount meets that has served thousands of
+//! programs and should be told so. Half of them are for contexts of the preload library, so that a
+//! walk over a large tree by a plain program cannot use them up.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -20,7 +21,8 @@ const FRONT: usize = 1024;
 
 /// From 64-bit numbers to dense ones.
 pub(super) struct Interned {
-    /// Which context was looked for last, by the lower bits of its number: a hint that [`ids`](Self::ids) proves.
+    /// Which context was looked for last, by the lower bits of its number: a hint that
+    /// [`ids`](Self::ids) proves.
     front: Box<[AtomicU32]>,
     /// The number of each context, written once.
     ids: Box<[AtomicU64]>,
@@ -59,7 +61,8 @@ impl Interned {
         Some(found)
     }
 
-    /// Gives a context a number and calls `first` with it before anybody else can have it; 0 if all are taken.
+    /// Gives a context a number and calls `first` with it before anybody else can have it; 0 if all
+    /// are taken.
     pub(super) fn introduce(&self, id: u64, means: impl FnOnce() -> Means, first: impl FnOnce(ContextId)) -> ContextId {
         let mut all = self.all.write();
         if let Some(&context) = all.numbers.get(&id) {

@@ -1,4 +1,5 @@
-//! Program contexts of readers (AMP §3.3): from the thread that reads to the context that the core is told.
+//! Program contexts of readers (AMP §3.3): from the thread that reads to the context that the core
+//! is told.
 //!
 //! ```text
 //!   a read by a thread ─▶ in a table of its user's?  ─yes─▶ hash of its call stack ──▶ interned ──▶ ContextId 1, 2, 3 …
@@ -6,8 +7,9 @@
 //!                              └─▶ hash of its executable and the file ────────────────▶┘ if an earlier mount kept one
 //! ```
 //!
-//! [`Callers`] is asked before each read, but only under a policy that tells contexts apart. What is known by the 64-bit number of a
-//! context ([`hints`]) outlives the mount; [`ContextId`]s are dense, in order of first appearance, and do not.
+//! [`Callers`] is asked before each read, but only under a policy that tells contexts apart. What
+//! is known by the 64-bit number of a context ([`hints`]) outlives the mount; [`ContextId`]s are
+//! dense, in order of first appearance, and do not.
 
 pub mod hints;
 mod interned;
@@ -77,8 +79,9 @@ impl Callers {
     /// Bytes that it may come to take, besides the engine's budget: numbers, names, hints.
     pub const BYTES: u64 = 4 << 20;
 
-    /// Looks after the callers of an engine, with what `store` has kept. `None` if the engine's policy does not tell contexts apart.
-    /// A store that cannot be read is an error; one that is damaged is begun anew.
+    /// Looks after the callers of an engine, with what `store` has kept. `None` if the engine's
+    /// policy does not tell contexts apart. A store that cannot be read is an error; one that is
+    /// damaged is begun anew.
     pub fn start(
         engine: &Arc<Engine>,
         programs: impl Programs + 'static,
@@ -126,7 +129,8 @@ impl Callers {
         self.number(running.id, || Means::Plain(Arc::clone(executable), None))
     }
 
-    /// The dense number of a context. The first time, what is known of it goes to the core before whatever it is numbered for.
+    /// The dense number of a context. The first time, what is known of it goes to the core before
+    /// whatever it is numbered for.
     #[inline]
     fn number(&self, id: u64, means: impl FnOnce() -> Means) -> ContextId {
         self.interned.get(id).unwrap_or_else(|| {
@@ -170,7 +174,8 @@ impl Callers {
         }
     }
 
-    /// Keeps what was learnt, if it is anything new. What appeared and has no pattern any more is forgotten. Returns of how many contexts.
+    /// Keeps what was learnt, if it is anything new. What appeared and has no pattern any more is
+    /// forgotten. Returns of how many contexts.
     pub fn keep(&self) -> Result<usize, HintsError> {
         let Some(store) = &self.store else { return Ok(0) };
         let learnt = self.engine.hints();

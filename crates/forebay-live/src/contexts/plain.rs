@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 
 use super::hints::Origin;
 
-/// For how long a thread is taken to run what it ran: it may have exec'd, or ended and left its number to another.
+/// For how long a thread is taken to run what it ran: it may have exec'd, or ended and left its
+/// number to another.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How many threads are remembered, by the lower bits of their ids.
@@ -74,7 +75,8 @@ impl FileName {
     }
 }
 
-/// FNV-1a, going on from `before`, then mixed (MurmurHash3's finaliser), as the lower bits are indexes.
+/// FNV-1a, going on from `before`, then mixed (MurmurHash3's finaliser), as the lower bits are
+/// indexes.
 fn hash(before: u64, bytes: &[u8]) -> u64 {
     let fnv = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = bytes.iter().fold(before ^ 0xcbf2_9ce4_8422_2325, fnv);

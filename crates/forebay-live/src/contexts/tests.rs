@@ -80,7 +80,8 @@ fn a_program_that_says_nothing_is_known_by_its_executable_and_file() {
     let origins = callers.origins(&[ContextId(2)]);
     let (_, origin) = &origins[&ContextId(2)];
     assert_eq!((origin.executable.as_str(), origin.file.as_deref()), ("/bin/1000", Some("b")));
-    // Another thread that runs the same is in the same contexts, and a slot is for one thread at a time.
+    // Another thread that runs the same is in the same contexts, and a slot is for one thread at a
+    // time.
     assert_eq!(of(1000 + 1024, "a"), 4, "it runs something else");
     assert_eq!(of(1000, "a"), 1);
 }

@@ -11,7 +11,8 @@ use rustix::fs::{AtFlags, CWD, StatxFlags};
 use super::hints::Origin;
 use super::{Executable, Programs, Reader};
 
-/// How long it takes to notice that a user has begun to preload programs, or has another table than before.
+/// How long it takes to notice that a user has begun to preload programs, or has another table than
+/// before.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How many users' tables are looked into; who comes later is taken for one without.
@@ -34,7 +35,8 @@ struct User {
 }
 
 impl Threads {
-    /// Tables where they usually are, but for our own user's, which is `own`, if anywhere; it is made if it is not there.
+    /// Tables where they usually are, but for our own user's, which is `own`, if anywhere; it is
+    /// made if it is not there.
     pub fn new(own: Option<&Path>) -> Result<Threads, forebay_callers::Error> {
         let made = own.map(Table::create).transpose()?;
         let user = rustix::process::geteuid().as_raw();
@@ -45,7 +47,8 @@ impl Threads {
         Ok(Threads { own: own.map(Path::to_owned), tables: RwLock::new(tables) })
     }
 
-    /// The same, but our own user's is looked for from time to time, as everybody's is, and costs nothing until a program has made it.
+    /// The same, but our own user's is looked for from time to time, as everybody's is, and costs
+    /// nothing until a program has made it.
     pub fn found_at(own: Option<PathBuf>) -> Threads {
         Threads { own, tables: RwLock::default() }
     }

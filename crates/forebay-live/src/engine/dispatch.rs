@@ -1,7 +1,8 @@
 //! Carrying out what the core decided: fetches are handed to sources, readers get their leases.
 //!
-//! Sources may answer at once, on the calling thread, and an answer may lead to further actions. So that this never nests,
-//! each thread has a queue of work: who finds it empty works it off, who finds itself inside only adds to it.
+//! Sources may answer at once, on the calling thread, and an answer may lead to further actions. So
+//! that this never nests, each thread has a queue of work: who finds it empty works it off, who
+//! finds itself inside only adds to it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -127,7 +128,8 @@ impl Engine {
         while let Some((engine, work)) = QUEUE.with_borrow_mut(|queue| queue.as_mut().and_then(VecDeque::pop_front)) {
             match work {
                 Work::Fetch(errand) => engine.fetch(errand),
-                // If another thread has still to ask the source, this comes too early and is lost: the fetch runs.
+                // If another thread has still to ask the source, this comes too early and is lost:
+                // the fetch runs.
                 Work::CallOff((fetch, object)) => object.call_off(fetch),
                 Work::Finish(then, result) => then(result),
                 Work::Outcome(errand, outcome) => engine.fetched(errand, outcome),
@@ -141,7 +143,8 @@ impl Engine {
         let asked = errand.asked.start as usize..errand.asked.end as usize;
         let frames = errand.frames[asked].iter().copied();
         frames.clone().for_each(|frame| self.arena.await_copies(frame));
-        // SAFETY: the core gave these frames to this fetch, and nobody else touches them before we say that it is over.
+        // SAFETY: the core gave these frames to this fetch, and nobody else touches them before we
+        // say that it is over.
         let buffer = unsafe { self.arena.segments(frames) };
         let offset = u64::from(errand.extent.start + errand.asked.start) * BLOCK as u64;
         let size = errand.object.version().size;
@@ -158,9 +161,9 @@ impl Engine {
         object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
     }
 
-    /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked again, for the
-    /// demanded part alone, after waiting longer each time; when that doesn't help, block by block, so that only readers of
-    /// those that really cannot be read get the error.
+    /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked
+    /// again, for the demanded part alone, after waiting longer each time; when that doesn't help,
+    /// block by block, so that only readers of those that really cannot be read get the error.
     fn fetched(self: &Arc<Self>, errand: Errand, outcome: Result<()>) {
         let Errand { io, extent, demanded, attempt, .. } = errand;
         let Range { start, end } = errand.asked;

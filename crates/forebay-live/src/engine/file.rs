@@ -44,8 +44,8 @@ impl OpenFile {
         self.engine.referenced
     }
 
-    /// Reads into `buffer`; returns how many bytes there were, fewer than asked for only at the end of the file. Blocks
-    /// until they are there. `handler` says who reads (a thread id).
+    /// Reads into `buffer`; returns how many bytes there were, fewer than asked for only at the end
+    /// of the file. Blocks until they are there. `handler` says who reads (a thread id).
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
         let buffer = &mut buffer[..len];
@@ -56,8 +56,8 @@ impl OpenFile {
         Ok(len)
     }
 
-    /// A range within one block that is resident and whose reference tells nobody anything new: `then` makes sure that its
-    /// frame stays.
+    /// A range within one block that is resident and whose reference tells nobody anything new:
+    /// `then` makes sure that its frame stays.
     #[inline(always)]
     fn hit<'a, T>(
         &'a self,
@@ -111,8 +111,9 @@ impl OpenFile {
         }
     }
 
-    /// Reads and calls `then` with what was read: at once, on this thread, if everything is in memory, otherwise later on
-    /// a thread of the engine or of a source. At least 1 MiB is read whole; more may be cut short.
+    /// Reads and calls `then` with what was read: at once, on this thread, if everything is in
+    /// memory, otherwise later on a thread of the engine or of a source. At least 1 MiB is read
+    /// whole; more may be cut short.
     pub fn read_then(&self, handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
         self.read_labelled_then(handler, offset, len, None, then);
     }
@@ -128,8 +129,9 @@ impl OpenFile {
         self.read_any_then(caller, offset, len, None, then);
     }
 
-    /// The same for a request of a level above, which says what its readers want of it (SCM §4.2). If it is cut short, the label's
-    /// demand is, too, and whoever goes on to read gives [`Label::rest`] with it. Without a label all is wanted.
+    /// The same for a request of a level above, which says what its readers want of it (SCM §4.2).
+    /// If it is cut short, the label's demand is, too, and whoever goes on to read gives
+    /// [`Label::rest`] with it. Without a label all is wanted.
     pub fn read_labelled_then(
         &self,
         handler: u32,
@@ -186,8 +188,8 @@ impl Drop for OpenFile {
 }
 
 impl Engine {
-    /// A read that the core has to see, and what a level above says of it: demand and hits. `len` bytes from `offset` lie within
-    /// the file.
+    /// A read that the core has to see, and what a level above says of it: demand and hits. `len`
+    /// bytes from `offset` lie within the file.
     fn read(
         self: &Arc<Self>,
         file: FileId,

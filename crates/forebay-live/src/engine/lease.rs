@@ -88,8 +88,8 @@ impl Drop for Lease {
     }
 }
 
-/// The frames of blocks that are all resident, neighbours together; `None` if one is missing, which would be a defect of
-/// the core.
+/// The frames of blocks that are all resident, neighbours together; `None` if one is missing, which
+/// would be a defect of the core.
 pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)>> {
     let mut runs: Vec<(FrameId, usize)> = Vec::new();
     for key in extent.keys() {
@@ -103,8 +103,8 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 }
 
 impl Engine {
-    /// A block that is resident and whose reference tells the core nothing new: `then` is called with its frame while the
-    /// engine is locked, and makes sure that it stays.
+    /// A block that is resident and whose reference tells the core nothing new: `then` is called
+    /// with its frame while the engine is locked, and makes sure that it stays.
     #[inline(always)]
     pub(super) fn hit<'a, T>(
         &'a self,

@@ -1,5 +1,6 @@
-//! Partitions by device in a running engine: stores in memory at the pace of modelled ones, which turn slow and recover. What is
-//! asserted are sizes and states, however long they take to come about.
+//! Partitions by device in a running engine: stores in memory at the pace of modelled ones, which
+//! turn slow and recover. What is asserted are sizes and states, however long they take to come
+//! about.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,7 +78,8 @@ fn percent(stats: &Stats, device: usize) -> (u64, u64) {
     (part.size_bytes * 100 / all, part.held_bytes * 100 / all)
 }
 
-/// Readers of random blocks of all files, until it `holds`. `right` says what a block's bytes must be.
+/// Readers of random blocks of all files, until it `holds`. `right` says what a block's bytes must
+/// be.
 fn read_until(
     engine: &Arc<Engine>,
     files: &[OpenFile],
@@ -285,7 +287,8 @@ fn stats_of_many_devices_fit() {
     assert_eq!(read.device_count, 200);
 }
 
-/// What the core was told of a set is in the flight, and replaying it gives the same actions, lottery and all.
+/// What the core was told of a set is in the flight, and replaying it gives the same actions,
+/// lottery and all.
 #[test]
 fn flights_of_divided_caches_replay() {
     let folder = tempfile::tempdir().unwrap();
@@ -319,7 +322,8 @@ fn after_a_restart_sizes_begin_anew() {
     }
 }
 
-/// A source that is gone gets no memory for what it does not bring, and the other keeps what it has.
+/// A source that is gone gets no memory for what it does not bring, and the other keeps what it
+/// has.
 #[test]
 fn a_source_that_vanishes_takes_nothing_from_the_others() {
     for policy in ["eager-lru", "lazy-lru"] {
@@ -334,7 +338,8 @@ fn a_source_that_vanishes_takes_nothing_from_the_others() {
         switch.set_down(true);
         let (failed, over) = (AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            // Many of its readers, which read what is still there, wait a second for every error, and try again.
+            // Many of its readers, which read what is still there, wait a second for every error,
+            // and try again.
             for reader in 0..30 {
                 let (file, failed, over) = (&files[1], &failed, &over);
                 scope.spawn(move || {

@@ -1,8 +1,9 @@
-//! Reads from files, many at a time: an io_uring where the kernel has one (`ring`), else threads that call `preadv`
-//! (`pool`).
+//! Reads from files, many at a time: an io_uring where the kernel has one (`ring`), else threads
+//! that call `preadv` (`pool`).
 //!
-//! Both take a [`Read`], serve urgent ones first when there are more than they can have under way, and call its `done`
-//! exactly once, on a thread of theirs. Dropping a reader first finishes everything that it was given.
+//! Both take a [`Read`], serve urgent ones first when there are more than they can have under way,
+//! and call its `done` exactly once, on a thread of theirs. Dropping a reader first finishes
+//! everything that it was given.
 
 mod pool;
 mod ring;
@@ -26,11 +27,12 @@ const PIECES: usize = 1024;
 /// The alignment from which a read that stopped short goes on: direct reads accept nothing else.
 const SECTOR: usize = 4096;
 
-/// How often one read goes on after passing errors. They are rare; a file system that always gives one must not spin
-/// us.
+/// How often one read goes on after passing errors. They are rare; a file system that always gives
+/// one must not spin us.
 const PATIENCE: u32 = 64;
 
-/// Called with the buffer and how many bytes of it were filled; fewer than asked for means that the file ends there.
+/// Called with the buffer and how many bytes of it were filled; fewer than asked for means that the
+/// file ends there.
 pub type Done = Box<dyn FnOnce(Segments, io::Result<usize>) + Send>;
 
 /// Something that reads files.
@@ -43,7 +45,8 @@ pub trait Reader: Send + Sync + 'static {
 
 /// The reader of this process: all local sources share one, and it ends with the last of them.
 ///
-/// Every open file costs a descriptor, so this also raises the soft limit of descriptors to the hard one.
+/// Every open file costs a descriptor, so this also raises the soft limit of descriptors to the
+/// hard one.
 pub fn shared() -> io::Result<Arc<dyn Reader>> {
     static SHARED: Mutex<Option<Weak<dyn Reader>>> = Mutex::new(None);
     let mut shared = SHARED.lock();
@@ -98,8 +101,8 @@ enum Next {
 }
 
 impl Read {
-    /// A read of `file` from `offset` into all of `buffer`, of which at least `wanted` bytes are expected before the
-    /// end of the file.
+    /// A read of `file` from `offset` into all of `buffer`, of which at least `wanted` bytes are
+    /// expected before the end of the file.
     pub fn new(file: Arc<OwnedFd>, offset: u64, buffer: Segments, wanted: usize, urgent: bool, done: Done) -> Read {
         Read { file, offset, buffer, wanted, urgent, done, filled: 0, from: 0, pieces: Vec::new(), disturbed: 0 }
     }
@@ -124,8 +127,8 @@ impl Read {
         self.offset + self.from as u64
     }
 
-    /// Takes in the outcome of an attempt. A read may stop short without being at the end of the file (a signal,
-    /// `IOV_MAX`, 2 GiB); it is at the end when another attempt brings nothing new.
+    /// Takes in the outcome of an attempt. A read may stop short without being at the end of the
+    /// file (a signal, `IOV_MAX`, 2 GiB); it is at the end when another attempt brings nothing new.
     fn advance(&mut self, outcome: io::Result<usize>) -> Next {
         let reached = match outcome {
             Ok(bytes) => self.from + bytes,
@@ -145,7 +148,8 @@ impl Read {
         &self.file
     }
 
-    /// Reports, for those who read. A panic of the receiver must not end the thread that everybody's reads depend on.
+    /// Reports, for those who read. A panic of the receiver must not end the thread that
+    /// everybody's reads depend on.
     pub fn finish(self, outcome: io::Result<usize>) {
         let Read { buffer, done, .. } = self;
         if catch_unwind(AssertUnwindSafe(|| done(buffer, outcome))).is_err() {
@@ -154,8 +158,9 @@ impl Read {
     }
 }
 
-/// Whether to try again at once. Reads that a thread submitted to a ring are cancelled when that thread ends, or fail
-/// with EFAULT, since then nothing connects them with our memory; the ring's own thread submits them anew.
+/// Whether to try again at once. Reads that a thread submitted to a ring are cancelled when that
+/// thread ends, or fail with EFAULT, since then nothing connects them with our memory; the ring's
+/// own thread submits them anew.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED | libc::EFAULT))
 }

@@ -9,7 +9,8 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{Next, Queue, Read, Reader};
 
-/// How many reads a pool has under way unless told otherwise: enough for a disk's scheduler to have a choice.
+/// How many reads a pool has under way unless told otherwise: enough for a disk's scheduler to have
+/// a choice.
 pub(super) const THREADS: usize = 16;
 
 /// A bounded number of reading threads and a queue in front of them.
@@ -98,7 +99,8 @@ impl Shared {
 fn attempt(read: &mut Read) -> io::Result<usize> {
     let offset = read.prepare();
     let count = read.pieces.len() as i32;
-    // SAFETY: the pieces lie in the read's own buffer, which nobody else touches and which outlives the call.
+    // SAFETY: the pieces lie in the read's own buffer, which nobody else touches and which outlives
+    // the call.
     let bytes = unsafe { libc::preadv64(read.file.as_raw_fd(), read.pieces.as_ptr(), count, offset as i64) };
     usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
 }

@@ -8,7 +8,8 @@
 //!                                                                                         done
 //! ```
 //!
-//! A slot owns its read, and with it the memory that the kernel writes to, until the completion has been taken.
+//! A slot owns its read, and with it the memory that the kernel writes to, until the completion has
+//! been taken.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -21,7 +22,8 @@ use parking_lot::Mutex;
 
 use super::{Next, Queue, Read, Reader};
 
-/// How many reads are under way at most. More than any one disk's queue; the rest wait where urgent ones can overtake.
+/// How many reads are under way at most. More than any one disk's queue; the rest wait where urgent
+/// ones can overtake.
 const SLOTS: u32 = 128;
 
 /// The name of the completion that wakes the thread to stop.
@@ -128,13 +130,15 @@ impl Shared {
 
     /// The state is only asked for as proof of the lock.
     fn push(&self, _state: &mut State, entry: &io_uring::squeue::Entry) {
-        // SAFETY: the submission queue is only used under the lock that the caller holds. Descriptor, pieces and buffer
-        // belong to the slot, which keeps them until the completion is taken.
+        // SAFETY: the submission queue is only used under the lock that the caller holds.
+        // Descriptor, pieces and buffer belong to the slot, which keeps them until the completion
+        // is taken.
         let pushed = unsafe { self.ring.submission_shared().push(entry) };
         pushed.expect("the queue has an entry for each slot and one for the wake-up, and whoever pushes submits");
     }
 
-    /// Tells the kernel of what was pushed. It may be short of memory for a moment, but must take it: readers wait.
+    /// Tells the kernel of what was pushed. It may be short of memory for a moment, but must take
+    /// it: readers wait.
     fn submit(&self) {
         while let Err(error) = self.ring.submit() {
             match error.raw_os_error() {
@@ -166,7 +170,8 @@ impl Shared {
         }
     }
 
-    /// Waits for a completion, without submitting: the submission queue belongs to those who hold the lock.
+    /// Waits for a completion, without submitting: the submission queue belongs to those who hold
+    /// the lock.
     fn wait(&self) -> io::Result<()> {
         if self.state.lock().is_over() {
             return Ok(());

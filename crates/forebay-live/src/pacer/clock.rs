@@ -1,4 +1,5 @@
-//! The model's time against the machine's: a line, which bends when the device turns slower or quick again.
+//! The model's time against the machine's: a line, which bends when the device turns slower or
+//! quick again.
 
 use std::time::{Duration, Instant as Moment};
 
@@ -13,7 +14,8 @@ pub(super) struct Clock {
     /// The last bend, for the machine and for the model.
     since: Moment,
     inside: Instant,
-    /// Nanoseconds of the model in one of the machine: by the speed alone, and how many times fewer there are at present.
+    /// Nanoseconds of the model in one of the machine: by the speed alone, and how many times fewer
+    /// there are at present.
     speed: f64,
     factor: f64,
 }

@@ -13,7 +13,8 @@ use super::{Error, Watch, files};
 /// What files hold, so that it can be told whether what is read is right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// Every word of eight bytes follows from the file's number and its place in the file: no block equals another.
+    /// Every word of eight bytes follows from the file's number and its place in the file: no block
+    /// equals another.
     Pattern,
     /// Zeros. Files are sparse: they take no room, and reading them asks no disk.
     Zeros,
@@ -31,7 +32,8 @@ impl Content {
         }
     }
 
-    /// Where a buffer that was read from `offset` on differs first from what the file holds: the place in the file.
+    /// Where a buffer that was read from `offset` on differs first from what the file holds: the
+    /// place in the file.
     pub fn difference(self, file: u64, offset: u64, buffer: &[u8]) -> Option<u64> {
         let mut differs = None;
         match self {
@@ -48,8 +50,8 @@ impl Content {
     }
 }
 
-/// Calls `each` with the words of a file from `offset` on, and their places in `len` bytes from there, until it answers `false`.
-/// Only the first and the last may have fewer than eight bytes.
+/// Calls `each` with the words of a file from `offset` on, and their places in `len` bytes from
+/// there, until it answers `false`. Only the first and the last may have fewer than eight bytes.
 fn each(file: u64, offset: u64, len: usize, mut each: impl FnMut(usize, &[u8]) -> bool) {
     let mut done = 0;
     while done < len {
@@ -84,10 +86,11 @@ pub struct Laid {
 /// Bytes that are written at a time.
 const PIECE: usize = 1 << 20;
 
-/// Makes the files of a workload in a folder, which is made if it is not there: those that are asked for and those that the
-/// trace only lists, each of its size, called by their numbers. A file that is there is kept if its size is right, and so are
-/// its first and last few kilobytes; else it is made anew. `watch` is told the bytes that are done, and of how many, and says
-/// whether to stop.
+/// Makes the files of a workload in a folder, which is made if it is not there: those that are
+/// asked for and those that the trace only lists, each of its size, called by their numbers. A file
+/// that is there is kept if its size is right, and so are its first and last few kilobytes; else it
+/// is made anew. `watch` is told the bytes that are done, and of how many, and says whether to
+/// stop.
 pub fn lay(workload: &Workload, folder: &Path, content: Content, watch: Watch<'_>) -> Result<Laid, Error> {
     let failed = |name: &Path, what: &str| {
         let (name, what) = (name.display().to_string(), what.to_owned());
@@ -136,7 +139,8 @@ fn is_laid(path: &Path, number: u64, bytes: u64, content: Content) -> bool {
     right().unwrap_or(false)
 }
 
-/// Makes one. If `watch` wants to stop, the file is left shorter than it must be, so that nobody takes it for whole.
+/// Makes one. If `watch` wants to stop, the file is left shorter than it must be, so that nobody
+/// takes it for whole.
 fn make(path: &Path, number: u64, bytes: u64, content: Content, watch: &mut dyn FnMut(u64) -> bool) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     if content == Content::Zeros {
@@ -160,7 +164,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is at a place does not depend on where a read begins, and a changed byte is found where it is.
+        /// What is at a place does not depend on where a read begins, and a changed byte is found
+        /// where it is.
         #[test]
         fn content_is_the_same_however_it_is_read(
             file in any::<u64>(), offset in 0u64..1 << 40, len in 1usize..200, from in 0usize..200, changed in 0usize..200,

@@ -11,7 +11,8 @@ use forebay_core::DeviceId;
 use crate::engine::{Engine, OpenFile};
 use crate::source::{self, Source};
 
-/// The files of a workload, called by the numbers that its trace gives them. Calls come from many threads.
+/// The files of a workload, called by the numbers that its trace gives them. Calls come from many
+/// threads.
 pub trait Files: Sync {
     /// An open file; dropping it closes it.
     type Open: Send + Sync;
@@ -19,8 +20,9 @@ pub trait Files: Sync {
     fn name(&self, file: u64) -> String;
     /// Opens a file.
     fn open(&self, file: u64) -> io::Result<Self::Open>;
-    /// Reads from `offset` on; returns how many bytes there were, which may be fewer than the buffer takes, and none at the end
-    /// of the file only. `handler` is the task's, as the trace has it.
+    /// Reads from `offset` on; returns how many bytes there were, which may be fewer than the
+    /// buffer takes, and none at the end of the file only. `handler` is the task's, as the trace
+    /// has it.
     fn read(&self, open: &Self::Open, handler: u32, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -29,7 +31,8 @@ pub(super) fn name(file: u64) -> String {
     format!("{file:06}")
 }
 
-/// Ordinary files in a folder, read with `pread`: of a kernel's file system, or of a mount. The handler is the thread.
+/// Ordinary files in a folder, read with `pread`: of a kernel's file system, or of a mount. The
+/// handler is the thread.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
 

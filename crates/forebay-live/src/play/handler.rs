@@ -90,7 +90,8 @@ impl<F: Files, C: Clock> Stage<'_, F, C> {
         })
     }
 
-    /// What a thread does: a task, or where nobody says who asks, one after the other. Then another thread does the next one.
+    /// What a thread does: a task, or where nobody says who asks, one after the other. Then another
+    /// thread does the next one.
     fn life<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, handler: u32, first: u32, think: Duration) {
         let after = self.play.think.unwrap_or_default();
         let (mut next, mut think) = (Some(first), think);

@@ -32,8 +32,9 @@ pub struct Outcome {
     pub tasks: u64,
     /// Milliseconds from the beginning of a task to its end: the mean.
     pub task_ms: f64,
-    /// How evenly the handlers got bytes: Jain's index, (Σx)² / (n Σx²), one if all got the same and 1/n if one got all. A
-    /// handler is one of those that run at a time, whichever tasks it has; with few tasks for each, their sizes show in it.
+    /// How evenly the handlers got bytes: Jain's index, (Σx)² / (n Σx²), one if all got the same
+    /// and 1/n if one got all. A handler is one of those that run at a time, whichever tasks it
+    /// has; with few tasks for each, their sizes show in it.
     pub fairness: f64,
     /// What the handler that got the least got, as a share of the mean.
     pub least_share: f64,

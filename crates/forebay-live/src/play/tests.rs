@@ -1,4 +1,5 @@
-//! Order, think times, computation, limits and what is checked, by a clock that jumps and files that are recorded.
+//! Order, think times, computation, limits and what is checked, by a clock that jumps and files
+//! that are recorded.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,8 @@ enum Did {
     Compute(u64),
 }
 
-/// A clock that jumps as far as somebody thinks or computes, and files whose reads take a millisecond.
+/// A clock that jumps as far as somebody thinks or computes, and files whose reads take a
+/// millisecond.
 #[derive(Default)]
 struct Recorded {
     now: AtomicU64,
@@ -249,7 +251,8 @@ fn what_is_not_as_it_must_be_ends_the_run() {
     assert!(matches!(Recorded::default().run(&greedy, &workload), Err(Error::Memory(_))));
 }
 
-/// Files are laid with their sizes, kept if they are right and made anew if not; what is read of them is right.
+/// Files are laid with their sizes, kept if they are right and made anew if not; what is read of
+/// them is right.
 #[test]
 fn what_is_laid_is_what_is_read() {
     let small = [("tasks", "20"), ("files", "7"), ("bytes", "300000")];

@@ -1,4 +1,5 @@
-//! How many requests a device serves at once: as many as bring together what that many bring one after the other.
+//! How many requests a device serves at once: as many as bring together what that many bring one
+//! after the other.
 //!
 //! ```text
 //!     together │            ●  ─  ─  ●      n requests at once, each of which takes t, bring n / t
@@ -8,13 +9,13 @@
 //!              └────────────────────────▶ at once
 //! ```
 //!
-//! How long a single one takes is no sign of the end. Where processors are busy all of them take longer, from the first few on, and more of
-//! them still bring more together.
+//! How long a single one takes is no sign of the end. Where processors are busy all of them take
+//! longer, from the first few on, and more of them still bring more together.
 
 /// Requests at once that are tried, at most.
 const MOST: usize = 64;
-/// After two at once, so many times as many are tried next. By twice as many a mount, which measures
-/// quickly, would not come far: the storage must end the attempt, not the time.
+/// After two at once, so many times as many are tried next. By twice as many a mount, which
+/// measures quickly, would not come far: the storage must end the attempt, not the time.
 const STEP: usize = 4;
 /// More must bring so many times as much, else still more are not tried.
 const MORE: f64 = 1.2;
@@ -29,8 +30,8 @@ pub(super) struct Abreast {
 }
 
 impl Abreast {
-    /// By how long they took. The first ones are left out, which found the device idle, and the slowest tenth: a few hiccups say nothing of the
-    /// rest.
+    /// By how long they took. The first ones are left out, which found the device idle, and the
+    /// slowest tenth: a few hiccups say nothing of the rest.
     pub(super) fn of(at_once: usize, times: &[u64]) -> Abreast {
         let mut times = times.get(at_once..).unwrap_or_default().to_vec();
         times.sort_unstable();
@@ -71,7 +72,8 @@ pub(super) fn channels(tried: &[Abreast]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Requests at once that are tried where so many take `each` milliseconds, and the channels that they tell.
+    /// Requests at once that are tried where so many take `each` milliseconds, and the channels
+    /// that they tell.
     fn tried(each: impl Fn(usize) -> f64) -> (usize, u32) {
         let mut tried = Vec::new();
         while let Some(at_once) = next(&tried) {
@@ -89,8 +91,9 @@ mod tests {
         assert_eq!(tried(store(1000)), (64, 64));
     }
 
-    /// Each request waits for the processor as well, and longer the more there are: sixteen at once take more than half as long again as one, which
-    /// was taken for the end, and bring nearly twice as much as eight.
+    /// Each request waits for the processor as well, and longer the more there are: sixteen at once
+    /// take more than half as long again as one, which was taken for the end, and bring nearly
+    /// twice as much as eight.
     #[test]
     fn busy_processors_are_not_the_end() {
         let busy = |at_once: usize| (23.0 + 0.8 * at_once as f64).max(1.15 * at_once as f64);

@@ -1,4 +1,5 @@
-//! A profile as a picture for the terminal, in braille: each character is two dots wide and four high.
+//! A profile as a picture for the terminal, in braille: each character is two dots wide and four
+//! high.
 
 use forebay_device::{Kind, Profile};
 
@@ -9,8 +10,9 @@ const MARGIN: usize = 8;
 /// The narrowest picture, in characters.
 const NARROWEST: usize = 24;
 
-/// What `profile` says, in pictures `width` characters wide (24 at least): a disk's switch cost against distance and its
-/// rate against place, or what a request of growing size brings from any other store.
+/// What `profile` says, in pictures `width` characters wide (24 at least): a disk's switch cost
+/// against distance and its rate against place, or what a request of growing size brings from any
+/// other store.
 pub fn picture(profile: &Profile, width: usize) -> String {
     let cost = profile.cost();
     let end = cost.capacity.max(1);
@@ -105,7 +107,8 @@ mod tests {
         }
     }
 
-    /// The row of the highest dot in each column of the first or second chart, from the bottom; None where there is none.
+    /// The row of the highest dot in each column of the first or second chart, from the bottom;
+    /// None where there is none.
     fn heights(picture: &str, title: &str) -> Vec<Option<usize>> {
         let lines: Vec<&str> =
             picture.lines().skip_while(|line| !line.starts_with(title)).skip(1).take(HEIGHT).collect();

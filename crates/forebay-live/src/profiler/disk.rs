@@ -1,9 +1,11 @@
 //! Reading a local file or block device to measure it, past the page cache.
 //!
-//! Distances and places are offsets within one file: on most file systems a large file lies in few pieces, so that they are
-//! near the truth, but a file covers only a part of its disk. A folder's profile therefore has one rate, not zones, and its
-//! seek curve stays level beyond the file; a block device given directly has both in full. A folder on a disk with an arm that
-//! we may read is measured on the disk itself. (Not one on flash: what nothing was ever written to, it reads from nowhere.)
+//! Distances and places are offsets within one file: on most file systems a large file lies in few
+//! pieces, so that they are near the truth, but a file covers only a part of its disk. A folder's
+//! profile therefore has one rate, not zones, and its seek curve stays level beyond the file; a
+//! block device given directly has both in full. A folder on a disk with an arm that we may read is
+//! measured on the disk itself. (Not one on flash: what nothing was ever written to, it reads from
+//! nowhere.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
@@ -51,7 +53,8 @@ pub fn profile(path: &Path, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result
     Ok(profile)
 }
 
-/// The device below a path: its number, and the file system's, so that another disk at the same number is another device.
+/// The device below a path: its number, and the file system's, so that another disk at the same
+/// number is another device.
 pub fn identity(path: &Path) -> Result<String, ProfileError> {
     let at = |source| ProfileError::Path { path: path.to_owned(), source };
     let metadata = path.metadata().map_err(at)?;
@@ -62,7 +65,8 @@ pub fn identity(path: &Path) -> Result<String, ProfileError> {
     Ok(format!("filesystem:{:x}:{:x}", metadata.dev(), space.f_fsid))
 }
 
-/// The disk or partition whose number is that of a file system's files, if it has an arm and we may read it.
+/// The disk or partition whose number is that of a file system's files, if it has an arm and we may
+/// read it.
 fn disk_below(number: u64) -> Option<FileProbe> {
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let sysfs = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
@@ -74,7 +78,8 @@ fn disk_below(number: u64) -> Option<FileProbe> {
     (rotational.trim() == "1").then(|| FileProbe::open(&Path::new("/dev").join(name)).ok()).flatten()
 }
 
-/// The largest file of a folder, or a temporary one if that is small and the folder can be written to.
+/// The largest file of a folder, or a temporary one if that is small and the folder can be written
+/// to.
 fn in_folder(folder: &Path, budget: Duration) -> std::io::Result<FileProbe> {
     let found = largest(folder);
     if let Some((path, size)) = &found
@@ -89,8 +94,9 @@ fn in_folder(folder: &Path, budget: Duration) -> std::io::Result<FileProbe> {
     }
 }
 
-/// The largest file below `folder` that takes its size on the disk (a sparse one reads nothing), with its size. Neither
-/// symbolic links nor other file systems are entered; what cannot be read is passed over.
+/// The largest file below `folder` that takes its size on the disk (a sparse one reads nothing),
+/// with its size. Neither symbolic links nor other file systems are entered; what cannot be read is
+/// passed over.
 fn largest(folder: &Path) -> Option<(PathBuf, u64)> {
     let device = folder.metadata().ok()?.dev();
     let mut folders = vec![folder.to_owned()];
@@ -116,7 +122,8 @@ fn largest(folder: &Path) -> Option<(PathBuf, u64)> {
     best
 }
 
-/// A file of random bytes in `folder`, without a name from before its first byte is written, so that nothing stays behind.
+/// A file of random bytes in `folder`, without a name from before its first byte is written, so
+/// that nothing stays behind.
 fn temporary(folder: &Path, budget: Duration) -> std::io::Result<FileProbe> {
     let space = rustix::fs::statvfs(folder)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
@@ -177,7 +184,8 @@ impl FileProbe {
         let from = buffer.as_ptr().align_offset(ALIGN);
         let aligned = &mut buffer[from..from + room];
         if !self.direct {
-            // Read-ahead would answer the next read from memory; errors only make the times less true.
+            // Read-ahead would answer the next read from memory; errors only make the times less
+            // true.
             let _ = rustix::fs::fadvise(self.file.as_fd(), 0, None, Advice::Random);
             let _ = rustix::fs::fadvise(self.file.as_fd(), 0, None, Advice::DontNeed);
         }
@@ -223,7 +231,8 @@ impl Probe for FileProbe {
         let times = std::thread::scope(|scope| {
             let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, worker);
             let threads = (0..at_once.max(1)).map(spawn).collect::<std::io::Result<Vec<_>>>()?;
-            // A worker doesn't panic; if it did, its reads are missing, which is an error like any other.
+            // A worker doesn't panic; if it did, its reads are missing, which is an error like any
+            // other.
             let failed = |_| Err(ErrorKind::Other.into());
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect::<std::io::Result<Vec<_>>>()
         })?;
@@ -268,7 +277,8 @@ mod tests {
         }
     }
 
-    /// With and without the page cache, in every way of asking: what is read is what is there, or an error.
+    /// With and without the page cache, in every way of asking: what is read is what is there, or
+    /// an error.
     #[test]
     fn reads_end_where_the_file_ends() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,9 +1,10 @@
-//! What to read, in which order, and when it is enough. Time is what the probe says that reads took, so that a model can be
-//! measured in no time at all.
+//! What to read, in which order, and when it is enough. Time is what the probe says that reads
+//! took, so that a model can be measured in no time at all.
 //!
-//! A disk gets small reads at chosen distances (half of them between random places, as in use, half at distances spread
-//! evenly over the orders of magnitude, where the curve bends), runs of large reads at places all over it, and small reads
-//! side by side. Everything else gets reads of growing length, and then several at once.
+//! A disk gets small reads at chosen distances (half of them between random places, as in use, half
+//! at distances spread evenly over the orders of magnitude, where the curve bends), runs of large
+//! reads at places all over it, and small reads side by side. Everything else gets reads of growing
+//! length, and then several at once.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ const BLOCK: u64 = 4096;
 const LARGE: u64 = 1 << 20;
 /// The longest read of a store without places.
 const LONGEST_GET: u64 = 8 << 20;
-/// The longest read of several at once: together they take 16 MiB at most, since a mount measures within its budget.
+/// The longest read of several at once: together they take 16 MiB at most, since a mount measures
+/// within its budget.
 const LONGEST_SIDE_BY_SIDE: u64 = 256 << 10;
 
 /// How long to measure, and the seed of the places.
@@ -71,7 +73,8 @@ impl<'a> Run<'a> {
         self.random.below(blocks + 1) * BLOCK
     }
 
-    /// How many times as many random reads of `len` bytes several at once bring as one alone, which takes what the profile has.
+    /// How many times as many random reads of `len` bytes several at once bring as one alone, which
+    /// takes what the profile has.
     fn channels(&mut self, profile: &Profile, len: u64) -> Result<u32, ProfileError> {
         let cost = profile.cost();
         let alone = cost.switch_cost(cost.mean_distance()) as f64 + len as f64 * 1e9 / profile.rate as f64;
@@ -87,7 +90,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Measures a disk, or something that may be one: without an arm the curve comes out flat, and the profile says so.
+/// Measures a disk, or something that may be one: without an arm the curve comes out flat, and the
+/// profile says so.
 pub fn disk(
     what: &str,
     probe: &mut dyn Probe,
@@ -128,8 +132,8 @@ pub fn disk(
     Ok(Profile { channels, ..profile })
 }
 
-/// Runs of large reads at places all over the device, nearest the middle of each part first, until a quarter of the budget
-/// is spent. The first read of a run goes there and is not counted.
+/// Runs of large reads at places all over the device, nearest the middle of each part first, until
+/// a quarter of the budget is spent. The first read of a run goes there and is not counted.
 fn runs(run: &mut Run<'_>, samples: &mut Vec<DiskSample>) -> Result<(), ProfileError> {
     const READS: u64 = 4;
     let capacity = run.probe.capacity();
@@ -139,7 +143,8 @@ fn runs(run: &mut Run<'_>, samples: &mut Vec<DiskSample>) -> Result<(), ProfileE
         if i >= 4 && run.past(0.25) {
             break;
         }
-        // Sixteen parts, in an order that covers the whole early; later rounds lie a little further on.
+        // Sixteen parts, in an order that covers the whole early; later rounds lie a little further
+        // on.
         let share = ((i * 7 % 16) as f64 + 0.25 + 0.25 * (i / 16) as f64) / 16.0;
         let from = (share * (capacity - span.min(capacity)) as f64) as u64 / BLOCK * BLOCK;
         for k in 0..=READS {
@@ -175,8 +180,8 @@ fn seeks(run: &mut Run<'_>, samples: &mut Vec<DiskSample>) -> Result<(), Profile
     Ok(())
 }
 
-/// A place at a distance that is drawn evenly over its orders of magnitude, from a megabyte (less is likely to lie in the
-/// drive's own cache) to the whole device.
+/// A place at a distance that is drawn evenly over its orders of magnitude, from a megabyte (less
+/// is likely to lie in the drive's own cache) to the whole device.
 fn near(run: &mut Run<'_>, last: u64, capacity: u64) -> u64 {
     let least = (1u64 << 20).min(capacity / 8).max(BLOCK) as f64;
     let distance = least * (capacity as f64 / 2.0 / least).powf(run.random.unit());
@@ -202,7 +207,8 @@ pub fn flat(
     if longest < 16 * BLOCK {
         return Err(ProfileError::TooSmall { what: what.to_owned(), bytes: longest });
     }
-    // 4 KiB, 8 KiB, … 8 MiB; a long one that takes more than a twentieth of the budget is not asked for again.
+    // 4 KiB, 8 KiB, … 8 MiB; a long one that takes more than a twentieth of the budget is not asked
+    // for again.
     let mut lengths: Vec<u64> = (0..).map(|i| BLOCK << i).take_while(|&len| len <= longest).collect();
     let mut samples = Vec::new();
     while samples.len() < FEWEST || (!run.past(0.6) && samples.len() < 4000) {

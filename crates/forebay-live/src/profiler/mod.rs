@@ -1,9 +1,10 @@
-//! Measures what reading costs: switch cost against distance and rate against place for a disk, time to first byte and rate
-//! for everything else.
+//! Measures what reading costs: switch cost against distance and rate against place for a disk,
+//! time to first byte and rate for everything else.
 //!
-//! [`measure`] decides what to read and when it knows enough; it takes its samples through a [`Probe`], which reads a real
-//! file ([`disk`]), the objects of a source ([`object`]) or, in tests, a device model in virtual time. The fits are
-//! [`forebay_device::fit`]. [`store`] keeps profiles between runs, [`chart`] draws them.
+//! [`measure`] decides what to read and when it knows enough; it takes its samples through a
+//! [`Probe`], which reads a real file ([`disk`]), the objects of a source ([`object`]) or, in
+//! tests, a device model in virtual time. The fits are [`forebay_device::fit`]. [`store`] keeps
+//! profiles between runs, [`chart`] draws them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,21 +79,22 @@ pub trait Probe {
     fn capacity(&self) -> u64;
     /// The longest read that it can do in one piece.
     fn longest(&self) -> u64;
-    /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; nanoseconds until they are there.
+    /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; nanoseconds until
+    /// they are there.
     fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError>;
     /// Does all `reads` (place, bytes), `at_once` of them at a time; nanoseconds that each took.
     fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError>;
 }
 
-/// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of samples takes).
-/// `progress` is told the share that is done, 0 to 1, never falling.
+/// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of
+/// samples takes). `progress` is told the share that is done, 0 to 1, never falling.
 pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let plan = measure::Plan { budget: budget.min(LONGEST), seed: 1 };
     measured(target, plan, Bound::Patience, progress)
 }
 
-/// Measures `target` within what a mount may take ([`QUICK`]). Files that are silent are left out, and
-/// if too few answer, there is no profile: a mount must not wait for a file that nobody reads.
+/// Measures `target` within what a mount may take ([`QUICK`]). Files that are silent are left out,
+/// and if too few answer, there is no profile: a mount must not wait for a file that nobody reads.
 pub fn quick(target: &Target) -> Result<Profile, ProfileError> {
     measured(target, measure::Plan { budget: QUICK, seed: 1 }, Bound::Soon, &mut |_| ())
 }

@@ -70,9 +70,11 @@ pub fn profile(
 /// Reads objects of about the same size, one after the other in place.
 struct SourceProbe {
     objects: Vec<Arc<dyn Object>>,
-    /// The size of the smallest of them, a multiple of the block size: each counts with so many bytes.
+    /// The size of the smallest of them, a multiple of the block size: each counts with so many
+    /// bytes.
     each: u64,
-    /// Memory that was read into. New memory takes its time when it is first written, and that is not the storage's.
+    /// Memory that was read into. New memory takes its time when it is first written, and that is
+    /// not the storage's.
     buffers: Vec<Segments>,
     bound: Bound,
 }
@@ -87,7 +89,8 @@ struct Read {
 }
 
 impl SourceProbe {
-    /// The largest objects among the first that are found, none smaller than a quarter of the largest.
+    /// The largest objects among the first that are found, none smaller than a quarter of the
+    /// largest.
     fn of_largest(source: &dyn Source, bound: Bound) -> SourceResult<SourceProbe> {
         let mut files = files(source, bound)?;
         files.sort_by_key(|&(_, size)| std::cmp::Reverse(size));

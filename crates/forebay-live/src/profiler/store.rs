@@ -12,7 +12,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// The user's: `forebay/profiles` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without either.
+    /// The user's: `forebay/profiles` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without
+    /// either.
     pub fn user() -> Option<Store> {
         Some(Store::at(user_folder()?.join("profiles")))
     }
@@ -30,8 +31,8 @@ impl Store {
         self.folder.join(format!("{plain}-{hash:016x}.json"))
     }
 
-    /// The profile of `device`, if one was saved. A file that cannot be read or makes no sense is as good as none, and said
-    /// so in the log.
+    /// The profile of `device`, if one was saved. A file that cannot be read or makes no sense is
+    /// as good as none, and said so in the log.
     pub fn load(&self, device: &str) -> Option<Profile> {
         let path = self.path(device);
         let text = match std::fs::read_to_string(&path) {
@@ -56,7 +57,8 @@ impl Store {
         }
     }
 
-    /// Keeps a profile in place of the device's last one; readers see the one or the other, whole. Returns its file.
+    /// Keeps a profile in place of the device's last one; readers see the one or the other, whole.
+    /// Returns its file.
     pub fn save(&self, profile: &Profile) -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&self.folder)?;
         let path = self.path(&profile.device);
@@ -70,8 +72,8 @@ impl Store {
     }
 }
 
-/// Where what was learnt is kept: `forebay` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without either. As the specification wants
-/// it, a relative `XDG_CACHE_HOME` counts as unset.
+/// Where what was learnt is kept: `forebay` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None`
+/// without either. As the specification wants it, a relative `XDG_CACHE_HOME` counts as unset.
 pub(crate) fn user_folder() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;

@@ -2,21 +2,23 @@
 //!
 //! # The fault model
 //!
-//! - *Transient*: a fetch fails with a storage error and leaves its buffer as it was; the same fetch may succeed when
-//!   repeated.
-//! - *Short*: the storage delivers the first part of a fetch and then fails: a storage error, with right bytes in front
-//!   of stale ones in the buffer. Repeating helps.
-//! - *Bad range*: bytes that always fail, as on a disk with a bad sector. Only fetches that touch one of them fail.
+//! - *Transient*: a fetch fails with a storage error and leaves its buffer as it was; the same
+//!   fetch may succeed when repeated.
+//! - *Short*: the storage delivers the first part of a fetch and then fails: a storage error, with
+//!   right bytes in front of stale ones in the buffer. Repeating helps.
+//! - *Bad range*: bytes that always fail, as on a disk with a bad sector. Only fetches that touch
+//!   one of them fail.
 //! - *Delay*: an answer comes later than it could, so that answers overtake each other.
 //! - *Lookup*: `stat`, `list` and `open` fail with a storage error; repeating helps.
-//! - *Down*: everything fails from one moment to another, as when a server is gone ([`Switch`]). Fetches that were
-//!   under way are answered; what was open stays open.
+//! - *Down*: everything fails from one moment to another, as when a server is gone ([`Switch`]).
+//!   Fetches that were under way are answered; what was open stays open.
 //!
-//! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that never come (the
-//! stores bound their own requests in time).
+//! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that
+//! never come (the stores bound their own requests in time).
 //!
-//! Which request fails is decided by a hash of the seed, the path, the offset and how often this very request has come
-//! before, not by a running generator: threads that race meet the same faults in every run.
+//! Which request fails is decided by a hash of the seed, the path, the offset and how often this
+//! very request has come before, not by a running generator: threads that race meet the same faults
+//! in every run.
 
 mod delay;
 
@@ -137,7 +139,8 @@ impl Dice {
     }
 }
 
-/// `DefaultHasher::new` has fixed keys: the same in every run, though not in every release of the standard library.
+/// `DefaultHasher::new` has fixed keys: the same in every run, though not in every release of the
+/// standard library.
 fn hash(what: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
@@ -323,7 +326,8 @@ impl Object for FaultyObject {
     }
 }
 
-/// A fetch that reads only `part` bytes, tells `error`, and spoils the rest of its buffer, so that nobody relies on it.
+/// A fetch that reads only `part` bytes, tells `error`, and spoils the rest of its buffer, so that
+/// nobody relies on it.
 fn shortened(fetch: Fetch, part: usize, error: Error) -> Fetch {
     let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
     let spoil = move |mut buffer: crate::arena::Segments, outcome| {

@@ -1,4 +1,5 @@
-//! A folder's names at one moment, packed: 100,000 of them are three allocations and some megabytes.
+//! A folder's names at one moment, packed: 100,000 of them are three allocations and some
+//! megabytes.
 
 use std::ffi::OsStr;
 use std::mem::size_of;
@@ -60,7 +61,8 @@ struct Names {
 }
 
 impl Listing {
-    /// Packs names that a storage told at that moment. Names and tags of more than 4 GiB are cut off.
+    /// Packs names that a storage told at that moment. Names and tags of more than 4 GiB are cut
+    /// off.
     pub fn new(entries: impl IntoIterator<Item = Entry>, told: Instant) -> Listing {
         let mut names = Names::default();
         for entry in entries {

@@ -1,9 +1,10 @@
 //! A folder of this machine.
 //!
-//! The folder is opened once; every path is resolved relative to that descriptor by the kernel, without following
-//! symbolic links and without leaving it (`local/resolve.rs`), so that no race of renames and links leads a reader out
-//! of the source. A mount of Forebay below it is an empty folder there, lest a server wait for itself
-//! (`local/served.rs`). Bytes are read past the page cache where the file system allows it (`local/object.rs`).
+//! The folder is opened once; every path is resolved relative to that descriptor by the kernel,
+//! without following symbolic links and without leaving it (`local/resolve.rs`), so that no race of
+//! renames and links leads a reader out of the source. A mount of Forebay below it is an empty
+//! folder there, lest a server wait for itself (`local/served.rs`). Bytes are read past the page
+//! cache where the file system allows it (`local/object.rs`).
 
 mod layout;
 mod link;
@@ -77,8 +78,9 @@ impl LocalSource {
         self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(|errno| error(path, errno))
     }
 
-    /// A path of `/proc` that leads to exactly what `path` names, links included. Reading attributes needs a path,
-    /// since a descriptor of a link, a pipe or an unreadable file grants nothing.
+    /// A path of `/proc` that leads to exactly what `path` names, links included. Reading
+    /// attributes needs a path, since a descriptor of a link, a pipe or an unreadable file grants
+    /// nothing.
     fn by_descriptor<T>(&self, path: &Path, ask: impl FnOnce(&str) -> rustix::io::Result<T>) -> Result<T> {
         let fd = match self.root.open(path, OFlags::PATH | OFlags::NOFOLLOW) {
             Err(SERVED) => return Err(error(path, Errno::NODATA)),

@@ -1,8 +1,9 @@
 //! Where names and bytes come from.
 //!
-//! A [`Source`] is a tree of names: a local folder, a prefix of a bucket. An [`Object`] is one *version* of one file's bytes: if
-//! the file changes, its old object fails with [`Error::Stale`] and never returns bytes of another version.
-//! Paths are relative to the source's root, have no leading slash and need not be UTF-8; the empty path is the root.
+//! A [`Source`] is a tree of names: a local folder, a prefix of a bucket. An [`Object`] is one
+//! *version* of one file's bytes: if the file changes, its old object fails with [`Error::Stale`]
+//! and never returns bytes of another version. Paths are relative to the source's root, have no
+//! leading slash and need not be UTF-8; the empty path is the root.
 
 pub mod faulty;
 pub mod identity;
@@ -246,8 +247,8 @@ pub trait Source: Send + Sync + 'static {
     fn listed_in<'a>(&'a self, folder: &'a Path) -> ListedIn<'a> {
         Box::new(move |listed| self.listed(folder, listed))
     }
-    /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`; an absolute one that
-    /// stays inside is given relative to its own folder.
+    /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`;
+    /// an absolute one that stays inside is given relative to its own folder.
     fn read_link(&self, path: &Path) -> Result<PathBuf>;
     /// The value of an extended attribute.
     fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>>;
@@ -255,12 +256,13 @@ pub trait Source: Send + Sync + 'static {
     fn xattrs(&self, path: &Path) -> Result<Vec<OsString>>;
     /// How full it is.
     fn space(&self) -> Result<Space>;
-    /// A quick guess of what reading costs, where the source knows without measuring (a model); else `None`.
+    /// A quick guess of what reading costs, where the source knows without measuring (a model);
+    /// else `None`.
     fn cost(&self) -> Option<DeviceCost> {
         None
     }
-    /// The sources behind it that lie on a device each, in order; none if it is one device itself. All its objects say how they
-    /// are dealt out over them ([`Object::stripes`]).
+    /// The sources behind it that lie on a device each, in order; none if it is one device itself.
+    /// All its objects say how they are dealt out over them ([`Object::stripes`]).
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
     }
@@ -311,21 +313,23 @@ pub trait Object: Send + Sync + 'static {
     fn stripes(&self) -> Option<Stripes> {
         None
     }
-    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no meaning. Of a striped one:
-    /// where the members' own bytes lie, if that is the same on each.
+    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no
+    /// meaning. Of a striped one: where the members' own bytes lie, if that is the same on each.
     fn layout(&self) -> Vec<Run> {
         Vec::new()
     }
-    /// Starts to read. `fetch.done` is called exactly once, from any thread, possibly before this returns.
+    /// Starts to read. `fetch.done` is called exactly once, from any thread, possibly before this
+    /// returns.
     fn fetch(&self, fetch: Fetch);
-    /// Nobody needs the fetch of that name any more: if the storage has not begun with it, it is to be finished with
-    /// [`Error::CalledOff`], from any thread, possibly before this returns. Otherwise, and if there is none of that name
-    /// (any more), nothing happens. What has no queue has nothing to do.
+    /// Nobody needs the fetch of that name any more: if the storage has not begun with it, it is to
+    /// be finished with [`Error::CalledOff`], from any thread, possibly before this returns.
+    /// Otherwise, and if there is none of that name (any more), nothing happens. What has no queue
+    /// has nothing to do.
     fn call_off(&self, _fetch: FetchId) {}
 }
 
-/// The name of a fetch: no other one of this process has it, so that engines can share a store. When a failed fetch is
-/// repeated it keeps its name.
+/// The name of a fetch: no other one of this process has it, so that engines can share a store.
+/// When a failed fetch is repeated it keeps its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FetchId(u64);
 
@@ -337,20 +341,22 @@ impl FetchId {
     }
 }
 
-/// A read under way: `buffer.len()` bytes of the object from `offset`, which is a multiple of the block size.
+/// A read under way: `buffer.len()` bytes of the object from `offset`, which is a multiple of the
+/// block size.
 pub struct Fetch {
     /// What it is called off by.
     pub id: FetchId,
     /// The first byte.
     pub offset: u64,
-    /// Where the bytes go. Its length is the number of bytes wanted rounded up to whole blocks; the end of the object may come
-    /// before.
+    /// Where the bytes go. Its length is the number of bytes wanted rounded up to whole blocks; the
+    /// end of the object may come before.
     pub buffer: Segments,
     /// How many bytes of the buffer lie within the object. Fewer than these is an error.
     pub len: usize,
     /// Whether a reader waits; a store with a queue serves these first.
     pub urgent: bool,
-    /// What a level below is told: which of the bytes readers wait for, and what they have read meanwhile. In bytes of this object.
+    /// What a level below is told: which of the bytes readers wait for, and what they have read
+    /// meanwhile. In bytes of this object.
     pub label: Label,
     /// To be called with the outcome. `Ok` means that all `len` bytes are in the buffer.
     pub done: Box<dyn FnOnce(Segments, Result<()>) + Send>,

@@ -1,9 +1,10 @@
 //! A prefix of a bucket, as a tree of names.
 //!
-//! An object store has keys, not folders. A key's parts between slashes are the names here, so a prefix that has keys
-//! is a folder; so is a *marker*, an object whose key ends in a slash. Where a key is both an object and a prefix, the
-//! folder is shown and the object hidden: better one name less than a whole tree. Keys that no path can name (`a//b`,
-//! `.`, `..`, and control characters except in S3) are left out, with a line in the log.
+//! An object store has keys, not folders. A key's parts between slashes are the names here, so a
+//! prefix that has keys is a folder; so is a *marker*, an object whose key ends in a slash. Where a
+//! key is both an object and a prefix, the folder is shown and the object hidden: better one name
+//! less than a whole tree. Keys that no path can name (`a//b`, `.`, `..`, and control characters
+//! except in S3) are left out, with a line in the log.
 
 mod amiss;
 mod answers;
@@ -74,8 +75,9 @@ impl RemoteSource {
         open::open(uri, options)
     }
 
-    /// [`open_uri`](Self::open_uri), and a check of what was opened, of which `options.tell` hears. A bucket of S3
-    /// that turns out to be in another region is opened there, unless a region was said.
+    /// [`open_uri`](Self::open_uri), and a check of what was opened, of which `options.tell` hears.
+    /// A bucket of S3 that turns out to be in another region is opened there, unless a region was
+    /// said.
     pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         let source = open::open(uri, options)?;
         let Err(error) = source.check_telling(options.tell) else { return Ok(source) };
@@ -110,9 +112,9 @@ impl Bucket {
         location.map_err(|_| Trouble::new(Error::NotFound(path.display().to_string()), "no key"))
     }
 
-    /// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of no
-    /// bytes without either is somebody's in between who says 200 to everything, and must not pass for
-    /// an empty file. (Of one with bytes these are compared with what each range brings.)
+    /// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of
+    /// no bytes without either is somebody's in between who says 200 to everything, and must not
+    /// pass for an empty file. (Of one with bytes these are compared with what each range brings.)
     fn of_an_object(&self, path: &Path, meta: &ObjectMeta) -> Answer<Told> {
         let untold = meta.e_tag.is_none() && meta.version.is_none() && meta.last_modified.timestamp() == 0;
         if self.listing.has_pages() && untold && meta.size == 0 {
@@ -193,7 +195,8 @@ impl Remote for Bucket {
         let wanted = offset..offset + len as u64;
         let options = GetOptions {
             range: Some(GetRange::Bounded(wanted.clone())),
-            // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared below.
+            // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared
+            // below.
             if_match: version.tag.as_deref().filter(|tag| tag.starts_with('"')).map(str::to_owned),
             ..GetOptions::default()
         };

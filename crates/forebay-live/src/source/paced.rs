@@ -1,14 +1,16 @@
-//! Any source at the pace of a modelled device, in real time: how a fast machine shows what a slow disk would do.
+//! Any source at the pace of a modelled device, in real time: how a fast machine shows what a slow
+//! disk would do.
 //!
 //! ```text
 //!  fetch ──┬─▶ inner source ────────────▶ bytes ──┐
 //!          └─▶ model's queue ─▶ pacer thread ─▶ due ──┴─▶ done, by whichever comes last
 //! ```
 //!
-//! The bytes are fetched at once and wait for their moment, so that the pace is the model's as long as the inner source is
-//! faster than it. Files lie at places drawn from their paths, spread over the whole device; two may overlap, which costs
-//! nothing but an improbable hit in the disk's own cache. The order of service is the scheduler's alone: a fetch for which a
-//! reader waits is not preferred to a prefetch, as it was not in the papers' kernels.
+//! The bytes are fetched at once and wait for their moment, so that the pace is the model's as long
+//! as the inner source is faster than it. Files lie at places drawn from their paths, spread over
+//! the whole device; two may overlap, which costs nothing but an improbable hit in the disk's own
+//! cache. The order of service is the scheduler's alone: a fetch for which a reader waits is not
+//! preferred to a prefetch, as it was not in the papers' kernels.
 //!
 //! Whoever keeps its [`PacedSource::pace`] can slow it down and let it recover while it is mounted:
 //!
@@ -46,8 +48,9 @@ pub struct PacedSource {
 }
 
 impl PacedSource {
-    /// `inner` at the pace of `model` behind `scheduler`, `speed` times as fast as the model says (1.0: in real time; values
-    /// that are not positive count as 1). Starts a thread; fails if the system has none left.
+    /// `inner` at the pace of `model` behind `scheduler`, `speed` times as fast as the model says
+    /// (1.0: in real time; values that are not positive count as 1). Starts a thread; fails if the
+    /// system has none left.
     pub fn new(
         inner: Arc<dyn Source>,
         model: Box<dyn Model>,
@@ -64,7 +67,8 @@ impl PacedSource {
         Ok(PacedSource { inner, pacer: Arc::new(Pacer::start(queue, speed)?), capacity, cost })
     }
 
-    /// What keeps its pace: to slow it down while it is in use, and to see what the modelled device did.
+    /// What keeps its pace: to slow it down while it is in use, and to see what the modelled device
+    /// did.
     pub fn pace(&self) -> &Arc<Pace> {
         self.pacer.pace()
     }
@@ -176,7 +180,8 @@ impl Object for PacedObject {
         self.inner.fetch(Fetch { id, offset, buffer, len, urgent, label, done: Box::new(arrived) });
     }
 
-    /// If the modelled device has not begun with it. Its bytes may be here by then: they don't count.
+    /// If the modelled device has not begun with it. Its bytes may be here by then: they don't
+    /// count.
     fn call_off(&self, fetch: FetchId) {
         if self.pacer.pace().call_off(fetch.0) {
             self.inner.call_off(fetch);

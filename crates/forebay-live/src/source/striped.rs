@@ -1,9 +1,13 @@
-//! A set of sources behind one name: files dealt out over its members, chunk by chunk (RAID-0), each member a device of its own.
+//! A set of sources behind one name: files dealt out over its members, chunk by chunk (RAID-0),
+//! each member a device of its own.
 //!
-//! File `x` of the set lies in the members' files `x`, as [`Stripes`] says. What a member has must fit what the others have:
+//! File `x` of the set lies in the members' files `x`, as [`Stripes`] says. What a member has must
+//! fit what the others have:
 //!
-//! - a name is in all members, of one kind: a folder in all, a file in all, a link to the same place in all;
-//! - the lengths of a file are those that a file of their sum has when it is dealt out; some may be zero.
+//! - a name is in all members, of one kind: a folder in all, a file in all, a link to the same
+//!   place in all;
+//! - the lengths of a file are those that a file of their sum has when it is dealt out; some may be
+//!   zero.
 //!
 //! A folder lists the names that any member has, so that nothing disappears silently; whoever asks
 //! for one that does not fit gets [`Error::Storage`], which names the member and says what is wrong
@@ -13,9 +17,9 @@
 //! together: a changed member makes another version, and is noticed by who opens the file and by
 //! who reads from that member.
 //!
-//! Known weakness. Nothing
-//! tells that a file's parts belong together but their lengths: a set that is written anew member by member is, to whoever
-//! opens a file meanwhile, what it is at that moment.
+//! Known weakness. Nothing tells that a file's parts belong together but their lengths: a set that
+//! is written anew member by member is, to whoever opens a file meanwhile, what it is at that
+//! moment.
 
 mod deal;
 mod gather;
@@ -270,7 +274,8 @@ impl Source for StripedSource {
         self.set.members[0].xattrs(path)
     }
 
-    /// What fits evenly: as often as there are members what the fullest of them has. Those without bounds count as empty.
+    /// What fits evenly: as often as there are members what the fullest of them has. Those without
+    /// bounds count as empty.
     fn space(&self) -> Result<Space> {
         let spaces = self.set.all(Path::new(""), |member| member.space())?;
         let members = spaces.len() as u64;

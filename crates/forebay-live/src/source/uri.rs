@@ -1,5 +1,5 @@
-//! From an argument of the command line to a source: `/path`, `s3://bucket/prefix`, a set of such (`stripe:64KiB:/d1,/d2`), and
-//! any of them with `name=` in front.
+//! From an argument of the command line to a source: `/path`, `s3://bucket/prefix`, a set of such
+//! (`stripe:64KiB:/d1,/d2`), and any of them with `name=` in front.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -96,9 +96,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds no slash, so a
-/// folder whose own name holds `=` is written with a slash before that: `./a=b`. So is one that is called like a set, and a member
-/// whose name holds a comma needs a link without one.
+/// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds
+/// no slash, so a folder whose own name holds `=` is written with a slash before that: `./a=b`. So
+/// is one that is called like a set, and a member whose name holds a comma needs a link without
+/// one.
 pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
     let (name, place) = split_name(arg)?;
     let place = match place.as_bytes().strip_prefix(b"stripe:") {
@@ -183,8 +184,8 @@ pub fn open_source(arg: &OsStr, options: &StoreOptions) -> Result<(Option<String
     Ok((name.map(str::to_owned), source))
 }
 
-/// Opens a place, device by device, and makes sure that they can be reached. `each` sees every device's source, in order, and
-/// gives what is to be used instead: that, or something around it.
+/// Opens a place, device by device, and makes sure that they can be reached. `each` sees every
+/// device's source, in order, and gives what is to be used instead: that, or something around it.
 pub fn open_place<E: From<OpenError>>(
     place: &Place<'_>,
     options: &StoreOptions,

@@ -15,7 +15,8 @@ pub struct Branch {
     pub name: Option<OsString>,
     /// Its names and bytes.
     pub source: Arc<dyn Source>,
-    /// The device of the engine that its bytes lie on; of a set, the first member's, and the others' follow.
+    /// The device of the engine that its bytes lie on; of a set, the first member's, and the
+    /// others' follow.
     pub device: DeviceId,
 }
 
@@ -36,7 +37,8 @@ impl Branch {
         Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder, facts: None })
     }
 
-    /// What its devices are called: as the branch, else as the source; of a set, as the members, after the branch's name.
+    /// What its devices are called: as the branch, else as the source; of a set, as the members,
+    /// after the branch's name.
     pub(super) fn devices(&self) -> Vec<String> {
         let name = self.name.as_ref().map(|name| name.display().to_string());
         let members = self.source.members();

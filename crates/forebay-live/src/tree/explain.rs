@@ -1,5 +1,6 @@
-//! What a mount says of itself: counters and reasons, with names for what the engine numbers. Files are
-//! named by the nodes that the kernel holds, devices by their sources, contexts by their programs.
+//! What a mount says of itself: counters and reasons, with names for what the engine numbers. Files
+//! are named by the nodes that the kernel holds, devices by their sources, contexts by their
+//! programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +39,8 @@ impl Tree {
         names
     }
 
-    /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much as an extended attribute takes.
+    /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much
+    /// as an extended attribute takes.
     pub fn explain(&self) -> String {
         let mut explained = self.engine.explain();
         explained.name_devices(&self.device_names());

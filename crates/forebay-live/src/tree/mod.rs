@@ -1,9 +1,11 @@
-//! The names that a mount shows: one source as it is, or several as the folders of a root of our own.
+//! The names that a mount shows: one source as it is, or several as the folders of a root of our
+//! own.
 //!
-//! The kernel speaks in node ids, sources speak in paths; [`Tree`] stands between. Two rules keep versions apart:
+//! The kernel speaks in node ids, sources speak in paths; [`Tree`] stands between. Two rules keep
+//! versions apart:
 //!
-//! - a regular file keeps its node id only while its version is the same. A changed file is a *new* node, so the pages
-//!   that the kernel caches for one id (of `mmap`) are all of one version;
+//! - a regular file keeps its node id only while its version is the same. A changed file is a *new*
+//!   node, so the pages that the kernel caches for one id (of `mmap`) are all of one version;
 //! - the id of an old version answers `ESTALE` (its attributes, `ENOENT` once the name is gone).
 //!   The kernel then walks the path again
 //!   by itself and finds the new id, so an `open` by name does not see the error.
@@ -139,7 +141,8 @@ impl Tree {
         }
     }
 
-    /// What a node's file is called in messages and hints, if that makes a difference to [`caller`](Tree::caller).
+    /// What a node's file is called in messages and hints, if that makes a difference to
+    /// [`caller`](Tree::caller).
     pub fn file_name(&self, node: NodeId) -> Option<FileName> {
         self.callers.as_ref()?;
         let Ok(Node::In { branch, place, .. }) = self.node(node) else { return None };
@@ -207,8 +210,8 @@ impl Tree {
         }
     }
 
-    /// Takes a lookup reference on a listed name of which that is not so, so that a listing can show
-    /// it all the same. Of a file's node only its kind is known: it is stale to everything but
+    /// Takes a lookup reference on a listed name of which that is not so, so that a listing can
+    /// show it all the same. Of a file's node only its kind is known: it is stale to everything but
     /// [`forget`](Tree::forget).
     pub fn refer_unseen(&self, names: &Names, listed: &Listed<'_>) -> Result<NodeId> {
         let inside = match &names.folder {
@@ -260,7 +263,8 @@ impl Tree {
             Err(error) => return then(Err(error)),
             Ok(Node::Top) => return then(Ok(self.top())),
             Ok(Node::In { sameness: Some(sameness), .. }) if sameness.replaceable => {
-                // A file system's: it answers at once, and may know the file by another of its names.
+                // A file system's: it answers at once, and may know the file by another of its
+                // names.
                 return then(self.at_any_place(node, |branch, place| {
                     let attributes = self.still(branch, place, sameness)?;
                     Ok(Ok(self.shown(place, attributes)))
@@ -363,7 +367,8 @@ impl Tree {
         self.of_node(node, top, |branch, place| branch.source.read_link(&place.path))
     }
 
-    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters, and [`EXPLAIN_XATTR`] says why they are so.
+    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters,
+    /// and [`EXPLAIN_XATTR`] says why they are so.
     pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
         if node == NodeId::ROOT && name == STATS_XATTR {
             return Ok(self.stats().into_bytes());
@@ -435,8 +440,8 @@ impl Tree {
         Ok(self.engine.open(object, self.branches[place.branch].device))
     }
 
-    /// Watches what the engine's handlers do when they don't read, if its policy asks for it. They must be threads of this
-    /// machine.
+    /// Watches what the engine's handlers do when they don't read, if its policy asks for it. They
+    /// must be threads of this machine.
     pub fn watch_handlers(&self) -> std::io::Result<Option<Watcher>> {
         Watcher::start(&self.engine, Proc::default())
     }

@@ -4,14 +4,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::source::{self, Attributes, Identity, Inode, Kind, Name};
 
-/// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred thousand names.
+/// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred
+/// thousand names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Sameness {
     pub(super) kind: Kind,
     /// Whether something else may be put in its place: it is one of the files of a file system.
     pub(super) replaceable: bool,
-    /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero for a file that was
-    /// listed but not looked up.
+    /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero
+    /// for a file that was listed but not looked up.
     format: u16,
     /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for
     /// an id are of one version of one file; of anything else its name, since a folder stays the

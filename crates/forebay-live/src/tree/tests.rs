@@ -10,7 +10,8 @@ use crate::engine::Config;
 use crate::source::identity::inode_number;
 use crate::source::{Entry, Fetch, Object, Source};
 
-/// Names and their contents; a folder has none. The version is the content itself, as an entity tag.
+/// Names and their contents; a folder has none. The version is the content itself, as an entity
+/// tag.
 #[derive(Default)]
 struct Shelf(Mutex<BTreeMap<PathBuf, Option<&'static str>>>);
 

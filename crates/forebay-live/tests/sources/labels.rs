@@ -200,7 +200,8 @@ fn web_servers_hear_what_readers_wait_for_and_have_read() {
         told += hits.as_deref().map(bytes).map_or(0, |(start, end)| end - start);
     }
     assert_eq!(fetched, 500_001);
-    // All that was read before the last request, which looked ahead of its reader by no more than it looks ahead.
+    // All that was read before the last request, which looked ahead of its reader by no more than
+    // it looks ahead.
     assert!(told <= fetched && told + 64 * 4096 >= fetched, "{told} bytes told of {fetched}: {asked:?}");
     assert!(asked.iter().any(|(_, demand, _)| demand.as_deref() == Some("none")), "{asked:?}");
 

@@ -1,4 +1,5 @@
-//! A local folder as a source: byte identity with `std::fs` under every engine, one version or none, and no way out.
+//! A local folder as a source: byte identity with `std::fs` under every engine, one version or
+//! none, and no way out.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -384,7 +385,8 @@ fn cached_pages(path: &Path) -> usize {
     let file = fs::File::open(path).unwrap();
     let len = file.metadata().unwrap().len() as usize;
     let mut resident = vec![0u8; len.div_ceil(4096)];
-    // SAFETY: a private mapping of our own, unmapped below; `mincore` writes one byte a page into `resident`.
+    // SAFETY: a private mapping of our own, unmapped below; `mincore` writes one byte a page into
+    // `resident`.
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
         assert_ne!(at, libc::MAP_FAILED);

@@ -1,4 +1,5 @@
-//! Object stores as sources: a real S3 server for bytes and versions, a store in memory for odd keys.
+//! Object stores as sources: a real S3 server for bytes and versions, a store in memory for odd
+//! keys.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -237,7 +237,8 @@ fn a_changed_member_is_another_version() {
     assert!(new[4096..8192] == content(5, 16_384)[..4096] && new[..4096] == content(4, 50_000)[..4096]);
 }
 
-/// Members that fail, answer late and stop early: whatever comes with a good outcome is right, and asking again helps.
+/// Members that fail, answer late and stop early: whatever comes with a good outcome is right, and
+/// asking again helps.
 #[test]
 fn bad_members_bring_right_bytes_or_an_error() {
     let (_at, paths) = folders(4);

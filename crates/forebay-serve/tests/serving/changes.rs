@@ -65,7 +65,8 @@ fn a_version_is_never_mixed_with_another() {
         while !done.load(Ordering::SeqCst) {
             let whole = ask(&server, "GET /file", "");
             if whole.status != 200 || whole.body.len() != SIZE {
-                // It was being written, or changed under way: refused or cut, which is as it should be.
+                // It was being written, or changed under way: refused or cut, which is as it should
+                // be.
                 continue;
             }
             assert!(versions.contains(&whole.body), "bytes of no version, or of two");

@@ -1,4 +1,5 @@
-//! Real clients of a real server on the loopback: what they read is what is in the folder, whatever they or it do.
+//! Real clients of a real server on the loopback: what they read is what is in the folder, whatever
+//! they or it do.
 
 mod bytes;
 mod changes;
@@ -89,7 +90,8 @@ fn parse(bytes: &[u8]) -> Answer {
     Answer { status, head: lines.collect(), body: bytes[end..].to_vec() }
 }
 
-/// Sends bytes as they are and takes what comes until the server closes; the limit is for a server that never does.
+/// Sends bytes as they are and takes what comes until the server closes; the limit is for a server
+/// that never does.
 fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

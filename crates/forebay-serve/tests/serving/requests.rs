@@ -1,4 +1,5 @@
-//! Arbitrary bytes as requests: what comes back is well-formed, or the connection is closed, and the server lives.
+//! Arbitrary bytes as requests: what comes back is well-formed, or the connection is closed, and
+//! the server lives.
 
 use std::fs;
 use std::sync::OnceLock;

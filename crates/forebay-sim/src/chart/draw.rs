@@ -1,4 +1,5 @@
-//! Draws a chart through plotters: vectors or pixels. The legend has a strip of its own, so that it covers no line.
+//! Draws a chart through plotters: vectors or pixels. The legend has a strip of its own, so that it
+//! covers no line.
 
 use std::sync::Once;
 
@@ -16,8 +17,8 @@ const SIZE: (u32, u32) = (960, 540);
 /// Pixels are drawn larger, for fine screens.
 const PIXELS: u32 = 2;
 
-/// Colours that people who see few of them can tell apart (Okabe and Ito 2008), without their yellow, which is too pale for a
-/// line on white.
+/// Colours that people who see few of them can tell apart (Okabe and Ito 2008), without their
+/// yellow, which is too pale for a line on white.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -50,8 +51,8 @@ struct Spot {
     text: String,
 }
 
-/// Makes plotters know its font, which comes with the program: DejaVu Sans, free to use and to embed. Pictures have the same
-/// letters and the same bytes whatever fonts a machine has.
+/// Makes plotters know its font, which comes with the program: DejaVu Sans, free to use and to
+/// embed. Pictures have the same letters and the same bytes whatever fonts a machine has.
 pub fn register_font() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -152,7 +153,8 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
     Ok(spots)
 }
 
-/// The mark of line `number`: shapes and colours change with different periods, so that many lines can be told apart.
+/// The mark of line `number`: shapes and colours change with different periods, so that many lines
+/// can be told apart.
 fn mark<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     number: usize,

@@ -1,4 +1,5 @@
-//! Pictures of results: lines over axes, as SVG, as PNG, or as a page for a browser. The same chart gives the same bytes.
+//! Pictures of results: lines over axes, as SVG, as PNG, or as a page for a browser. The same chart
+//! gives the same bytes.
 
 mod draw;
 mod page;
@@ -24,8 +25,8 @@ pub struct Series {
 pub struct Axis {
     /// What it measures, with its unit.
     pub label: String,
-    /// Whether equal ratios, not equal differences, are equally long. What is not positive has no place on such an axis and
-    /// is left out.
+    /// Whether equal ratios, not equal differences, are equally long. What is not positive has no
+    /// place on such an axis and is left out.
     pub logarithmic: bool,
 }
 

@@ -17,7 +17,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale that holds all `values`. A linear one begins at zero unless its values are all far from it.
+    /// A scale that holds all `values`. A linear one begins at zero unless its values are all far
+    /// from it.
     pub(super) fn holding(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         match (low <= high, logarithmic) {
@@ -43,14 +44,16 @@ impl Scale {
         let every = decades.div_ceil(MARKS);
         let all = (first..=last).step_by(every).flat_map(|e| within.iter().map(move |w| w * 10f64.powi(e)));
         let all: Vec<f64> = all.collect();
-        // From the last mark that is not above the lowest value to the first that is not below the highest.
+        // From the last mark that is not above the lowest value to the first that is not below the
+        // highest.
         let from = all.iter().rposition(|&mark| mark <= low * (1.0 + 1e-12)).unwrap_or(0);
         let to = all.iter().position(|&mark| mark >= high * (1.0 - 1e-12)).unwrap_or(all.len() - 1);
         let marks = if from < to { all[from..=to].to_vec() } else { vec![low / 2.0, low * 2.0] };
         Scale { low: marks[0].min(low), high: marks[marks.len() - 1].max(high), logarithmic: true, marks }
     }
 
-    /// With marks at these places instead, if they are few and far enough apart: measured points are what one wants to read.
+    /// With marks at these places instead, if they are few and far enough apart: measured points
+    /// are what one wants to read.
     pub(super) fn marked_at(mut self, places: &[f64]) -> Scale {
         let apart = |pair: &[f64]| self.share(pair[1]) - self.share(pair[0]) > 0.07;
         if (2..=MARKS + 1).contains(&places.len()) && places.windows(2).all(apart) {

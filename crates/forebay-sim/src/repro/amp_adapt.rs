@@ -1,4 +1,5 @@
-//! amp-adapt: how the sizes of AMP's partitions follow the loops (AMP §4.3, Fig. 13), on a workload like glimpse's.
+//! amp-adapt: how the sizes of AMP's partitions follow the loops (AMP §4.3, Fig. 13), on a workload
+//! like glimpse's.
 
 use forebay_core::context::Settings;
 use forebay_core::random::Random;
@@ -28,7 +29,8 @@ struct Parameters {
     other: u32,
 }
 
-/// What was seen at a moment: frames of the scan's partition, of the indexes', of the default one; blocks of an index.
+/// What was seen at a moment: frames of the scan's partition, of the indexes', of the default one;
+/// blocks of an index.
 struct Look {
     at: u64,
     frames: [u32; 5],
@@ -153,7 +155,8 @@ fn next(position: &mut u32, blocks: u32) -> u32 {
     *position
 }
 
-/// The frames of each context's partition: none as long as it has none, and its blocks are in the default one.
+/// The frames of each context's partition: none as long as it has none, and its blocks are in the
+/// default one.
 fn by_context(cache: &Contexts<Arc>) -> [u32; 5] {
     let sizes = cache.sizes();
     let mut frames = [0; 5];

@@ -1,5 +1,6 @@
-//! Caches with and without program contexts over recorded workloads, each comparison judged: amp-loops, amp-scan, amp-kernel, amp-glimpse,
-//! amp-dbt3 (AMP §4.2, Figs. 6 to 12), and past-views.
+//! Caches with and without program contexts over recorded workloads, each comparison judged:
+//! amp-loops, amp-scan, amp-kernel, amp-glimpse, amp-dbt3 (AMP §4.2, Figs. 6 to 12), and
+//! past-views.
 
 use serde::Deserialize;
 
@@ -126,7 +127,8 @@ impl Judged {
 }
 
 impl Take {
-    /// Whether a small part of the runs has caches of this share: a small, a middling and a large one, and those that rules name.
+    /// Whether a small part of the runs has caches of this share: a small, a middling and a large
+    /// one, and those that rules name.
     fn needs(&self, share: f64) -> bool {
         let wanted = match self {
             Take::Over(_, wanted) | Take::FallUntil(wanted) => *wanted == share,

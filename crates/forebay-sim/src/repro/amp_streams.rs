@@ -1,4 +1,5 @@
-//! The streams of AMP §4.1 as accesses to numbered blocks, and what each detector takes them for: what several experiments of AMP share.
+//! The streams of AMP §4.1 as accesses to numbered blocks, and what each detector takes them for:
+//! what several experiments of AMP share.
 
 use forebay_core::context::recency::{Mean, ONE, Recency, Sampling};
 use forebay_core::context::{Pattern, dear, pcc};
@@ -60,8 +61,8 @@ pub(super) fn amp(accesses: &[u64], threshold: f64, sampling: Sampling) -> Found
     Found { mean, looping: mean < threshold, looked_at: recency.seen().0, walked }
 }
 
-/// Whether DEAR takes it for a loop: "the detection interval [is] half of the stream length, so that DEAR does a single detection over
-/// the whole stream".
+/// Whether DEAR takes it for a loop: "the detection interval [is] half of the stream length, so
+/// that DEAR does a single detection over the whole stream".
 pub(super) fn dear(accesses: &[u64], group: u32) -> Pattern {
     let mut detector = dear::Detector::new((accesses.len() / 2) as u32, group);
     accesses.iter().for_each(|&block| detector.access(block));

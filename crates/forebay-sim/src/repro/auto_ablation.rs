@@ -1,4 +1,5 @@
-//! auto-ablation: what each part of `auto` is worth, on every ground that the other experiments with it have.
+//! auto-ablation: what each part of `auto` is worth, on every ground that the other experiments
+//! with it have.
 
 use serde::Deserialize;
 

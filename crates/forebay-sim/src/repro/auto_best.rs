@@ -1,4 +1,5 @@
-//! `auto` on each paper's own ground, beside the best of that paper's presets: auto-cp, auto-scm, auto-sac, auto-amp.
+//! `auto` on each paper's own ground, beside the best of that paper's presets: auto-cp, auto-scm,
+//! auto-sac, auto-amp.
 
 use serde::Deserialize;
 

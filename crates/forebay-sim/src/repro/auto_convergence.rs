@@ -1,4 +1,5 @@
-//! auto-convergence: how soon `auto` is back at its steady figure after readers want something else, or devices turn slow or quick again.
+//! auto-convergence: how soon `auto` is back at its steady figure after readers want something
+//! else, or devices turn slow or quick again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,7 +43,8 @@ struct Case {
     /// From this program on they begin later: with the second phase.
     #[serde(default)]
     late: Option<u32>,
-    /// When phases begin, but for the first, and when the last one ends, seconds; if there are none, each load is a phase.
+    /// When phases begin, but for the first, and when the last one ends, seconds; if there are
+    /// none, each load is a phase.
     #[serde(default)]
     moments: Vec<f64>,
     /// Which device turns slow, and when.
@@ -190,8 +192,8 @@ fn phases<'a>(samples: &'a [Sample], moments: &'a [f64]) -> impl Iterator<Item =
 }
 
 impl Phase<'_> {
-    /// What had been fetched, in caches, and how many seconds had gone by when readers got nine tenths of the steady figure: over the next
-    /// few samples, and over all that is left.
+    /// What had been fetched, in caches, and how many seconds had gone by when readers got nine
+    /// tenths of the steady figure: over the next few samples, and over all that is left.
     fn settled(&self, capacity: u64, smoothed: usize) -> (f64, f64) {
         let enough = |samples: &[Sample]| rate(samples) >= 0.9 * self.steady;
         let Some(first) = self.samples.first() else { return (f64::NAN, f64::NAN) };

@@ -1,4 +1,5 @@
-//! auto-harm: where looking ahead and dividing memory can gain nothing: random reads, data that fits, one stream.
+//! auto-harm: where looking ahead and dividing memory can gain nothing: random reads, data that
+//! fits, one stream.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -48,8 +49,8 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The seconds that each policy takes, for several runs by different seeds one after the other: of one alone chance has a few per cent, since
-    /// a store's slowest answers decide when it ends.
+    /// The seconds that each policy takes, for several runs by different seeds one after the other:
+    /// of one alone chance has a few per cent, since a store's slowest answers decide when it ends.
     fn times(
         &self,
         parameters: &Parameters,

@@ -1,4 +1,5 @@
-//! auto-regret: random systems and workloads by the thousand: how much worse `auto` is than the best single preset, and why.
+//! auto-regret: random systems and workloads by the thousand: how much worse `auto` is than the
+//! best single preset, and why.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

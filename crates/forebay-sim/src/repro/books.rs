@@ -1,8 +1,10 @@
-//! What the events and actions of a run tell beyond its outcome: which prefetched pages were lost before anybody read them, how
-//! large the fetches were, where the ceiling of the prefetch cache went.
+//! What the events and actions of a run tell beyond its outcome: which prefetched pages were lost
+//! before anybody read them, how large the fetches were, where the ceiling of the prefetch cache
+//! went.
 //!
-//! Thrashing is counted exactly here: a page that was prefetched, is fetched again because somebody waits for it, and was not
-//! read in between, however long ago it went. The core's own count is what its eviction history still knows, which is short.
+//! Thrashing is counted exactly here: a page that was prefetched, is fetched again because somebody
+//! waits for it, and was not read in between, however long ago it went. The core's own count is
+//! what its eviction history still knows, which is short.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +29,8 @@ pub(super) struct Books {
     open: u32,
     /// The ceiling in blocks, from when on, in seconds.
     pub(super) ceiling: Vec<(f64, u32)>,
-    /// The most that a prefetch had, in pages, times the open files, over the ceiling at that moment: at most 1 by CPEM §4.2.
+    /// The most that a prefetch had, in pages, times the open files, over the ceiling at that
+    /// moment: at most 1 by CPEM §4.2.
     pub(super) most_of_share: f64,
 }
 

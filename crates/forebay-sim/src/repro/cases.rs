@@ -1,5 +1,5 @@
-//! Policies compared on several servers and workloads, each comparison judged: em-blast, em-factors, and the options that go past
-//! the papers.
+//! Policies compared on several servers and workloads, each comparison judged: em-blast,
+//! em-factors, and the options that go past the papers.
 
 use forebay_device::device;
 use serde::Deserialize;

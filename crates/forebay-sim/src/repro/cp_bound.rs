@@ -1,5 +1,5 @@
-//! cp-bound: the disk time of competitive prefetching against the offline minimum, in the paper's arithmetic and in simulated
-//! runs of the core.
+//! cp-bound: the disk time of competitive prefetching against the offline minimum, in the paper's
+//! arithmetic and in simulated runs of the core.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -157,7 +157,8 @@ fn longest(parameters: &Parameters) -> u64 {
     parameters.stream_kib.iter().copied().chain([parameters.random_kib]).max().unwrap_or(0) << 10
 }
 
-/// Seconds of the offline strategy: each stream is one request, as many at once as there are handlers.
+/// Seconds of the offline strategy: each stream is one request, as many at once as there are
+/// handlers.
 fn offline(point: &Point, streams: &[Stream], context: &Context<'_>) -> Result<f64, Error> {
     let mut queue = DeviceQueue::new(point.device.build(context.seed)?, Box::<Elevator>::default());
     let mut waiting = (0..).zip(streams).map(|(id, stream)| (id, Transfer::read(stream.place, stream.bytes)));
@@ -245,7 +246,8 @@ mod tests {
         }
     }
 
-    /// Where the experiment's rule comes from: how many more pieces slow start needs than the fixed depth, at most.
+    /// Where the experiment's rule comes from: how many more pieces slow start needs than the fixed
+    /// depth, at most.
     #[test]
     fn slow_start_needs_three_pieces_more() {
         let pieces = |stream: u32, depth: u32| {

@@ -1,4 +1,5 @@
-//! cp-depth: what a switch of the papers' drive is worth, by the model's curves and by measuring it.
+//! cp-depth: what a switch of the papers' drive is worth, by the model's curves and by measuring
+//! it.
 
 use forebay_core::{DeviceCost, Instant};
 use forebay_device::random::Random;

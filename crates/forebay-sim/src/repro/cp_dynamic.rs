@@ -41,7 +41,8 @@ struct Follower {
     head: Option<u64>,
     places: BTreeMap<FileId, u64>,
     under_way: BTreeMap<IoId, Extent>,
-    /// The last fetch of each file that was read once from its beginning; nothing of others, of which some may be cached.
+    /// The last fetch of each file that was read once from its beginning; nothing of others, of
+    /// which some may be cached.
     last: BTreeMap<FileId, Option<Extent>>,
     /// Pages of each file.
     ends: BTreeMap<FileId, u32>,
@@ -79,7 +80,8 @@ impl Follower {
         self.head = Some(place + u64::from(extent.len) * self.page);
     }
 
-    /// A fetch is of the full depth if it is less than twice the one before it in its file, and the file does not end with it.
+    /// A fetch is of the full depth if it is less than twice the one before it in its file, and the
+    /// file does not end with it.
     fn fetched(&mut self, extent: Extent) {
         let last = self.last.entry(extent.file).or_insert(Some(Extent { len: 0, start: 0, ..extent }));
         let goes_on = last.filter(|last| last.end() == extent.start);
@@ -179,7 +181,8 @@ impl Follower {
         self.full.iter().map(|fetch| fetch.bytes as f64).sum::<f64>() / self.full.len() as f64
     }
 
-    /// The share of fetches that are off the formula by more than a page, which is what its rounding may do.
+    /// The share of fetches that are off the formula by more than a page, which is what its
+    /// rounding may do.
     fn wrong(&self) -> f64 {
         let wrong = self.full.iter().filter(|fetch| fetch.bytes.abs_diff(fetch.formula) > self.page).count();
         wrong as f64 / self.full.len() as f64
@@ -227,7 +230,8 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
         ours: curve.join(", "),
         verdict: Some(experiment.rule("step")?.judge(steps.fold(0.0, f64::max))),
     });
-    // With one handler D_seek has nothing to do with places; with more the elevator's return makes it long at the rim.
+    // With one handler D_seek has nothing to do with places; with more the elevator's return makes
+    // it long at the rim.
     if let Some(&(handlers, run)) = of.first() {
         let (depths, rates) = (run.outer_over_inner(), run.rates());
         measures.push(Measure {
@@ -266,7 +270,8 @@ mod tests {
     use super::*;
     use forebay_core::{Cause, DeviceId, Instant};
 
-    /// CP §2's means: 540 KB at the mean distance; a seek of nothing leaves half a revolution, and one in eight steps counts.
+    /// CP §2's means: 540 KB at the mean distance; a seek of nothing leaves half a revolution, and
+    /// one in eight steps counts.
     #[test]
     fn the_follower_goes_by_the_formula() {
         let cost = DeviceCost {

@@ -1,4 +1,5 @@
-//! cp-optimal: competitive prefetching against the paper's estimate of the optimum, S / (S/R + C) (CP §3.2).
+//! cp-optimal: competitive prefetching against the paper's estimate of the optimum, S / (S/R + C)
+//! (CP §3.2).
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ struct Parameters {
     server: Server,
     sweep: Sweep,
     schedulers: Vec<SchedulerKind>,
-    /// The mean size of a benchmark's sequential streams, bytes, and what the paper estimates of it, MB/s.
+    /// The mean size of a benchmark's sequential streams, bytes, and what the paper estimates of
+    /// it, MB/s.
     streams: BTreeMap<String, (f64, f64)>,
     /// Handlers with which a benchmark does not keep the disk busy, as the paper says.
     underloaded: BTreeMap<String, u32>,

@@ -63,7 +63,8 @@ fn depth(description: &Description, parameters: &Parameters, context: &Context<'
     Ok((bytes / u64::from(parameters.page_bytes)) as u32)
 }
 
-/// How many pages each request to the device has, in order, the last one apart, which the file's end cuts short.
+/// How many pages each request to the device has, in order, the last one apart, which the file's
+/// end cuts short.
 fn sizes(
     policy: &str,
     description: &Description,
@@ -104,7 +105,8 @@ impl Record for Fetches {
     }
 }
 
-/// How many requests are not as the claim says: of Linux without a `depth`, of competitive prefetching with it.
+/// How many requests are not as the claim says: of Linux without a `depth`, of competitive
+/// prefetching with it.
 fn wrong(sizes: &[u32], depth: Option<u32>, parameters: &Parameters) -> usize {
     let linux = &parameters.linux_pages;
     let expected = |number: usize| match (depth, number) {

@@ -1,13 +1,15 @@
-//! The storage system of SAC §4 as a simulation: one client with a cache, sixteen network-attached disks, its requests striped over
-//! them; and sweeps over policies and over disks that are old or turn slow.
+//! The storage system of SAC §4 as a simulation: one client with a cache, sixteen network-attached
+//! disks, its requests striped over them; and sweeps over policies and over disks that are old or
+//! turn slow.
 //!
-//! What the paper says of it: "a single client connected to sixteen network-attached storage devices", RAID-0 "across the full
-//! set of disks", "a closed workload model", no time for a hit, a network by LogGP that is no bottleneck (§4.1, §4.4), the IBM
-//! 9LZX of Table 2, 200 MB of cache. What it does not say is chosen here, with its reason at the field, and may be said
-//! otherwise in an experiment's description.
+//! What the paper says of it: "a single client connected to sixteen network-attached storage
+//! devices", RAID-0 "across the full set of disks", "a closed workload model", no time for a hit, a
+//! network by LogGP that is no bottleneck (§4.1, §4.4), the IBM 9LZX of Table 2, 200 MB of cache.
+//! What it does not say is chosen here, with its reason at the field, and may be said otherwise in
+//! an experiment's description.
 //!
-//! An experiment makes [`Case`]s ([`Disks::setup`], one disk or several aged), has them run ([`run`]) on its traces
-//! ([`Trace::load`]), and asks the [`Figures`] for lines and pictures.
+//! An experiment makes [`Case`]s ([`Disks::setup`], one disk or several aged), has them run
+//! ([`run`]) on its traces ([`Trace::load`]), and asks the [`Figures`] for lines and pictures.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,8 +38,9 @@ pub(super) struct Disks {
     pub(super) disks: u32,
     /// The first that is aged or turns slow, counted from zero: the paper's "disk 6" (§5.5).
     pub(super) slow: u32,
-    /// KiB of a stripe unit. Not said. With 8 a request of 256 KB has 16 KB on each disk, and the throughputs of Figs. 2 and 5
-    /// come out; Fig. 4 has "8 KB requests", each of which goes to one disk.
+    /// KiB of a stripe unit. Not said. With 8 a request of 256 KB has 16 KB on each disk, and the
+    /// throughputs of Figs. 2 and 5 come out; Fig. 4 has "8 KB requests", each of which goes to one
+    /// disk.
     pub(super) stripe_kib: u64,
     /// A page of the cache, bytes: not said.
     pub(super) page_bytes: u32,
@@ -45,12 +48,14 @@ pub(super) struct Disks {
     pub(super) cache_mib: u64,
     /// Memory without a cache, MiB: for what is under way.
     pub(super) least_mib: u64,
-    /// How many requests the client has outstanding. "High demand", "the completion of one disk request immediately triggers the
-    /// next request" (§4.1): as many as there are disks, which keeps all of them at work.
+    /// How many requests the client has outstanding. "High demand", "the completion of one disk
+    /// request immediately triggers the next request" (§4.1): as many as there are disks, which
+    /// keeps all of them at work.
     pub(super) outstanding: u32,
     /// In which order a disk serves what waits. None is spoken of: first come, first served.
     pub(super) scheduler: SchedulerKind,
-    /// The part of a trace, at its beginning, that is not counted: by then the cache is full and partitions have their sizes.
+    /// The part of a trace, at its beginning, that is not counted: by then the cache is full and
+    /// partitions have their sizes.
     pub(super) warm_up: f64,
 }
 
@@ -101,7 +106,8 @@ impl Disks {
         })
     }
 
-    /// The numbers of the disks that are old, or turn slow, if so many do: from the first one on, round and round.
+    /// The numbers of the disks that are old, or turn slow, if so many do: from the first one on,
+    /// round and round.
     pub(super) fn slow_ones(&self, count: u32) -> impl Iterator<Item = usize> + use<> {
         let (slow, disks) = (self.slow, self.disks.max(1));
         (0..count.min(disks)).map(move |number| ((slow + number) % disks) as usize)
@@ -257,8 +263,9 @@ mod tests {
         run(cases.iter().map(of).collect(), &traces, &experiment, &context).unwrap()
     }
 
-    /// What 16 KB on each of sixteen disks take without a cache: 16 · 16 KB in 5.30 + 3.00 + 0.82 ms, or in the 15.2 + 8.59 + 23.7 ms of a
-    /// disk of ten years (SAC Table 2), for which all others wait.
+    /// What 16 KB on each of sixteen disks take without a cache: 16 · 16 KB in 5.30 + 3.00 + 0.82
+    /// ms, or in the 15.2 + 8.59 + 23.7 ms of a disk of ten years (SAC Table 2), for which all
+    /// others wait.
     #[test]
     fn a_request_is_served_by_all_disks_and_the_oldest_says_how_fast() {
         let figures = figures(&trace("sac-1", 1500), &[(NO_CACHE, 0, 0), (NO_CACHE, 1, 10), (NO_CACHE, 16, 5)]);

@@ -1,4 +1,5 @@
-//! em-ceiling: where the ceiling of the prefetch cache begins, how it moves and where it stays (CPEM §4.1).
+//! em-ceiling: where the ceiling of the prefetch cache begins, how it moves and where it stays
+//! (CPEM §4.1).
 
 use serde::Deserialize;
 

@@ -1,4 +1,5 @@
-//! em-constrain: how large the requests of the index searching server are, with few handlers and with many (CPEM Fig. 11).
+//! em-constrain: how large the requests of the index searching server are, with few handlers and
+//! with many (CPEM Fig. 11).
 
 use super::books::BUCKET;
 use super::server::{Parameters, Point};

@@ -1,4 +1,5 @@
-//! em-micro: the microbenchmarks of CPEM §5.1 with little memory and many handlers, behind both schedulers (CPEM Figs. 5 and 6).
+//! em-micro: the microbenchmarks of CPEM §5.1 with little memory and many handlers, behind both
+//! schedulers (CPEM Figs. 5 and 6).
 
 use forebay_device::scheduler::SchedulerKind;
 use serde::Deserialize;

@@ -75,7 +75,8 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(summary, measures, charts))
 }
 
-/// The kinds of unread pages, in the order in which they are evicted, and how many the sleepers had.
+/// The kinds of unread pages, in the order in which they are evicted, and how many the sleepers
+/// had.
 fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<(Vec<Kind>, usize), Error> {
     let wrong = |error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string());
     let policy: Policy = name.parse().map_err(wrong)?;

@@ -1,4 +1,5 @@
-//! em-thrash: throughput and thrashing of the index searching server as its handlers become many (CPEM Figs. 2, 8 and 12).
+//! em-thrash: throughput and thrashing of the index searching server as its handlers become many
+//! (CPEM Figs. 2, 8 and 12).
 
 use super::server::{Parameters, Point, figures, largest, last, times};
 use super::{Context, Error, Experiment, Finding, Measure};

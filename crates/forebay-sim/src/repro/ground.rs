@@ -1,5 +1,6 @@
-//! A paper's ground: its workload on its machine, described by a few words, and how well any policy does there, by the paper's own measure.
-//! What compares policies over several papers' grounds ([`auto_best`], [`auto_ablation`]) runs these.
+//! A paper's ground: its workload on its machine, described by a few words, and how well any policy
+//! does there, by the paper's own measure. What compares policies over several papers' grounds
+//! ([`auto_best`], [`auto_ablation`]) runs these.
 //!
 //! [`auto_best`]: super::auto_best
 //! [`auto_ablation`]: super::auto_ablation
@@ -135,7 +136,8 @@ pub(super) struct Score {
     pub(super) at: f64,
     /// By the ground's measure.
     pub(super) value: f64,
-    /// What the devices read, of what readers got; and the mean size of their requests, 10^3 bytes. Not numbers where there is no time.
+    /// What the devices read, of what readers got; and the mean size of their requests, 10^3 bytes.
+    /// Not numbers where there is no time.
     pub(super) read: f64,
     pub(super) request_kb: f64,
     /// What each part of a mixture got, 10^6 bytes a second.
@@ -153,7 +155,8 @@ pub(super) struct Scores {
     lines: Vec<(String, Vec<Score>)>,
 }
 
-/// Milliseconds of a response: a hundredth of one is a page's copy. Seconds and miss ratios are not so small.
+/// Milliseconds of a response: a hundredth of one is a page's copy. Seconds and miss ratios are not
+/// so small.
 const LEAST: f64 = 0.01;
 
 impl Score {
@@ -176,7 +179,8 @@ impl Scores {
         self.lines.iter().find(|(name, _)| name == policy).map_or(&[], |(_, scores)| scores)
     }
 
-    /// How many times as good a policy is as another, whatever is measured; of what is less the better, [`LEAST`] counts as any less.
+    /// How many times as good a policy is as another, whatever is measured; of what is less the
+    /// better, [`LEAST`] counts as any less.
     pub(super) fn ratios(&self, policy: &str, other: &str) -> Vec<(f64, f64)> {
         let pairs = self.line(policy).into_iter().zip(self.line(other));
         let ratio = |ours: f64, theirs: f64| {
@@ -185,7 +189,8 @@ impl Scores {
         pairs.map(|((at, ours), (_, theirs))| (at, ratio(ours, theirs))).collect()
     }
 
-    /// Of several, the one that is best over all places: by the geometric mean, in which no place outweighs another.
+    /// Of several, the one that is best over all places: by the geometric mean, in which no place
+    /// outweighs another.
     pub(super) fn best<'a>(&self, policies: &'a [String]) -> Option<&'a String> {
         let first = policies.first()?;
         let goodness = |policy: &String| mean(&self.ratios(policy, first));
@@ -243,7 +248,8 @@ impl Ground {
     }
 }
 
-/// Keeps so many of a list: the first and the last, and what lies evenly between; of one, the middle.
+/// Keeps so many of a list: the first and the last, and what lies evenly between; of one, the
+/// middle.
 fn thin<T: Copy>(list: &mut Vec<T>, keep: usize) {
     if keep > 0 && list.len() > keep {
         let last = list.len() - 1;
@@ -351,7 +357,8 @@ impl Client {
 
 impl Pages {
     fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
-        // What is replayed without time has no prefetching and one device: of a policy its contexts and its replacement are left.
+        // What is replayed without time has no prefetching and one device: of a policy its contexts
+        // and its replacement are left.
         let algorithm = |name: &String| match name.parse::<Policy>() {
             Ok(Policy { context: Some(settings), replacement, .. }) => {
                 Ok((name.clone(), Algorithm::Contexts(replacement, settings)))

@@ -1,4 +1,5 @@
-//! Programs of several kinds side by side on one machine: who gets how much of it under which policy (auto-mixed, auto-ablation).
+//! Programs of several kinds side by side on one machine: who gets how much of it under which
+//! policy (auto-mixed, auto-ablation).
 
 use forebay_core::{Action, Event, EventKind, Instant, Policy, UnknownPolicy};
 use forebay_device::device;
@@ -13,7 +14,8 @@ use crate::timed::{
 };
 use crate::{processors, sweep};
 
-/// What a processor does with an answer, nanoseconds: a call, and a copy at 2 GB/s; four of them. Assumed.
+/// What a processor does with an answer, nanoseconds: a call, and a copy at 2 GB/s; four of them.
+/// Assumed.
 const CPU_NS: u64 = 10_000;
 const CPU_NS_PER_KIB: u64 = 500;
 const PROCESSORS: u32 = 4;
@@ -29,7 +31,8 @@ pub(super) struct Mixture {
     /// How long it is run, and what of that is not counted.
     seconds: f64,
     warm_up: f64,
-    /// What runs on it. Who works off short tasks comes last: they wait for a handler until all others have theirs.
+    /// What runs on it. Who works off short tasks comes last: they wait for a handler until all
+    /// others have theirs.
     components: Vec<Component>,
 }
 
@@ -54,7 +57,8 @@ struct Component {
 enum Work {
     /// A generated workload; its tasks are dealt to long programs in turn.
     Generated(Part),
-    /// A recorded one, by one program in the order of the recording, which computes so many times as fast as when it was recorded.
+    /// A recorded one, by one program in the order of the recording, which computes so many times
+    /// as fast as when it was recorded.
     Recorded { workload: String, faster: u64 },
 }
 
@@ -187,7 +191,8 @@ impl Work {
             }
             Work::Recorded { workload, faster } => {
                 let recorded = Recorded::load(workload, experiment, context)?;
-                // A program that was recorded long after it began thinks as long before its first request as any other: not at all.
+                // A program that was recorded long after it began thinks as long before its first
+                // request as any other: not at all.
                 let pace = |request: &Request| Request {
                     at: Instant(request.at.0 / (*faster).max(1)),
                     handler: 1,

@@ -1,5 +1,6 @@
-//! The claims of the papers, each checked by an experiment: a description in `experiments/` (what the paper says, what is
-//! set up and why, by which rule the result is judged) and the code that runs it, a file here.
+//! The claims of the papers, each checked by an experiment: a description in `experiments/` (what
+//! the paper says, what is set up and why, by which rule the result is judged) and the code that
+//! runs it, a file here.
 //!
 //! To add one: its description, its file, and its line in `EXPERIMENTS`.
 
@@ -191,7 +192,8 @@ impl Experiment {
 pub struct Context<'a> {
     /// Fixes whatever is random.
     pub seed: u64,
-    /// Whether a small part of the runs will do, to see that all is in order; what is found says little.
+    /// Whether a small part of the runs will do, to see that all is in order; what is found says
+    /// little.
     pub quick: bool,
     /// Who looks on.
     pub watch: &'a dyn Watch,
@@ -307,8 +309,8 @@ pub fn experiment(id: &str) -> Result<Experiment, Error> {
     })
 }
 
-/// An experiment by a description of one's own, such as a copy of one in `experiments/` with other parameters: what is checked, and by
-/// which code, its `id` says.
+/// An experiment by a description of one's own, such as a copy of one in `experiments/` with other
+/// parameters: what is checked, and by which code, its `id` says.
 pub fn described(text: &str) -> Result<Experiment, Error> {
     let described = parse(text)?;
     experiment(&described.id).map(|_| described)
@@ -365,7 +367,8 @@ mod tests {
         assert!(run(&experiment, &context).unwrap_err().to_string().contains("colour"));
     }
 
-    /// Small parts of the experiments that need no long run to show anything. (The others are run whole, by hand.)
+    /// Small parts of the experiments that need no long run to show anything. (The others are run
+    /// whole, by hand.)
     #[test]
     fn some_experiments_run_quickly() {
         let context = Context { seed: 1, quick: true, watch: &crate::Unwatched };
@@ -388,8 +391,8 @@ mod tests {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // What is claimed of many handlers is not so with few, what of full caches not of caches that fill, and what of rates
-            // not before these are known.
+            // What is claimed of many handlers is not so with few, what of full caches not of
+            // caches that fill, and what of rates not before these are known.
             let excused = id == "em-constrain" || id.starts_with("sac-") || shown.contains(&id);
             assert!(fails.is_empty() || excused, "{id}: {fails:?}");
         }

@@ -3,7 +3,8 @@
 use super::{Experiment, Finding, Verdict};
 use crate::chart::{self, escape};
 
-/// A page that needs nothing else. The same findings give the same bytes, so the time that it took is not on it.
+/// A page that needs nothing else. The same findings give the same bytes, so the time that it took
+/// is not on it.
 pub fn page(findings: &[(Experiment, Finding)], seed: u64) -> String {
     let mut body = format!(
         "<p>Forebay {}, seed {seed}. A claim <b>holds</b>, is <b>beyond</b> the paper's figure, is <b>weaker</b>, or \

@@ -1,5 +1,5 @@
-//! past-currency: the currency of `auto` beside SAC's own and others, where the papers pull in different directions and where they
-//! don't.
+//! past-currency: the currency of `auto` beside SAC's own and others, where the papers pull in
+//! different directions and where they don't.
 
 use std::collections::BTreeMap;
 

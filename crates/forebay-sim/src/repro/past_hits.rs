@@ -1,5 +1,5 @@
-//! past-hits: the note of what readers hit above (`labels=hits`) against the label alone, on all sixteen combinations: where it pays, and
-//! what it costs in bytes.
+//! past-hits: the note of what readers hit above (`labels=hits`) against the label alone, on all
+//! sixteen combinations: where it pays, and what it costs in bytes.
 
 use forebay_core::level::Labels;
 use serde::Deserialize;

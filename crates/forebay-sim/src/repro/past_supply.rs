@@ -1,4 +1,5 @@
-//! What goes past SCM's way of dividing trigger distances, each beside the plain one on the paper's array: past-supply-memory, past-supply-degree.
+//! What goes past SCM's way of dividing trigger distances, each beside the plain one on the paper's
+//! array: past-supply-memory, past-supply-degree.
 
 use serde::Deserialize;
 

@@ -1,10 +1,12 @@
-//! The server of SCM §5 as a simulation: memory before an array of six disks, streams at rates or with think times, and runs of several
-//! policies on the same load.
+//! The server of SCM §5 as a simulation: memory before an array of six disks, streams at rates or
+//! with think times, and runs of several policies on the same load.
 //!
-//! What the paper says of it (§5.1): "Dell PowerEdge 2950 III server, with […] 16GB main memory, and integrated RAID 5 with six 146 GB 15K
-//! RPM SAS 3Gbps hard drives", Linux 2.6.18, which reads ahead before it waits for a page, a request at a time. What it does not say is
-//! chosen here, with its reason at the field. "All experiments are repeated 7 times" with the extremes left out, against what
-//! else a machine does; here there is nothing else, and what is random (places of files, rates) is drawn anew for each seed.
+//! What the paper says of it (§5.1): "Dell PowerEdge 2950 III server, with […] 16GB main memory,
+//! and integrated RAID 5 with six 146 GB 15K RPM SAS 3Gbps hard drives", Linux 2.6.18, which reads
+//! ahead before it waits for a page, a request at a time. What it does not say is chosen here, with
+//! its reason at the field. "All experiments are repeated 7 times" with the extremes left out,
+//! against what else a machine does; here there is nothing else, and what is random (places of
+//! files, rates) is drawn anew for each seed.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,28 +36,32 @@ pub(super) const ESF: &str = "esf";
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raid {
-    /// The disks. Of RAID 5 only reads are modelled: they go to all disks, parity being spread over them, as in RAID 0.
+    /// The disks. Of RAID 5 only reads are modelled: they go to all disks, parity being spread over
+    /// them, as in RAID 0.
     pub(super) drive: String,
     pub(super) disks: u32,
-    /// Whether drives read on after a request, into the cache on board. Not said; they do, but then a stream finds its next piece there,
-    /// nothing waits at the paper's rates, and all policies are alike (scm-ets shows it). The paper's array evidently hid nothing.
+    /// Whether drives read on after a request, into the cache on board. Not said; they do, but then
+    /// a stream finds its next piece there, nothing waits at the paper's rates, and all policies
+    /// are alike (scm-ets shows it). The paper's array evidently hid nothing.
     pub(super) read_ahead: bool,
-    /// KiB of a stripe element: not said. Pieces of 48 pages took the paper's array hardly longer than those of 32 (Fig. 7: half as
-    /// much again a fetch made the fast copy 39 % faster), so that either lies on a disk or two.
+    /// KiB of a stripe element: not said. Pieces of 48 pages took the paper's array hardly longer
+    /// than those of 32 (Fig. 7: half as much again a fetch made the fast copy 39 % faster), so
+    /// that either lies on a disk or two.
     pub(super) stripe_kib: u64,
     /// Before each disk.
     pub(super) scheduler: SchedulerKind,
     /// Before the controller of the array, if anything is.
     pub(super) host: Option<SchedulerKind>,
-    /// How many requests the controller accepts at a time (128 for one unit, as its Linux driver has it).
+    /// How many requests the controller accepts at a time (128 for one unit, as its Linux driver
+    /// has it).
     pub(super) depth: u32,
-    /// Memory, MiB. What is read is not read again, and what is fetched ahead is far less than the paper's 16 GB or this: it is never
-    /// scarce.
+    /// Memory, MiB. What is read is not read again, and what is fetched ahead is far less than the
+    /// paper's 16 GB or this: it is never scarce.
     pub(super) memory_mib: u64,
     /// A page, bytes.
     pub(super) page_bytes: u32,
-    /// Where files lie: over all of it, as what a server has stored. With a few round sizes one after the other, all streams beat against
-    /// the stripes.
+    /// Where files lie: over all of it, as what a server has stored. With a few round sizes one
+    /// after the other, all streams beat against the stripes.
     pub(super) files: Files,
 }
 
@@ -80,8 +86,9 @@ impl Default for Raid {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Files {
-    /// One after the other, as a file system lays out what is written once, with up to [`GAP`] pages between, by the seed: indirect
-    /// blocks, and others' files. Without, files of round sizes all begin at one disk, or where a stripe element does.
+    /// One after the other, as a file system lays out what is written once, with up to [`GAP`]
+    /// pages between, by the seed: indirect blocks, and others' files. Without, files of round
+    /// sizes all begin at one disk, or where a stripe element does.
     Packed,
     /// Anywhere, by the seed.
     Scattered,
@@ -233,11 +240,13 @@ pub(super) struct Streams {
     pub(super) handlers: BTreeMap<u32, Handler>,
     /// By the number of a read: who asked, when, for how much.
     asked: Vec<(u32, Instant, u32)>,
-    /// Blocks fetched for all streams and not read yet, as seen every [`BEAT`]: their sum, how often it was looked, and when next.
+    /// Blocks fetched for all streams and not read yet, as seen every [`BEAT`]: their sum, how
+    /// often it was looked, and when next.
     unread: u64,
     looks: u64,
     next_look: Instant,
-    /// The fetch of the last event, if something is prefetched by it: whose, and where the read ended.
+    /// The fetch of the last event, if something is prefetched by it: whose, and where the read
+    /// ended.
     fetched: Option<(u32, forebay_core::FileId, u32)>,
 }
 
@@ -247,7 +256,8 @@ const BEAT: u64 = 5_000_000;
 /// One handler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handler {
-    /// Requests that were answered, for how many bytes, how long that took, and how many had to wait.
+    /// Requests that were answered, for how many bytes, how long that took, and how many had to
+    /// wait.
     pub(super) requests: u64,
     pub(super) bytes: u64,
     pub(super) took: u64,

@@ -1,5 +1,5 @@
-//! The recorded workloads (`workloads/`): what real programs read and from which contexts, and how often caches of several sizes miss
-//! on them.
+//! The recorded workloads (`workloads/`): what real programs read and from which contexts, and how
+//! often caches of several sizes miss on them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,15 +88,16 @@ impl Recorded {
         &self.requests
     }
 
-    /// What one reader takes who asks for all of it in its order, policy by policy, with memory for these shares of the distinct pages, on
-    /// a server's drive.
+    /// What one reader takes who asks for all of it in its order, policy by policy, with memory for
+    /// these shares of the distinct pages, on a server's drive.
     pub(super) fn timed(
         &self,
         (policies, shares): (&[String], &[f64]),
         server: &Server,
         (experiment, context): (&Experiment, &Context<'_>),
     ) -> Result<Vec<timed::Outcome>, Error> {
-        // Who asked is left out: where a process waits for another, a loop of so many at a time would run them side by side.
+        // Who asked is left out: where a process waits for another, a loop of so many at a time
+        // would run them side by side.
         let requests = self.requests.iter().map(|request| Request { handler: 0, ..*request }).collect();
         let workload = Workload::load(&mut Memory::new(requests, self.shape))?;
         let mut setups = Vec::new();
@@ -122,7 +123,8 @@ fn opened(requests: &[Request], shape: Shape) -> Result<Box<dyn forebay_trace::S
     Ok(Box::new(Memory::new(requests.to_vec(), shape)))
 }
 
-/// What is written is in the cache afterwards as what is read is: so it was in the paper's page cache.
+/// What is written is in the cache afterwards as what is read is: so it was in the paper's page
+/// cache.
 fn options() -> Options {
     Options { block_bytes: Some(PAGE), reads_only: false, threads: None }
 }

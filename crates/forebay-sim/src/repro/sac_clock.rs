@@ -1,5 +1,5 @@
-//! sac-clock: Lazy Clock and Clock as one disk of sixteen ages, and as more and more of them are two years old (SAC §5.4, Figs. 6
-//! and 7).
+//! sac-clock: Lazy Clock and Clock as one disk of sixteen ages, and as more and more of them are
+//! two years old (SAC §5.4, Figs. 6 and 7).
 
 use serde::Deserialize;
 
@@ -133,8 +133,8 @@ fn growing(figures: &Figures, trace: &str, experiment: &Experiment) -> Result<Ve
     ])
 }
 
-/// By how much a line falls more, at worst, than in proportion to what is on its axis: 0 if it falls in proportion, near 1 if it
-/// falls at once.
+/// By how much a line falls more, at worst, than in proportion to what is on its axis: 0 if it
+/// falls in proportion, near 1 if it falls at once.
 fn excess(line: &[(f64, f64)]) -> f64 {
     let (Some(&first), Some(&last)) = (line.first(), line.last()) else { return f64::NAN };
     let share = |at: (f64, f64)| (first.1 - at.1) / (first.1 - last.1) - (at.0 - first.0) / (last.0 - first.0);

@@ -1,4 +1,5 @@
-//! sac-dynamic: partitions whose sizes follow wait times, and LANDLORD, as one disk of sixteen ages (SAC §5.3, Fig. 5).
+//! sac-dynamic: partitions whose sizes follow wait times, and LANDLORD, as one disk of sixteen ages
+//! (SAC §5.3, Fig. 5).
 
 use serde::Deserialize;
 

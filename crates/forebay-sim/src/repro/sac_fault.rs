@@ -1,4 +1,5 @@
-//! sac-fault: disks of sixteen that turn slow in the middle of a run: how partitions follow, and who copes (SAC §5.5, Fig. 8).
+//! sac-fault: disks of sixteen that turn slow in the middle of a run: how partitions follow, and
+//! who copes (SAC §5.5, Fig. 8).
 
 use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;

@@ -1,4 +1,5 @@
-//! sac-motive: what one old disk among sixteen does to caches that know nothing of it (SAC §5.1, Fig. 2).
+//! sac-motive: what one old disk among sixteen does to caches that know nothing of it (SAC §5.1,
+//! Fig. 2).
 
 use serde::Deserialize;
 

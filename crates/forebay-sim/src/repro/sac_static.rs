@@ -1,5 +1,5 @@
-//! sac-static: partitions of fixed sizes, in proportion to what a request takes on each disk, and in other proportions (SAC §5.2,
-//! Figs. 3 and 4).
+//! sac-static: partitions of fixed sizes, in proportion to what a request takes on each disk, and
+//! in other proportions (SAC §5.2, Figs. 3 and 4).
 
 use serde::Deserialize;
 
@@ -17,7 +17,8 @@ const RATIO: &str = "ratio";
 struct Parameters {
     #[serde(default)]
     disks: Disks,
-    /// The first one is that of Fig. 3, the first line of Fig. 4, too; the last one that of its last line.
+    /// The first one is that of Fig. 3, the first line of Fig. 4, too; the last one that of its
+    /// last line.
     traces: Vec<Trace>,
     /// The proportions of Fig. 3 beside "static".
     others: Vec<String>,
@@ -75,7 +76,8 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         figures.line(first, policy).into_iter().filter(|point| point.0 > 0.0).map(over).collect()
     };
     let (gain, two) = (gains(STATIC), figures.at(first, STATIC, parameters.years.into()));
-    // What the paper's LRU has with fresh disks is judged by sac-motive; here throughputs are shares of it.
+    // What the paper's LRU has with fresh disks is judged by sac-motive; here throughputs are
+    // shares of it.
     let share = |throughput: f64| throughput / figures.at(first, LRU, 0.0);
     let ratios = |trace: &str| figures.line(trace, RATIO);
     let near_best = |trace: &str, ratio: f64| figures.at(trace, RATIO, ratio) / highest(&ratios(trace)).1;

@@ -1,7 +1,9 @@
-//! A random system and what runs on it, all from one seed: devices, memory, readers, and parts of work that are each of one pattern.
+//! A random system and what runs on it, all from one seed: devices, memory, readers, and parts of
+//! work that are each of one pattern.
 //!
-//! Two kinds. A *server* has handlers that work off a queue of short tasks as fast as they can. *Programs* run from the beginning to the
-//! end, each with a pattern and a pace of its own; how many reads each does goes by its pace, so that all end at about the same time.
+//! Two kinds. A *server* has handlers that work off a queue of short tasks as fast as they can.
+//! *Programs* run from the beginning to the end, each with a pattern and a pace of its own; how
+//! many reads each does goes by its pace, so that all end at about the same time.
 
 use std::fmt;
 
@@ -14,7 +16,8 @@ use serde::Deserialize;
 use super::Error;
 use crate::timed::{DeviceSetup, Load, Mapping, Outcome, Placement, Setup, Spread, Workload};
 
-/// Of the shipped devices those that hold what is read here; a disk of another age is another device.
+/// Of the shipped devices those that hold what is read here; a disk of another age is another
+/// device.
 const DEVICES: [&str; 11] = [
     "ibm-10k",
     "seagate-10k",
@@ -29,7 +32,8 @@ const DEVICES: [&str; 11] = [
     "object-store",
 ];
 
-/// Reads, and blocks in them, that a scenario has at most: so that it takes some tens of milliseconds.
+/// Reads, and blocks in them, that a scenario has at most: so that it takes some tens of
+/// milliseconds.
 const MOST_READS: u64 = 16_000;
 const MOST_BLOCKS: u64 = 80_000;
 
@@ -87,7 +91,8 @@ fn one() -> u32 {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Pattern {
-    /// Files of so many bytes, each read from its beginning to its end; which of them goes by skew (0: all alike).
+    /// Files of so many bytes, each read from its beginning to its end; which of them goes by skew
+    /// (0: all alike).
     Whole { file: u64, skew: f64 },
     /// Stretches of one to so many bytes, which begin anywhere in one file.
     Portions { most: u64 },
@@ -279,7 +284,8 @@ impl Scenario {
                 requests.append(&mut own);
             }
         }
-        // A trace that knows of one handler only says nothing of who asks: so somebody else reads a block, too.
+        // A trace that knows of one handler only says nothing of who asks: so somebody else reads a
+        // block, too.
         if let (1, Some(&first)) = (task, requests.first()) {
             requests.push(Request { handler: 2, len: self.block_bytes.min(first.len), ..first });
         }
@@ -318,8 +324,8 @@ impl Scenario {
         self.kind == Kind::Programs && self.parts.iter().any(|part| part.think_ns > 0)
     }
 
-    /// What is compared, in seconds: the time that the work takes; where readers think, what a read takes, the call and the copy
-    /// included.
+    /// What is compared, in seconds: the time that the work takes; where readers think, what a read
+    /// takes, the call and the copy included.
     pub(super) fn figure(&self, outcome: &Outcome) -> f64 {
         if !self.thinks() {
             return outcome.seconds;
@@ -397,7 +403,8 @@ fn logarithmic(random: &mut Random, from: f64, to: f64) -> f64 {
     from * (to / from).powf(random.unit())
 }
 
-/// One of so many places. With a skew near Zipf's law, of which this is the continuous twin; popular ones lie anywhere.
+/// One of so many places. With a skew near Zipf's law, of which this is the continuous twin;
+/// popular ones lie anywhere.
 fn skewed(random: &mut Random, places: u64, skew: f64) -> u64 {
     if skew == 0.0 {
         return random.below(places);

@@ -1,4 +1,5 @@
-//! scm-esf: two streams of the same mean rate, one of them ever less stable; and streams that are merely irregular (SCM §5.2.1, Fig. 6).
+//! scm-esf: two streams of the same mean rate, one of them ever less stable; and streams that are
+//! merely irregular (SCM §5.2.1, Fig. 6).
 
 use serde::Deserialize;
 
@@ -15,10 +16,12 @@ struct Parameters {
     raid: Raid,
     /// Requests a second of both streams, a sweep each.
     rates: Vec<f64>,
-    /// The deviation of the second, in roots of the mean, or in means; that of the first is the root of the mean.
+    /// The deviation of the second, in roots of the mean, or in means; that of the first is the
+    /// root of the mean.
     multiples: Vec<f64>,
     of: Of,
-    /// Merely irregular: requests a second of the first stream, and of the second, case by case; deviations are the roots of the means.
+    /// Merely irregular: requests a second of the first stream, and of the second, case by case;
+    /// deviations are the roots of the means.
     rate: f64,
     others: Vec<f64>,
     /// Milliseconds of a slot, in which the deviation is counted.

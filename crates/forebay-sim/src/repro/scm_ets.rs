@@ -1,4 +1,5 @@
-//! scm-ets: two streams of different rates, trigger distances in proportion to these (SCM §5.2.1, Fig. 5).
+//! scm-ets: two streams of different rates, trigger distances in proportion to these (SCM §5.2.1,
+//! Fig. 5).
 
 use serde::Deserialize;
 
@@ -16,8 +17,9 @@ struct Parameters {
     /// Requests a second of the first stream, and of the second, case by case.
     rate: f64,
     others: Vec<f64>,
-    /// Milliseconds of a slot. In each the deviation of a stream's requests is the root of their mean: that of the stable stream of the
-    /// paper's next experiment. At fixed gaps streams beat against the turning of the disks.
+    /// Milliseconds of a slot. In each the deviation of a stream's requests is the root of their
+    /// mean: that of the stable stream of the paper's next experiment. At fixed gaps streams beat
+    /// against the turning of the disks.
     slot: f64,
     /// The paper's trigger distances, case by case.
     distances: Vec<(f64, f64)>,

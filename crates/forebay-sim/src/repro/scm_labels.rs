@@ -1,5 +1,5 @@
-//! scm-labels: the sixteen combinations of RA, Linux, SARC and Gill at two levels, the lower one told what is demand or not (SCM §5.3,
-//! Figs. 12 and 13).
+//! scm-labels: the sixteen combinations of RA, Linux, SARC and Gill at two levels, the lower one
+//! told what is demand or not (SCM §5.3, Figs. 12 and 13).
 
 use forebay_core::level::Labels;
 use serde::Deserialize;

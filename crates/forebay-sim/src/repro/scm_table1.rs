@@ -1,4 +1,5 @@
-//! scm-table1: RA over SARC, by the number of blocks that SARC takes for sequential (SCM §5.3, Table 1).
+//! scm-table1: RA over SARC, by the number of blocks that SARC takes for sequential (SCM §5.3,
+//! Table 1).
 
 use forebay_core::level::Labels;
 use serde::Deserialize;

@@ -1,4 +1,5 @@
-//! scm-vod: streams of video of four qualities, alone (SCM §5.2.4, Figs. 9 and 10) and with a random load beside them ([`scm_mixed`]).
+//! scm-vod: streams of video of four qualities, alone (SCM §5.2.4, Figs. 9 and 10) and with a
+//! random load beside them ([`scm_mixed`]).
 //!
 //! [`scm_mixed`]: super::scm_mixed
 

@@ -1,4 +1,5 @@
-//! A core that is told what to do page by page, over a device that takes no time: for what does not depend on time.
+//! A core that is told what to do page by page, over a device that takes no time: for what does not
+//! depend on time.
 
 use forebay_core::index::Hashed;
 use forebay_core::{
@@ -18,7 +19,8 @@ pub(super) struct Scripted {
 }
 
 impl Scripted {
-    /// A core of `policy` with so many frames, over a device whose competitive depth is `depth` blocks.
+    /// A core of `policy` with so many frames, over a device whose competitive depth is `depth`
+    /// blocks.
     pub(super) fn new(policy: Policy, frames: u32, block_bytes: u32, depth: u32) -> Scripted {
         // A switch takes a millisecond, in which `depth` blocks are transferred.
         let rate = u64::from(depth) * u64::from(block_bytes) * 1000;

@@ -1,10 +1,13 @@
-//! The server of CP §3 and CPEM §5 as a simulation: a node with a drive, memory and two processors, request handlers that work
-//! off a workload, kernels that prefetch by one policy or another; and sweeps over policies and numbers of handlers.
+//! The server of CP §3 and CPEM §5 as a simulation: a node with a drive, memory and two processors,
+//! request handlers that work off a workload, kernels that prefetch by one policy or another; and
+//! sweeps over policies and numbers of handlers.
 //!
-//! What the papers say of it: "Each node is equipped with two 2 GHz Xeon processors, 2 GB memory, and a 36.4 GB IBM 10 KRPM SCSI
-//! drive" (CP §3; CPEM §5 has 512 MB unless it says otherwise, and another drive that no experiment is said to use: all data
-//! sets fit on the first). "Each thread reads disk files in certain pattern and access private memory of 1 MB" (CP §3.1). What
-//! they don't say is chosen here, with its reason at the field, and may be said otherwise in an experiment's description.
+//! What the papers say of it: "Each node is equipped with two 2 GHz Xeon processors, 2 GB memory,
+//! and a 36.4 GB IBM 10 KRPM SCSI drive" (CP §3; CPEM §5 has 512 MB unless it says otherwise, and
+//! another drive that no experiment is said to use: all data sets fit on the first). "Each thread
+//! reads disk files in certain pattern and access private memory of 1 MB" (CP §3.1). What they
+//! don't say is chosen here, with its reason at the field, and may be said otherwise in an
+//! experiment's description.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,8 +30,8 @@ use crate::{processors, sweep};
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Server {
-    /// The drive that the data set is on, in files that lie each in one piece, one after the other from its beginning, as a file
-    /// system lays out what is written once: assumed.
+    /// The drive that the data set is on, in files that lie each in one piece, one after the other
+    /// from its beginning, as a file system lays out what is written once: assumed.
     pub(super) drive: String,
     /// Whether there are gaps between them, equal ones, so that they reach over the whole drive.
     pub(super) even: bool,
@@ -36,13 +39,15 @@ pub(super) struct Server {
     pub(super) drives: u32,
     /// KiB of its stripe.
     pub(super) stripe_kib: u64,
-    /// Before each. Both papers have measured with the elevator and with anticipation, as they corrected it (CPEM §6).
+    /// Before each. Both papers have measured with the elevator and with anticipation, as they
+    /// corrected it (CPEM §6).
     pub(super) scheduler: SchedulerKind,
     /// Memory, MiB.
     pub(super) memory_mib: u64,
     /// Of that, what kernel and daemons have for themselves, MiB: assumed.
     pub(super) kernel_mib: u64,
-    /// Whether requests are worked off by a pool of processes; else a thread is spawned for each (CP §3.1).
+    /// Whether requests are worked off by a pool of processes; else a thread is spawned for each
+    /// (CP §3.1).
     pub(super) pool: bool,
     /// And what each request handler has of memory, KiB.
     pub(super) private_kib: u64,
@@ -52,10 +57,11 @@ pub(super) struct Server {
     pub(super) processors: u32,
     /// Processor time of a request, microseconds: a system call and a switch of threads; assumed.
     pub(super) cpu_us: u64,
-    /// And for each KiB of it, nanoseconds: it is copied to the handler, who looks at it. Assumed: 500 MB/s for both together on
-    /// a Xeon of 2003.
+    /// And for each KiB of it, nanoseconds: it is copied to the handler, who looks at it. Assumed:
+    /// 500 MB/s for both together on a Xeon of 2003.
     pub(super) cpu_ns_per_kib: u64,
-    /// What is read and counts, MiB. Before that as much is read as memory holds, and a task of each handler.
+    /// What is read and counts, MiB. Before that as much is read as memory holds, and a task of
+    /// each handler.
     pub(super) measured_mib: u64,
 }
 
@@ -80,7 +86,8 @@ impl Default for Server {
     }
 }
 
-/// Streams that are known for each handler: as many files as a task of any benchmark has open, and some more.
+/// Streams that are known for each handler: as many files as a task of any benchmark has open, and
+/// some more.
 const STREAMS: u32 = 8;
 
 /// Tasks by which it is found out how long a workload's tasks are.
@@ -107,7 +114,8 @@ pub(super) struct Sweep {
     pub(super) policies: Vec<String>,
     /// Request handlers at work at a time.
     pub(super) handlers: Vec<u32>,
-    /// Each point is run with so many seeds, which fix what is asked for; its figures are the means.
+    /// Each point is run with so many seeds, which fix what is asked for; its figures are the
+    /// means.
     pub(super) seeds: u32,
 }
 
@@ -216,7 +224,8 @@ impl Server {
         let spread = if self.even { Spread::Even } else { Spread::Packed };
         let memory = self.memory_mib.saturating_sub(self.kernel_mib) << 20;
         if let Some(settings) = policy.reclaim.settings_mut() {
-            // "25% of the total physical memory" (CPEM §4.1), of which the core knows but what is left for the cache.
+            // "25% of the total physical memory" (CPEM §4.1), of which the core knows but what is
+            // left for the cache.
             let left = memory.saturating_sub((self.private_kib << 10) * u64::from(handlers)).max(1);
             settings.start = (u64::from(settings.start) * (self.memory_mib << 20) / left).min(100) as u8;
         }
@@ -246,7 +255,8 @@ impl Server {
 }
 
 impl Server {
-    /// The same machine for one program that has nothing to itself but so much cache: all of a trace counts, an empty cache first.
+    /// The same machine for one program that has nothing to itself but so much cache: all of a
+    /// trace counts, an empty cache first.
     pub(super) fn alone(&self, policy: Policy, cache_bytes: u64, seed: u64) -> Result<Setup, Error> {
         let server = Server { private_kib: 0, kernel_mib: 0, ..self.clone() };
         let setup = server.setup(policy, 1, Length { warm_up: 1, measured: 1, tasks: 1 }, seed)?;
@@ -446,8 +456,8 @@ mod tests {
         parameters(policies).run(&experiment("cp-micro")?, &context)
     }
 
-    /// CP §3.2: twice the throughput on whole files, nothing to gain by a handler alone; and response times that say the same, since
-    /// nobody thinks.
+    /// CP §3.2: twice the throughput on whole files, nothing to gain by a handler alone; and
+    /// response times that say the same, since nobody thinks.
     #[test]
     fn a_sweep_compares_kernels() {
         let table = table(&["linux", "competitive"], 1).unwrap();

@@ -1,9 +1,10 @@
-//! Two levels before a disk as in SCM §5.3: a client's cache, a network, a server's cache, a disk; and all combinations of policies
-//! at both, with and without labels.
+//! Two levels before a disk as in SCM §5.3: a client's cache, a network, a server's cache, a disk;
+//! and all combinations of policies at both, with and without labels.
 //!
-//! What the paper says: a two-level simulator over DiskSim, four algorithms "to work independently at each level", a trace of
-//! several applications. Sizes of caches, network and disk it leaves to earlier papers; what is chosen here stands at the
-//! fields, with its reason, and may be said otherwise in an experiment's description.
+//! What the paper says: a two-level simulator over DiskSim, four algorithms "to work independently
+//! at each level", a trace of several applications. Sizes of caches, network and disk it leaves to
+//! earlier papers; what is chosen here stands at the fields, with its reason, and may be said
+//! otherwise in an experiment's description.
 
 use forebay_core::level::Labels;
 use std::collections::BTreeMap;
@@ -25,10 +26,11 @@ use crate::{processors, sweep};
 pub(super) struct Levels {
     /// The disk: one that DiskSim was validated with, of the years of the simulator (10,000 rpm).
     pub(super) drive: String,
-    /// The upper cache as a share of the blocks that the trace touches: a hundredth, a client's, far from holding the data.
+    /// The upper cache as a share of the blocks that the trace touches: a hundredth, a client's,
+    /// far from holding the data.
     pub(super) upper: f64,
-    /// The lower cache as a multiple of the upper one: a server's. It must be larger, for level-2 hits to be worth a figure: of the
-    /// same size it holds little but what the upper one has, too.
+    /// The lower cache as a multiple of the upper one: a server's. It must be larger, for level-2
+    /// hits to be worth a figure: of the same size it holds little but what the upper one has, too.
     pub(super) lower: f64,
     /// A page, bytes.
     pub(super) page_bytes: u32,
@@ -188,7 +190,8 @@ pub(super) fn lower_demand_hits(outcome: &Outcome) -> f64 {
     lower(outcome).demand_hit_ratio()
 }
 
-/// "The number of data blocks that are fetched into the L2 cache but are evicted later without being used".
+/// "The number of data blocks that are fetched into the L2 cache but are evicted later without
+/// being used".
 pub(super) fn unused(outcome: &Outcome) -> f64 {
     lower(outcome).counters.wasted as f64
 }

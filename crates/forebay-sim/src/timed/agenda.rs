@@ -1,4 +1,5 @@
-//! Virtual time and what is due when. Ordered by (moment, order of causing), so that a run is determined.
+//! Virtual time and what is due when. Ordered by (moment, order of causing), so that a run is
+//! determined.
 //!
 //! ```text
 //!   present ─ what was caused for this very moment, in order
@@ -61,7 +62,8 @@ impl Agenda {
         }
     }
 
-    /// The next that is due at this moment. What was put on the agenda before this moment comes first.
+    /// The next that is due at this moment. What was put on the agenda before this moment comes
+    /// first.
     #[inline]
     pub(super) fn due(&mut self) -> Option<What> {
         match self.later.peek() {

@@ -20,8 +20,8 @@ pub(super) struct File {
     pub(super) handles: u32,
     /// The task that opened it last, plus one.
     pub(super) opener: u32,
-    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be another's who waited for
-    /// memory meanwhile.
+    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be
+    /// another's who waited for memory meanwhile.
     pub(super) handler: HandlerId,
     pub(super) context: ContextId,
 }

@@ -31,7 +31,8 @@ impl Sizes {
         self.counts.fill(0);
     }
 
-    /// The buckets that are not empty: (least size, how many), the size being less than twice the least.
+    /// The buckets that are not empty: (least size, how many), the size being less than twice the
+    /// least.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(power, &count)| (1 << power, count))
     }

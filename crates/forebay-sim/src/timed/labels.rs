@@ -2,7 +2,8 @@
 
 use forebay_core::level::{Label, Labels};
 
-/// An extent in a message: its first block and how many, four bytes each. Which file, the request says.
+/// An extent in a message: its first block and how many, four bytes each. Which file, the request
+/// says.
 const EXTENT: u64 = 8;
 
 /// What is told of a request about which all is known.
@@ -14,7 +15,8 @@ pub(super) fn told(labels: Labels, label: Label) -> Option<Label> {
     }
 }
 
-/// By how many bytes that makes a request longer. An empty note of hits is left out; a pure prefetch must say so.
+/// By how many bytes that makes a request longer. An empty note of hits is left out; a pure
+/// prefetch must say so.
 pub(super) fn bytes(labels: Labels, label: &Label) -> u64 {
     match labels {
         Labels::Off => 0,

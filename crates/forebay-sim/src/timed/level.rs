@@ -35,7 +35,8 @@ pub(super) struct Want {
     pub(super) end: u64,
     /// What the level above knows of it; nothing of a reader's request.
     pub(super) label: Option<Label>,
-    /// Of the part that is being read: blocks that readers wait for, and how many of these were here when it was asked for.
+    /// Of the part that is being read: blocks that readers wait for, and how many of these were
+    /// here when it was asked for.
     pub(super) demanded: (u32, u32),
 }
 
@@ -59,9 +60,11 @@ pub(super) struct Level {
     fetches: Vec<Want>,
     /// Bytes of the longest read.
     longest: u64,
-    /// Whether who reads waits for what is under way before he reads it (see [`Setup::unit_bytes`]).
+    /// Whether who reads waits for what is under way before he reads it (see
+    /// [`Setup::unit_bytes`]).
     by_unit: bool,
-    /// What is under way, if that is so: by file and first block, the block after the last, and the fetch.
+    /// What is under way, if that is so: by file and first block, the block after the last, and the
+    /// fetch.
     under_way: BTreeMap<(FileId, u32), (u32, IoId)>,
     /// Who waits for a fetch before he reads.
     sleeping: BTreeMap<IoId, Vec<ReadId>>,
@@ -78,7 +81,8 @@ pub(super) struct Level {
 /// What is known of who wants what, over all requests, whether levels tell each other or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Known {
-    /// Blocks served to the level above that readers waited for. What is still waited for when a run ends is none of them.
+    /// Blocks served to the level above that readers waited for. What is still waited for when a
+    /// run ends is none of them.
     pub(super) demanded: u64,
     /// Of these: here, or under way.
     pub(super) demanded_here: u64,
@@ -89,7 +93,8 @@ pub(super) struct Known {
 }
 
 impl Level {
-    /// An empty cache of `frames` blocks, which remembers so many streams and is told so much of its requests.
+    /// An empty cache of `frames` blocks, which remembers so many streams and is told so much of
+    /// its requests.
     pub(super) fn new(
         policy: Policy,
         frames: u32,
@@ -168,7 +173,8 @@ impl Level {
         self.tell_now(at, EventKind::Read { read, handler, context, file, offset, len });
     }
 
-    /// How many blocks of a request readers wait for, and how many of these are here, or under way already.
+    /// How many blocks of a request readers wait for, and how many of these are here, or under way
+    /// already.
     fn demanded(&self, file: FileId, offset: u64, len: u32, label: &Label) -> (u32, u32) {
         let block = |byte: u64| (byte >> self.block_shift) as u32;
         let read = Extent::between(file, block(offset), block(offset + u64::from(len) - 1) + 1);
@@ -237,7 +243,8 @@ impl Level {
         self.wants[read.index()]
     }
 
-    /// A fetch is under way, whether or not readers wait for a part of it; its label has so many bytes.
+    /// A fetch is under way, whether or not readers wait for a part of it; its label has so many
+    /// bytes.
     pub(super) fn begin_fetch(&mut self, io: IoId, want: Want, demanded: bool, label_bytes: u64) {
         self.known.demand_fetches += u64::from(demanded);
         self.known.label_bytes += label_bytes;
@@ -267,7 +274,8 @@ impl Level {
         self.urgent
     }
 
-    /// Tells the core what it is to be told and returns its answers, for [`recycle`](Self::recycle) afterwards.
+    /// Tells the core what it is to be told and returns its answers, for [`recycle`](Self::recycle)
+    /// afterwards.
     pub(super) fn handle(&mut self, number: usize, record: &mut Option<&mut dyn Record>) -> Actions {
         self.urgent = false;
         let mut actions = std::mem::take(&mut self.actions);
@@ -297,7 +305,8 @@ impl Level {
         actions
     }
 
-    /// Who asked for an action of the last [`handle`](Self::handle), by its number; nobody if no read did.
+    /// Who asked for an action of the last [`handle`](Self::handle), by its number; nobody if no
+    /// read did.
     pub(super) fn asker(&self, action: usize) -> Option<(HandlerId, ContextId)> {
         let after = self.askers.partition_point(|&(from, _)| from <= action);
         self.askers.get(after.checked_sub(1)?)?.1
@@ -350,8 +359,8 @@ impl Level {
     }
 }
 
-/// The caches, and the networks between them. What a level believes of the devices is what the one below it does, the messages
-/// added.
+/// The caches, and the networks between them. What a level believes of the devices is what the one
+/// below it does, the messages added.
 pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<Level>, Vec<Option<Network>>), Error> {
     let (mut levels, mut links) = (Vec::new(), Vec::new());
     for (number, level) in setup.levels.iter().enumerate().rev() {

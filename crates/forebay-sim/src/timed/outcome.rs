@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::histogram::Sizes;
 use super::samples::Sample;
 
-/// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the fields that are not
-/// serialised.
+/// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the
+/// fields that are not serialised.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Outcome {
     /// The policy; of several levels, from the readers down, joined by ` > `.
@@ -23,7 +23,8 @@ pub struct Outcome {
     pub requests: u64,
     /// References to blocks that level 0 held.
     pub hits: u64,
-    /// References to blocks that it did not hold: absent ones, and those still under way, for whomever.
+    /// References to blocks that it did not hold: absent ones, and those still under way, for
+    /// whomever.
     pub misses: u64,
     /// `misses` / (`hits` + `misses`).
     pub miss_ratio: f64,
@@ -71,7 +72,8 @@ pub struct Outcome {
     /// All response times.
     #[serde(skip)]
     pub responses: Times,
-    /// How long tasks took that ended, from their first request to the end of what followed the last one's answer.
+    /// How long tasks took that ended, from their first request to the end of what followed the
+    /// last one's answer.
     #[serde(skip)]
     pub tasks: Times,
     /// Level by level.
@@ -94,7 +96,8 @@ pub struct LevelFigures {
     pub capacity_blocks: u64,
     /// What became of blocks, over all devices.
     pub counters: Counters,
-    /// Blocks served to the level above that readers waited for there; none at level 0. What is still waited for at the end is none of them.
+    /// Blocks served to the level above that readers waited for there; none at level 0. What is
+    /// still waited for at the end is none of them.
     pub demanded: u64,
     /// Of these: here, or under way.
     pub demanded_here: u64,
@@ -110,7 +113,8 @@ impl LevelFigures {
         self.counters.hits as f64 / (self.counters.references() as f64).max(1.0)
     }
 
-    /// The same of what readers waited for in the level above, whether it was held or under way; zero at level 0.
+    /// The same of what readers waited for in the level above, whether it was held or under way;
+    /// zero at level 0.
     pub fn demand_hit_ratio(&self) -> f64 {
         self.demanded_here as f64 / (self.demanded as f64).max(1.0)
     }

@@ -31,18 +31,20 @@ pub enum Mapping {
 /// Where files lie on their device; each in one piece that begins at a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Spread {
-    /// One after the other from the device's beginning, by the trace's number of the file, as a file system lays out what is
-    /// written once: who reads files in no order finds them in none.
+    /// One after the other from the device's beginning, by the trace's number of the file, as a
+    /// file system lays out what is written once: who reads files in no order finds them in none.
     #[default]
     Packed,
     /// One after the other, in order of first access (SAC §4.4); what nobody reads comes last.
     FirstAccess,
-    /// Over the whole device by the trace's number of the file, what is free divided evenly between files.
+    /// Over the whole device by the trace's number of the file, what is free divided evenly between
+    /// files.
     Even,
-    /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs nothing but an improbable hit
-    /// in a disk's own cache.
+    /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs
+    /// nothing but an improbable hit in a disk's own cache.
     Scattered,
-    /// From these bytes on, by the trace's number of the file; files that are not named lie at byte 0.
+    /// From these bytes on, by the trace's number of the file; files that are not named lie at byte
+    /// 0.
     Known(BTreeMap<u64, u64>),
 }
 
@@ -81,7 +83,8 @@ impl Placement {
                 Spread::Scattered => hashed(seed, file.name).below(room.capacity.saturating_sub(bytes)) / block * block,
                 Spread::Known(places) => places.get(&file.name).copied().unwrap_or(0) / block * block,
             };
-            // However they are spread, all together must fit; where they are known to lie nobody says that they lie apart.
+            // However they are spread, all together must fit; where they are known to lie nobody
+            // says that they lie apart.
             let together = if let Spread::Known(_) = self.spread { 0 } else { taken.saturating_add(file.bytes) };
             let needed = together.max(at_byte.saturating_add(file.bytes));
             *taken = taken.saturating_add(bytes).saturating_add(gaps[device]);

@@ -1,5 +1,5 @@
-//! Who asks: handlers that work off tasks (a closed loop), or whoever arrives (an open one). Which request comes next and after
-//! how long a pause; who has a processor, who waits for one.
+//! Who asks: handlers that work off tasks (a closed loop), or whoever arrives (an open one). Which
+//! request comes next and after how long a pause; who has a processor, who waits for one.
 
 use std::collections::VecDeque;
 

@@ -19,22 +19,27 @@ pub struct Setup {
     pub levels: Vec<Level>,
     /// Bytes in a block, a power of two, the same at all levels.
     pub block_bytes: u32,
-    /// The most that level 0 is asked for at a time, in bytes, whole blocks; `None`: as much as its core takes.
+    /// The most that level 0 is asked for at a time, in bytes, whole blocks; `None`: as much as its
+    /// core takes.
     ///
-    /// A kernel copies a read page by page, and sleeps on a page that is under way before it goes on. So a page that was given
-    /// up meanwhile is noticed, and read, alone ("a single page read is initiated on that page and the request handler
-    /// blocks", CPEM §2.3), and what lies behind is prefetched only once what lies before is there.
+    /// A kernel copies a read page by page, and sleeps on a page that is under way before it goes
+    /// on. So a page that was given up meanwhile is noticed, and read, alone ("a single page read
+    /// is initiated on that page and the request handler blocks", CPEM §2.3), and what lies behind
+    /// is prefetched only once what lies before is there.
     pub unit_bytes: Option<u32>,
-    /// How many streams each level remembers; `None`: as many as the live engine would. A kernel knows a stream for as long as a
-    /// file is open, and no longer: who opens it again begins anew, wherever he reads.
+    /// How many streams each level remembers; `None`: as many as the live engine would. A kernel
+    /// knows a stream for as long as a file is open, and no longer: who opens it again begins anew,
+    /// wherever he reads.
     pub streams: Option<u32>,
-    /// Whether devices take back what no reader needs any more and they have not begun with. The kernels of the papers don't.
+    /// Whether devices take back what no reader needs any more and they have not begun with. The
+    /// kernels of the papers don't.
     pub call_off: bool,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
     /// How files lie over them.
     pub striping: Striping,
-    /// What stands before an array as a whole; nothing means that requests go to its members as they come.
+    /// What stands before an array as a whole; nothing means that requests go to its members as
+    /// they come.
     pub host: Option<Host>,
     /// Which files lie where.
     pub placement: Placement,
@@ -46,15 +51,16 @@ pub struct Setup {
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
     pub limit: Option<Span>,
-    /// When to take samples of how the run goes on ([`Outcome::samples`](super::Outcome::samples)); `None`: never.
+    /// When to take samples of how the run goes on ([`Outcome::samples`](super::Outcome::samples));
+    /// `None`: never.
     pub samples: Option<Samples>,
     /// For places and whatever is random in devices.
     pub seed: u64,
 }
 
 impl Setup {
-    /// One level of `policy` with `memory_bytes`, blocks of 4 KiB, over one device behind an elevator; a closed loop of
-    /// `handlers` without think time, CPU time and private memory.
+    /// One level of `policy` with `memory_bytes`, blocks of 4 KiB, over one device behind an
+    /// elevator; a closed loop of `handlers` without think time, CPU time and private memory.
     pub fn new(policy: Policy, memory_bytes: u64, device: Description, handlers: u32) -> Setup {
         Setup {
             levels: vec![Level::new(policy, memory_bytes)],
@@ -185,12 +191,15 @@ const MOST_FRAMES: u32 = u32::MAX / 4;
 pub struct Level {
     /// Its policy.
     pub policy: Policy,
-    /// Its memory in bytes: the frames of its blocks, bookkeeping apart. At level 0 handlers' private memory goes off.
+    /// Its memory in bytes: the frames of its blocks, bookkeeping apart. At level 0 handlers'
+    /// private memory goes off.
     pub memory_bytes: u64,
-    /// The network between it and the level, or the devices, below: one endpoint above, and below one for the level, or one
-    /// for each device (SAC §4.1). It has as many endpoints as that, whatever the description says.
+    /// The network between it and the level, or the devices, below: one endpoint above, and below
+    /// one for the level, or one for each device (SAC §4.1). It has as many endpoints as that,
+    /// whatever the description says.
     pub link: Option<network::Description>,
-    /// What it is told of the requests of the level above. Readers' own requests have no labels, so at level 0 it says nothing.
+    /// What it is told of the requests of the level above. Readers' own requests have no labels, so
+    /// at level 0 it says nothing.
     pub labels: Labels,
 }
 
@@ -231,16 +240,19 @@ pub struct Host {
 /// How requests come.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Load {
-    /// Handlers work off tasks, each in order: the next request comes when the last one is answered, computed with and thought
-    /// about. CP §3.1: a server that spawns a thread for each of so many concurrent requests.
+    /// Handlers work off tasks, each in order: the next request comes when the last one is
+    /// answered, computed with and thought about. CP §3.1: a server that spawns a thread for each
+    /// of so many concurrent requests.
     ///
-    /// A task is what the trace records of one `handler`, in the order of first appearance; where the trace does not say who
-    /// asks (one value throughout), every request is a task. A task opens a file at its first request for it and closes all at
-    /// its end; where the trace does not say who asks, files stay open.
+    /// A task is what the trace records of one `handler`, in the order of first appearance; where
+    /// the trace does not say who asks (one value throughout), every request is a task. A task
+    /// opens a file at its first request for it and closes all at its end; where the trace does not
+    /// say who asks, files stay open.
     Closed {
         /// How many tasks run at a time.
         handlers: u32,
-        /// Nanoseconds after every request. `None`: within a task, the differences of the trace's times, if it has any.
+        /// Nanoseconds after every request. `None`: within a task, the differences of the trace's
+        /// times, if it has any.
         think_ns: Option<u64>,
         /// Nanoseconds on a processor after every answer, before thinking.
         cpu_ns: u64,
@@ -248,13 +260,14 @@ pub enum Load {
         cpu_ns_per_kib: u64,
         /// How many processors there are; who finds none free waits in line.
         processors: u32,
-        /// Whether a handler goes on with the next task under its own name, as a process of a pool does; else each task is
-        /// done by a handler of its own, which is gone after it.
+        /// Whether a handler goes on with the next task under its own name, as a process of a pool
+        /// does; else each task is done by a handler of its own, which is gone after it.
         pool: bool,
         /// Memory that each handler takes from level 0 (CP §3.1: 1 MB).
         private_bytes: u64,
     },
-    /// Requests come at the trace's times, whether earlier ones are answered or not; each is its own reader. Files stay open.
+    /// Requests come at the trace's times, whether earlier ones are answered or not; each is its
+    /// own reader. Files stay open.
     Open {
         /// How many times as fast as in the trace.
         speed: f64,
@@ -290,6 +303,7 @@ pub enum Writes {
     /// They take no time; they are counted.
     #[default]
     Skip,
-    /// They go straight to their device, and whoever wrote waits until they are there. Cached blocks stay.
+    /// They go straight to their device, and whoever wrote waits until they are there. Cached
+    /// blocks stay.
     Device,
 }

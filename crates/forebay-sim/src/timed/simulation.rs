@@ -60,7 +60,8 @@ struct Simulation<'a> {
     record: Option<&'a mut dyn Record>,
     agenda: Agenda,
     levels: Vec<Level>,
-    /// Between a level and the one below it; what is between the last one and the devices is the storage's.
+    /// Between a level and the one below it; what is between the last one and the devices is the
+    /// storage's.
     links: Vec<Option<Network>>,
     storage: Storage,
     files: Vec<File>,
@@ -180,8 +181,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// What the cores were to be told by the end of this moment they are told, then time goes on. `false` if nothing is left
-    /// to happen.
+    /// What the cores were to be told by the end of this moment they are told, then time goes on.
+    /// `false` if nothing is left to happen.
     fn pass(&mut self) -> bool {
         while self.levels.iter_mut().any(Level::hurry) {
             self.settle_all();
@@ -296,7 +297,8 @@ impl<'a> Simulation<'a> {
         parts.map(move |(device, start, len)| (device, at_byte + start, len))
     }
 
-    /// A reader is about to read a file: the cores learn of it, and its task has it open from now on.
+    /// A reader is about to read a file: the cores learn of it, and its task has it open from now
+    /// on.
     fn open(&mut self, reader: u32, number: u32) {
         let (now, block) = (self.agenda.now(), u64::from(self.setup.block_bytes));
         let entry = &mut self.files[number as usize];

@@ -14,11 +14,12 @@ pub enum Striping {
     /// Each lies on one of them.
     #[default]
     Off,
-    /// All devices are one array with stripe units of so many bytes, each behind its own scheduler. Caches know nothing of
-    /// it: they see one device.
+    /// All devices are one array with stripe units of so many bytes, each behind its own scheduler.
+    /// Caches know nothing of it: they see one device.
     Array(u64),
-    /// Every file is striped over all devices in units of so many bytes, whole blocks, from the first device on, and caches know
-    /// what lies where (SAC §4.1): each fetch goes to one device, and each device has a partition if policies part the cache.
+    /// Every file is striped over all devices in units of so many bytes, whole blocks, from the
+    /// first device on, and caches know what lies where (SAC §4.1): each fetch goes to one device,
+    /// and each device has a partition if policies part the cache.
     Files(u64),
 }
 
@@ -40,7 +41,8 @@ impl Stripes {
         byte / self.unit / self.devices * self.unit + byte % self.unit
     }
 
-    /// The part of `start..end` on each device that has one: its first byte among the file's bytes there, and how many.
+    /// The part of `start..end` on each device that has one: its first byte among the file's bytes
+    /// there, and how many.
     pub(super) fn parts(self, start: u64, end: u64) -> impl Iterator<Item = (u16, u64, u64)> {
         (0..self.devices).filter_map(move |device| {
             let (from, to) = (self.before(device, start), self.before(device, end));

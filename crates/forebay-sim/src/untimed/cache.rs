@@ -68,7 +68,8 @@ impl<R: replacement::Replacement + Send> Cache for Untimed<R> {
 }
 
 impl<R: replacement::Replacement> Untimed<R> {
-    /// Looks at whatever the references will look at, so that it comes from memory all together and not piece by piece.
+    /// Looks at whatever the references will look at, so that it comes from memory all together and
+    /// not piece by piece.
     fn approach(&self, keys: &[u32]) {
         let frames = &self.directory.frames;
         let mut slots = [0; BATCH];

@@ -9,7 +9,8 @@ use super::{Error, Options};
 
 /// How much a cache holds.
 ///
-/// Written `5%` (a share of the distinct blocks), `512MiB` (bytes), `3537b` or plainly `3537` (blocks).
+/// Written `5%` (a share of the distinct blocks), `512MiB` (bytes), `3537b` or plainly `3537`
+/// (blocks).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Capacity {
     /// Blocks (or objects).
@@ -20,8 +21,8 @@ pub enum Capacity {
     Share(f64),
 }
 
-/// What a unit of bytes multiplies by. A letter alone is binary; only `kB`, `MB` … are decimal. A lone `b` is no byte but
-/// a block.
+/// What a unit of bytes multiplies by. A letter alone is binary; only `kB`, `MB` … are decimal. A
+/// lone `b` is no byte but a block.
 const UNITS: [(&str, u64); 13] = [
     ("B", 1),
     ("k", 1 << 10),

@@ -1,4 +1,5 @@
-//! One cache under replay whose program contexts have partitions: the core's detector and segments over its directory.
+//! One cache under replay whose program contexts have partitions: the core's detector and segments
+//! over its directory.
 
 use forebay_core::context::{Detector, Settings};
 use forebay_core::directory::Directory;
@@ -47,7 +48,8 @@ impl<R: replacement::Replacement> Contexts<R> {
         }
     }
 
-    /// How many blocks the default partition has, how many are one-shot, and how many each loop has.
+    /// How many blocks the default partition has, how many are one-shot, and how many each loop
+    /// has.
     pub(crate) fn sizes(&self) -> Vec<u32> {
         self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }

@@ -11,10 +11,12 @@ use super::sweep::caches_per_pass;
 use super::{Algorithm, Error, Open, Options, Outcome, Points, Sampling};
 use crate::Watch;
 
-/// Miss ratios of one algorithm over capacities, in the order of `points`. Of a sample, requests are those of the whole
-/// trace, hits and misses estimates. Ended early by `watch`, it leaves out points that were not finished.
+/// Miss ratios of one algorithm over capacities, in the order of `points`. Of a sample, requests
+/// are those of the whole trace, hits and misses estimates. Ended early by `watch`, it leaves out
+/// points that were not finished.
 ///
-/// LRU's comes from one pass, whatever the points are; every other algorithm's from a small cache a point.
+/// LRU's comes from one pass, whatever the points are; every other algorithm's from a small cache a
+/// point.
 pub fn curve(
     open: &Open<'_>,
     options: &Options,
@@ -76,7 +78,8 @@ fn capacities(points: &Points, trace: &Trace<'_>, distinct: u64) -> Result<Vec<u
     }
 }
 
-/// At most `points` whole numbers from `first` to `last`, in equal ratios as nearly as may be, none twice.
+/// At most `points` whole numbers from `first` to `last`, in equal ratios as nearly as may be, none
+/// twice.
 fn spread(first: u64, last: u64, points: u32) -> Vec<u64> {
     let steps = f64::from(points.saturating_sub(1).max(1));
     let ratio = last as f64 / first.max(1) as f64;

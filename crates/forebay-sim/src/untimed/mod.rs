@@ -1,10 +1,12 @@
-//! Replay without time: what is wanted is there at once, and what counts is whether it was there before.
+//! Replay without time: what is wanted is there at once, and what counts is whether it was there
+//! before.
 //!
-//! [`replay`] runs policies and OPT at given capacities; [`curve`] gives miss ratios over capacities: LRU's exactly from
-//! one pass, everybody's from a sample. Both read a trace as often as they need and hold none of it.
+//! [`replay`] runs policies and OPT at given capacities; [`curve`] gives miss ratios over
+//! capacities: LRU's exactly from one pass, everybody's from a sample. Both read a trace as often
+//! as they need and hold none of it.
 //!
-//! A reference is one block (or object) of one request. Without time every policy is its paper's algorithm: a block
-//! that misses is there for the next reference.
+//! A reference is one block (or object) of one request. Without time every policy is its paper's
+//! algorithm: a block that misses is there for the next reference.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,8 +41,9 @@ pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, forebay_trace::Error> + 
 /// What is counted, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// The block that ranges are split into, in bytes, if not the one that the trace's format suggests. For traces of
-    /// whole objects it serves only to turn bytes of memory into a number of objects.
+    /// The block that ranges are split into, in bytes, if not the one that the trace's format
+    /// suggests. For traces of whole objects it serves only to turn bytes of memory into a number
+    /// of objects.
     pub block_bytes: Option<u32>,
     /// Whether writes are left out. Else they count as reads do.
     pub reads_only: bool,

@@ -1,6 +1,7 @@
 //! A set of moments whose latest one is found at once.
 
-/// Moments `0..n` as bits; above each 64 words a word that says which of them have any, and so on up to a single word.
+/// Moments `0..n` as bits; above each 64 words a word that says which of them have any, and so on
+/// up to a single word.
 ///
 /// ```text
 ///   levels[2]  [1 ...]                        5 levels and 1.02 bits a moment do for 10^9 moments

@@ -11,8 +11,8 @@ const NEVER: u32 = u32::MAX;
 /// How many moments are kept together: nothing moves when a trace is long.
 const CHUNK: usize = 1 << 20;
 
-/// When the block of each reference is referred to next. Four bytes a reference, and no more than four a block while they
-/// are found out.
+/// When the block of each reference is referred to next. Four bytes a reference, and no more than
+/// four a block while they are found out.
 #[derive(Debug, Default)]
 pub(super) struct NextUses {
     chunks: Vec<Vec<u32>>,
@@ -58,12 +58,13 @@ impl NextUses {
     }
 }
 
-/// The misses of Belady's MIN ("A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966)
-/// in `capacity` blocks: when a block comes in, the one goes whose next use is farthest. Every block that is referred to
-/// comes in, as under all other policies here; one that may pass by would save a little more.
+/// The misses of Belady's MIN ("A study of replacement algorithms for a virtual-storage computer",
+/// IBM Systems Journal 1966) in `capacity` blocks: when a block comes in, the one goes whose next
+/// use is farthest. Every block that is referred to comes in, as under all other policies here; one
+/// that may pass by would save a little more.
 ///
-/// What is cached is known by its next use alone: a reference is a hit if it *is* the next use of something cached.
-/// `None` if it was ended early.
+/// What is cached is known by its next use alone: a reference is a hit if it *is* the next use of
+/// something cached. `None` if it was ended early.
 pub(super) fn misses(next: &NextUses, capacity: u64, passes: &Passes<'_>) -> Option<u64> {
     let all = next.len();
     let mut cached = Moments::new(all);

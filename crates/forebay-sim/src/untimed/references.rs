@@ -7,7 +7,8 @@ use forebay_trace::{BATCH, Blocks, Keys, Request, Shape, Source};
 
 use super::{Error, Open, Options};
 
-/// How many keys are handed on together, about: they stay in a core's own cache, and threads meet seldom.
+/// How many keys are handed on together, about: they stay in a core's own cache, and threads meet
+/// seldom.
 const CHUNK: usize = 1 << 15;
 
 /// References that are handed on together.
@@ -25,7 +26,8 @@ pub(super) struct Asked {
     /// How many blocks it brought.
     pub(super) keys: u32,
     pub(super) file: FileId,
-    /// The first of these blocks in its file; `None` of a sample, whose blocks have only their keys.
+    /// The first of these blocks in its file; `None` of a sample, whose blocks have only their
+    /// keys.
     pub(super) first: Option<u32>,
     pub(super) caller: Caller,
 }

@@ -10,15 +10,17 @@ use super::sweep::{caches_per_pass, serve, threads};
 use super::{Algorithm, Capacity, Error, Open, Options, Outcome, Run};
 use crate::Watch;
 
-/// From how many blocks on a cache is not built before it is known that the trace has as many: 24 MB of slab.
+/// From how many blocks on a cache is not built before it is known that the trace has as many: 24
+/// MB of slab.
 const LARGE: u64 = 1 << 20;
 
-/// Replays a trace through a cache for each of `runs`; outcomes come in their order. Ended early by `watch`, it leaves out
-/// those that were not finished.
+/// Replays a trace through a cache for each of `runs`; outcomes come in their order. Ended early by
+/// `watch`, it leaves out those that were not finished.
 ///
-/// The trace is read once for up to eight online caches a thread, once for OPT, and once before if a capacity is a share
-/// of its distinct blocks or so large that they may all fit. Memory: for each cache at work 24 bytes a block that it holds
-/// or remembers, and 4 bytes a distinct block; about 12 bytes a distinct block for the keys; for OPT 4.1 bytes a reference.
+/// The trace is read once for up to eight online caches a thread, once for OPT, and once before if
+/// a capacity is a share of its distinct blocks or so large that they may all fit. Memory: for each
+/// cache at work 24 bytes a block that it holds or remembers, and 4 bytes a distinct block; about
+/// 12 bytes a distinct block for the keys; for OPT 4.1 bytes a reference.
 pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watch) -> Result<Vec<Outcome>, Error> {
     let shape = open()?.shape();
     let large = |run: &Run| match run.capacity.blocks(shape, options, 0) {
@@ -47,7 +49,8 @@ pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watc
     Ok(done.map(|(job, misses)| Outcome::new(job.algorithm, job.blocks, references, misses)).collect())
 }
 
-/// What goes through passes of its own: plain policies, which need not know who asks, and those with contexts. Each by its place.
+/// What goes through passes of its own: plain policies, which need not know who asks, and those
+/// with contexts. Each by its place.
 fn groups(algorithms: impl Iterator<Item = Algorithm> + Clone) -> [Vec<usize>; 2] {
     let of = |wanted: fn(&Algorithm) -> bool| {
         algorithms.clone().enumerate().filter(|(_, algorithm)| wanted(algorithm)).map(|(at, _)| at).collect()

@@ -5,13 +5,14 @@ use std::hint::black_box;
 /// Bits in a block of marks: eight words, a line of the processor's cache.
 const BLOCK: u32 = 512;
 
-/// Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies" (IBM Systems Journal 1970): a block
-/// hits in every LRU cache of at least its stack distance, the number of distinct blocks referred to since its last
-/// reference, itself included.
+/// Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies" (IBM Systems
+/// Journal 1970): a block hits in every LRU cache of at least its stack distance, the number of
+/// distinct blocks referred to since its last reference, itself included.
 ///
-/// Each block has a mark at the moment of its last reference, and its distance is the number of marks from there on.
-/// Marks are bits, summed by block in a tree of partial sums (Fenwick, 1994). Moments that are used up are closed ranks: the
-/// marks move together, keeping their order, so that memory follows the distinct blocks and not the references.
+/// Each block has a mark at the moment of its last reference, and its distance is the number of
+/// marks from there on. Marks are bits, summed by block in a tree of partial sums (Fenwick, 1994).
+/// Moments that are used up are closed ranks: the marks move together, keeping their order, so that
+/// memory follows the distinct blocks and not the references.
 #[derive(Debug)]
 pub(super) struct Stack {
     /// By key: the moment of its last reference and one more; zero if there was none.
@@ -54,7 +55,8 @@ impl Stack {
         }
     }
 
-    /// How many references a cache of `capacity` blocks misses at, first ones included, for each of `capacities`.
+    /// How many references a cache of `capacity` blocks misses at, first ones included, for each of
+    /// `capacities`.
     pub(super) fn misses(&self, capacities: &[u64], references: u64) -> Vec<u64> {
         // hits[d]: references at a distance of at most d.
         let hits: Vec<u64> = self
@@ -131,7 +133,8 @@ impl Stack {
         }
     }
 
-    /// All moments are used up: the marks move to the first ones, and room comes for three times as many.
+    /// All moments are used up: the marks move to the first ones, and room comes for three times as
+    /// many.
     fn close_ranks(&mut self) {
         let mut before = 0;
         let blocks = self.marks.len() as u32 * 64 / BLOCK;

@@ -8,8 +8,8 @@ use super::passes::Passes;
 use super::references::{Chunk, References};
 use super::{Error, Options};
 
-/// How many caches a thread serves in one pass at most. More take another pass: their memory is bounded, and whoever ends
-/// the run early has what is finished.
+/// How many caches a thread serves in one pass at most. More take another pass: their memory is
+/// bounded, and whoever ends the run early has what is finished.
 const CACHES_PER_THREAD: usize = 8;
 
 /// How many caches go into one pass.
@@ -45,9 +45,9 @@ pub(super) fn serve(
     Ok(Some(references))
 }
 
-/// Threads that serve chunk after chunk. A round's tasks are to read the next chunk and to serve this one to each cache;
-/// whoever is free takes the next task, and all wait for each other at the end of a round. So every cache sees the chunks in
-/// their order, whatever thread serves it.
+/// Threads that serve chunk after chunk. A round's tasks are to read the next chunk and to serve
+/// this one to each cache; whoever is free takes the next task, and all wait for each other at the
+/// end of a round. So every cache sees the chunks in their order, whatever thread serves it.
 struct Rounds<'a> {
     caches: Vec<Mutex<&'a mut Box<dyn Cache>>>,
     this: RwLock<Chunk>,

@@ -44,7 +44,8 @@ fn two_handlers_share_a_channel() {
     assert_eq!((two.seconds, two.response_ms), (0.048, 3.0));
 }
 
-/// S / (think + service), whether thinking is asked for or in the trace; the pause after the last answer does not count.
+/// S / (think + service), whether thinking is asked for or in the trace; the pause after the last
+/// answer does not count.
 #[test]
 fn thinking_bounds_throughput() {
     let reads = || sequential(1, 1, 16, 7_000_000).chain(sequential(2, 2, 16, 7_000_000));
@@ -76,7 +77,8 @@ fn an_open_loop_at_a_low_rate_waits_for_service_alone() {
     setup.load = Load::Open { speed: 1.0 };
     let slow = outcome(&setup, &reads);
     assert_eq!((slow.response_ms, slow.seconds, slow.handlers), (3.0, 99.0 * 0.05 + 0.003, 0));
-    // Ten times as fast as the device: they pile up, the i-th waits i times 2.5 ms, and the device is never idle.
+    // Ten times as fast as the device: they pile up, the i-th waits i times 2.5 ms, and the device
+    // is never idle.
     setup.load = Load::Open { speed: 100.0 };
     let fast = outcome(&setup, &reads);
     assert!(
@@ -86,7 +88,8 @@ fn an_open_loop_at_a_low_rate_waits_for_service_alone() {
     );
 }
 
-/// M/D/1: Poisson arrivals at a load of ρ wait ρ / (2 (1 − ρ)) service times on average (Pollaczek and Khinchine).
+/// M/D/1: Poisson arrivals at a load of ρ wait ρ / (2 (1 − ρ)) service times on average (Pollaczek
+/// and Khinchine).
 #[test]
 fn poisson_arrivals_wait_as_long_as_the_formula_says() {
     for load in [0.3, 0.6, 0.8] {
@@ -126,8 +129,8 @@ fn a_hit_at_the_level_below_costs_nothing() {
     assert_eq!((got.policy.as_str(), got.device_bytes), ("none+lru > none+lru", 4 << 20));
 }
 
-/// L = 100 µs, o = 10 µs, 1 Gbit/s: a message of k bytes takes 120 µs and 8 ns for each byte but the first. Every read is two
-/// messages: 64 bytes, then 64 KiB.
+/// L = 100 µs, o = 10 µs, 1 Gbit/s: a message of k bytes takes 120 µs and 8 ns for each byte but
+/// the first. Every read is two messages: 64 bytes, then 64 KiB.
 const NETWORK: network::Description =
     network::Description { latency_us: 100.0, overhead_us: 10.0, gap_us: 0.0, gbit_s: 1.0, endpoints: 1 };
 const MESSAGES: f64 = (2.0 * 120_000.0 + 8.0 * (63.0 + 65_535.0)) / 1e9;
@@ -160,7 +163,8 @@ fn devices_may_be_at_the_other_end_of_a_network() {
     assert!(got.seconds > alone && got.seconds < 1.2 * alone, "two devices share the line to the one who asks");
 }
 
-/// RAID-0 of n: a request over all of them transfers n times as fast, and so does prefetching, which knows it.
+/// RAID-0 of n: a request over all of them transfers n times as fast, and so does prefetching,
+/// which knows it.
 #[test]
 fn an_array_of_n_transfers_n_times_as_fast() {
     let long: Vec<Request> = (0..16).map(|i| Request { offset: i << 20, len: 1 << 20, ..Request::default() }).collect();
@@ -186,7 +190,8 @@ fn a_slow_device_is_slow_from_its_moment_on() {
     assert_eq!(outcome(&setup, &reads).seconds, 0.072, "8 reads of 3 ms, 8 of 6");
 }
 
-/// CP §3.2, Fig. 4: one handler that thinks shortly between two reads, beside another; anticipation spares the switches.
+/// CP §3.2, Fig. 4: one handler that thinks shortly between two reads, beside another; anticipation
+/// spares the switches.
 #[test]
 fn anticipation_knows_who_reads() {
     let reads = workload((1..=2).flat_map(|file| sequential(file, file as u32, 64, 0)).collect());
@@ -209,8 +214,8 @@ fn anticipation_knows_who_reads() {
     assert!(anticipatory < 0.7 * elevator, "{anticipatory} and {elevator} s");
 }
 
-/// A thread for each task, which reads twice: the arm stays with it for its second read, and goes when the next thread has come, not six
-/// milliseconds after the end.
+/// A thread for each task, which reads twice: the arm stays with it for its second read, and goes
+/// when the next thread has come, not six milliseconds after the end.
 #[test]
 fn anticipation_knows_who_has_gone() {
     let tasks = 1..=40u64;
@@ -343,8 +348,9 @@ fn who_looks_on_may_end_it() {
     assert!(matches!(run(&setup("none", flat(2.0, 1), 1), &reads, &Impatient), Err(Error::Stopped)));
 }
 
-/// Sixteen streams with memory for about one request ahead of each. A request alone is 8 + 1 ms, two by one switch are 8 + 2; half of one
-/// ahead, which is what the share of 12 blocks is to the letter, would save no switch.
+/// Sixteen streams with memory for about one request ahead of each. A request alone is 8 + 1 ms,
+/// two by one switch are 8 + 2; half of one ahead, which is what the share of 12 blocks is to the
+/// letter, would save no switch.
 #[test]
 fn where_memory_is_short_what_is_ahead_is_a_whole_request() {
     let workload = workload((0..16).flat_map(|file| sequential(u64::from(file), file, 64, 0)).collect());

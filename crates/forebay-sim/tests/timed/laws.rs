@@ -105,7 +105,8 @@ proptest! {
         let slack = u64::from(setup.block_bytes) * last.fetches;
         prop_assert!(got.device_bytes <= last.fetched * u64::from(setup.block_bytes));
         prop_assert!(got.device_bytes + slack >= last.fetched * u64::from(setup.block_bytes));
-        // (Of two levels, the lower one may be at work for a prefetch of the upper one when the last reader is done.)
+        // (Of two levels, the lower one may be at work for a prefetch of the upper one when the
+        // last reader is done.)
         prop_assert!(got.levels.len() > 1 || last.fetched >= last.misses, "whatever was missed was fetched");
         prop_assert_eq!(got.sizes.buckets().map(|(_, n)| n).sum::<u64>(), got.device_requests);
         prop_assert_eq!(got.devices.iter().map(|d| d.bytes).sum::<u64>(), got.device_bytes);

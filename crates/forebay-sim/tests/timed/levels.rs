@@ -1,5 +1,5 @@
-//! Several levels (SCM §4.2, §5.3): none waits for another in a circle, readers get the same whatever is between them and the devices,
-//! and labels cost the bytes that they have.
+//! Several levels (SCM §4.2, §5.3): none waits for another in a circle, readers get the same
+//! whatever is between them and the devices, and labels cost the bytes that they have.
 
 use forebay_core::level::Labels;
 use std::env;
@@ -29,7 +29,8 @@ const POLICIES: [&str; 11] = [
     "competitive-em",
 ];
 
-/// One to three levels of any policies, tiny or not, told anything, with networks between them or not.
+/// One to three levels of any policies, tiny or not, told anything, with networks between them or
+/// not.
 fn setups() -> impl Strategy<Value = Setup> {
     let labels = prop_oneof![Just(Labels::Off), Just(Labels::Demand), Just(Labels::Hits)];
     let level = (0..POLICIES.len(), prop_oneof![1u64..8, 1u64..300], labels, any::<bool>());
@@ -111,7 +112,8 @@ fn two(upper: &str, lower: &str, labels: Labels) -> Setup {
     Setup { levels: vec![one.levels[0].clone(), lower], ..one }
 }
 
-/// A reader of one block at a time by way of RA: all but the first request to SARC is RA's own, so that the label masks what the note shows.
+/// A reader of one block at a time by way of RA: all but the first request to SARC is RA's own, so
+/// that the label masks what the note shows.
 #[test]
 fn a_lower_level_adapts_by_what_it_is_told() {
     let block = |number: u64| Request { file: 1, handler: 1, offset: number * 4096, len: 4096, ..Request::default() };

@@ -28,7 +28,8 @@ pub(crate) fn workload(requests: Vec<Request>) -> Workload {
     Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 })).expect("it has requests")
 }
 
-/// `reads` sequential reads of 64 KiB of file `file`, by `handler`, the trace's times being `step` ns apart.
+/// `reads` sequential reads of 64 KiB of file `file`, by `handler`, the trace's times being `step`
+/// ns apart.
 pub(crate) fn sequential(file: u64, handler: u32, reads: u32, step: u64) -> impl Iterator<Item = Request> {
     (0..reads).map(move |i| Request {
         at: Instant(u64::from(i) * step),

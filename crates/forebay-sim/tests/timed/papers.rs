@@ -6,8 +6,8 @@ use forebay_sim::timed::{Outcome, Setup, Span, Spread, Workload};
 
 use crate::load::{READ, outcome, sequential, workload};
 
-/// CP §3.1, One-Whole-0 and One-Rand-0: each task reads a file of 4 MB that it picks at random, all of it or up to a random
-/// size from 64 KB on.
+/// CP §3.1, One-Whole-0 and One-Rand-0: each task reads a file of 4 MB that it picks at random, all
+/// of it or up to a random size from 64 KB on.
 fn tasks(whole: bool) -> Workload {
     let mut random = Random::new(1);
     let requests = (0..3000).flat_map(|task| {
@@ -26,7 +26,8 @@ fn ibm(policy: &str, handlers: u32, workload: &Workload) -> Outcome {
     outcome(&setup, workload)
 }
 
-/// CP §3.2, Fig. 3: more throughput than the original kernel's prefetching, and "almost always at least half the optimal".
+/// CP §3.2, Fig. 3: more throughput than the original kernel's prefetching, and "almost always at
+/// least half the optimal".
 #[test]
 fn competitive_prefetching_is_competitive() {
     for (whole, optimum) in [(true, 45.3), (false, 40.5)] {

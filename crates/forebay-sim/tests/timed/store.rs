@@ -69,7 +69,8 @@ fn streams(memory: u64, many: u32) -> f64 {
     run("auto", memory, &readers, 0).throughput_mb_s
 }
 
-/// Pieces are no larger than what may be ahead over the channels and one: with a quarter of the memory all of them are as busy.
+/// Pieces are no larger than what may be ahead over the channels and one: with a quarter of the
+/// memory all of them are as busy.
 #[test]
 fn one_stream_keeps_all_channels_busy_in_little_memory() {
     let (little, much) = (streams(128 * MIB, 1), streams(512 * MIB, 1));
@@ -86,7 +87,8 @@ fn many_streams_have_together_what_a_few_have() {
     }
 }
 
-/// How fast `then` is read by a program that has read at random before, over how fast it is by one that has not.
+/// How fast `then` is read by a program that has read at random before, over how fast it is by one
+/// that has not.
 fn after_random_reads(then: &[Request]) -> f64 {
     let random = Reader { file: 9, ..reader(1, 256 * KIB) }.random(2048 * MIB, 300);
     let count = random.len() as u64;
@@ -94,7 +96,8 @@ fn after_random_reads(then: &[Request]) -> f64 {
     before.throughput_mb_s / run("auto", 128 * MIB, &[then.to_vec()], 0).throughput_mb_s
 }
 
-/// What a stream does now outweighs what its program did: 1 MiB is read and 256 KiB are skipped, all is read in order, small steps are taken.
+/// What a stream does now outweighs what its program did: 1 MiB is read and 256 KiB are skipped,
+/// all is read in order, small steps are taken.
 #[test]
 fn who_has_read_at_random_may_take_steps() {
     let one = |request| reader(1, request);
@@ -106,7 +109,8 @@ fn who_has_read_at_random_may_take_steps() {
     }
 }
 
-/// How many times as much is fetched as is read by sixteen readers of one file, and how many times as fast as without looking ahead.
+/// How many times as much is fetched as is read by sixteen readers of one file, and how many times
+/// as fast as without looking ahead.
 fn at_random(bytes: u64, request: u64, count: u64) -> (f64, f64) {
     let readers: Vec<_> =
         (0..16).map(|handler| Reader { file: 0, ..reader(handler, request) }.random(bytes, count)).collect();
@@ -114,8 +118,8 @@ fn at_random(bytes: u64, request: u64, count: u64) -> (f64, f64) {
     (auto.device_bytes as f64 / auto.bytes as f64, none.seconds / auto.seconds)
 }
 
-/// What costs no more than a sixteenth of the time to the first byte is fetched with a miss, 64 KiB, and no more, whether or not memory has room for
-/// the file.
+/// What costs no more than a sixteenth of the time to the first byte is fetched with a miss, 64
+/// KiB, and no more, whether or not memory has room for the file.
 #[test]
 fn random_reads_fetch_little_beside_what_is_read() {
     for (bytes, request, count, most) in [

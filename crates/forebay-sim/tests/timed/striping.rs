@@ -1,4 +1,5 @@
-//! Files striped over devices that the cache sees: what is asked of which device, and how partitions go on.
+//! Files striped over devices that the cache sees: what is asked of which device, and how
+//! partitions go on.
 
 use std::collections::BTreeMap;
 
@@ -67,8 +68,8 @@ impl Record for Naive {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Nothing is fetched from a device on which it does not lie, and what devices count is what was fetched; writes go where
-    /// their bytes lie, and none is lost.
+    /// Nothing is fetched from a device on which it does not lie, and what devices count is what
+    /// was fetched; writes go where their bytes lie, and none is lost.
     #[test]
     fn every_byte_comes_from_where_it_lies(
         requests in requests(), devices in 2usize..6, unit in 1u32..5,
@@ -100,7 +101,8 @@ proptest! {
     }
 }
 
-/// Four devices with a unit of a block each: a read of 64 KiB is four blocks of each, four fetches of a block one after the other.
+/// Four devices with a unit of a block each: a read of 64 KiB is four blocks of each, four fetches
+/// of a block one after the other.
 #[test]
 fn a_read_over_all_devices_takes_as_long_as_one_device_does() {
     let reads = workload(sequential(1, 1, 16, 0).collect());
@@ -111,7 +113,8 @@ fn a_read_over_all_devices_takes_as_long_as_one_device_does() {
     assert_eq!(whole.devices.iter().map(|device| device.bytes).collect::<Vec<_>>(), [4 * u64::from(READ); 4]);
 }
 
-/// What follows on a disk is adjacent there, in the next row: a file that is read from front to back is read so on every disk.
+/// What follows on a disk is adjacent there, in the next row: a file that is read from front to
+/// back is read so on every disk.
 #[test]
 fn rows_follow_each_other_on_a_disk() {
     let reads = workload(sequential(1, 1, 64, 0).collect());
@@ -144,7 +147,8 @@ fn samples(samples: Samples, policy: &str) -> (Vec<Sample>, forebay_sim::timed::
     (std::mem::take(&mut outcome.samples), outcome)
 }
 
-/// SAC §3.1: the partition of a slow device grows, those of others shrink, and together they are the cache.
+/// SAC §3.1: the partition of a slow device grows, those of others shrink, and together they are
+/// the cache.
 #[test]
 fn partitions_are_followed_in_time() {
     let (epochs, outcome) = samples(Samples::Epochs, "lazy-lru:window=100");

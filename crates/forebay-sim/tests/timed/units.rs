@@ -1,5 +1,5 @@
-//! What the papers' servers and kernels do: a read is copied page by page, at a price, nothing is called off, a file that is closed
-//! is forgotten; and processes of a pool keep their names.
+//! What the papers' servers and kernels do: a read is copied page by page, at a price, nothing is
+//! called off, a file that is closed is forgotten; and processes of a pool keep their names.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use forebay_trace::{Request, generate};
 
 use crate::load::{READ, flat, sequential, setup, workload};
 
-/// The fetches of level 0: their sizes in blocks, and how many prefetches were under way at a time, at most.
+/// The fetches of level 0: their sizes in blocks, and how many prefetches were under way at a time,
+/// at most.
 #[derive(Default)]
 struct Fetches {
     sizes: Vec<u32>,
@@ -52,8 +53,9 @@ fn recorded(setup: &Setup, tasks: u32, reads: u32) -> (Outcome, Fetches) {
     (outcome, fetches)
 }
 
-/// CPEM §2.2: "When a page in the ahead window is accessed, a new I/O prefetch operation is initiated and the ahead window becomes
-/// the new current window." The kernel gets there once the page before it is copied.
+/// CPEM §2.2: "When a page in the ahead window is accessed, a new I/O prefetch operation is
+/// initiated and the ahead window becomes the new current window." The kernel gets there once the
+/// page before it is copied.
 #[test]
 fn a_reader_that_copies_page_by_page_has_one_window_under_way() {
     let whole = setup("linux", flat(10.0, 1), 1);
@@ -69,8 +71,8 @@ fn a_reader_that_copies_page_by_page_has_one_window_under_way() {
     assert!((by_page.tasks.mean() - by_page.seconds * 1e9 / 2.0).abs() < 1.0, "one after the other");
 }
 
-/// CPEM §2.3: "When Linux encounters a page that has been prefetched earlier but then evicted, a single page read is initiated on
-/// that page and the request handler blocks."
+/// CPEM §2.3: "When Linux encounters a page that has been prefetched earlier but then evicted, a
+/// single page read is initiated on that page and the request handler blocks."
 #[test]
 fn a_page_that_was_given_up_is_read_alone() {
     // A window and the one ahead of it don't fit.
@@ -90,7 +92,8 @@ fn what_nobody_needs_is_called_off_or_served() {
     let workload = Workload::load(&mut source).expect("requests");
     let mut setup = Setup { call_off: true, ..setup("aggressive", flat(2.0, 1), 6) };
     setup.levels[0].memory_bytes = 256 << 20;
-    // What was asked for first is served first, so that what a reader needs no more waits behind the others.
+    // What was asked for first is served first, so that what a reader needs no more waits behind
+    // the others.
     setup.devices[0].scheduler = SchedulerKind::None;
     let with = crate::load::outcome(&setup, &workload);
     let without = crate::load::outcome(&Setup { call_off: false, ..setup }, &workload);
@@ -122,7 +125,8 @@ fn a_process_of_a_pool_keeps_its_name() {
     );
 }
 
-/// 64 KiB at 2 µs a KiB and 22 µs are 150 µs; all is cached the second time, so that this is all it takes.
+/// 64 KiB at 2 µs a KiB and 22 µs are 150 µs; all is cached the second time, so that this is all it
+/// takes.
 #[test]
 fn what_is_read_costs_the_processor_its_length() {
     let mut setup = setup("none", flat(1.0, 1), 1);
@@ -141,8 +145,8 @@ fn what_is_read_costs_the_processor_its_length() {
     assert!((seconds(&setup) - without - 32.0 * 150e-6).abs() < 1e-9);
 }
 
-/// Blocks at random places of one file, now and then near one that was read before: who remembers all of them takes that for a
-/// stream that goes on.
+/// Blocks at random places of one file, now and then near one that was read before: who remembers
+/// all of them takes that for a stream that goes on.
 #[test]
 fn a_stream_is_forgotten_if_too_many_are_known() {
     let places = [0u64, 100, 50, 150, 200, 101, 51, 151, 201, 1];

@@ -1,5 +1,6 @@
-//! The streams of AMP §4.1, Fig. 5, as far as Table 1 describes them: "accesses with patterns but, more importantly, irregularities", of blocks
-//! 1 to 100. Two of the seven are elsewhere: (b), "pure loops", is `loop`, and (g), "uniformly random", is `uniform`.
+//! The streams of AMP §4.1, Fig. 5, as far as Table 1 describes them: "accesses with patterns but,
+//! more importantly, irregularities", of blocks 1 to 100. Two of the seven are elsewhere: (b),
+//! "pure loops", is `loop`, and (g), "uniformly random", is `uniform`.
 //!
 //! | stream | Table 1 | here |
 //! | --- | --- | --- |
@@ -8,11 +9,14 @@
 //! | d | "temporally clustered accesses with localized small loops" | `amp-small-loops` |
 //! | e, f | "loops in which a block is accessed again with prob. 0.6", "… 0.5" | `amp-again` |
 //!
-//! The figure's plots say no more, so that sizes are assumed, at the parameters. **Streams e and f** can be read in two ways. Blocks are accessed
-//! once or again; those accessed once have their access in the first round, or not before the last one. In the first case they lie before all
-//! others in the list ever after, and R̄ is near 0.2. The paper's 0.008 and 0.010 are near 0, and so it must be the other one, in which no block
-//! is older than one that is accessed again. (They are 0.5 / 60 and 0.5 / 50: as many accesses have an R as blocks are accessed again, and one of
-//! them has the 0.5 of a list of one. So there are two rounds, and exactly that many blocks are accessed again.)
+//! The figure's plots say no more, so that sizes are assumed, at the parameters. **Streams e and
+//! f** can be read in two ways. Blocks are accessed once or again; those accessed once have their
+//! access in the first round, or not before the last one. In the first case they lie before all
+//! others in the list ever after, and R̄ is near 0.2. The paper's 0.008 and 0.010 are near 0, and
+//! so it must be the other one, in which no block is older than one that is accessed again. (They
+//! are 0.5 / 60 and 0.5 / 50: as many accesses have an R as blocks are accessed again, and one of
+//! them has the 0.5 of a list of one. So there are two rounds, and exactly that many blocks are
+//! accessed again.)
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::Random;
@@ -126,7 +130,8 @@ impl Workload for Moved {
     fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let start = self.done * self.blocks;
         self.pending.extend((0..self.blocks).map(|number| (start + number + random.between(0, 2 * self.by), number)));
-        // Places are those of accesses moved back most; of the same place the access that was there before comes first.
+        // Places are those of accesses moved back most; of the same place the access that was there
+        // before comes first.
         self.pending.sort_by_key(|&(place, _)| place);
         self.done += 1;
         let next = if self.done == self.rounds { u64::MAX } else { start + self.blocks };

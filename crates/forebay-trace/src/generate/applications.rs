@@ -1,7 +1,8 @@
-//! The applications of the papers, as far as the papers describe them: index searching, media clips over HTTP and BLAST (CPEM
-//! §5.1). What they don't say is assumed here, and said at the constants; the exponents of Zipf's law
-//! are assumed, too. What a handler computes, and the memory that it works in (a BLAST process has its own), is of the load, not
-//! of the trace: `forebay sim` and `forebay trace play` take them as `--cpu` and `--private-memory`.
+//! The applications of the papers, as far as the papers describe them: index searching, media clips
+//! over HTTP and BLAST (CPEM §5.1). What they don't say is assumed here, and said at the constants;
+//! the exponents of Zipf's law are assumed, too. What a handler computes, and the memory that it
+//! works in (a BLAST process has its own), is of the load, not of the trace: `forebay sim` and
+//! `forebay trace play` take them as `--cpu` and `--private-memory`.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::{Random, scattered};
@@ -80,7 +81,8 @@ pub(super) const KINDS: &[Kind] = &[
 
 const RANGES: Shape = Shape::Ranges { block_bytes: BLOCK_BYTES };
 
-/// An entry of the mapping file: an MD5 sum and a place. The paper names the sum; the place is assumed to have 8 bytes.
+/// An entry of the mapping file: an MD5 sum and a place. The paper names the sum; the place is
+/// assumed to have 8 bytes.
 const ENTRY: u64 = 24;
 /// Words in a query: assumed, with a mean of 2.3 as search engines of 2002 reported.
 const WORDS: [u64; 10] = [1, 1, 1, 2, 2, 2, 3, 3, 3, 5];
@@ -114,7 +116,8 @@ fn search(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
 }
 
 impl Search {
-    /// Halves the entries until the keyword's is found. Pages are read where they are touched, each once: neighbours share.
+    /// Halves the entries until the keyword's is found. Pages are read where they are touched, each
+    /// once: neighbours share.
     fn look_up(&self, keyword: u64, batch: &mut Vec<Request>) {
         let entries = self.mapping / ENTRY;
         let wanted = scattered(keyword) % entries;
@@ -135,8 +138,8 @@ impl Search {
         }
     }
 
-    /// Where a keyword's list is. Popular keywords have longer ones: by default with the square root of the rank, at least 8
-    /// KiB (assumed; the paper gives no sizes).
+    /// Where a keyword's list is. Popular keywords have longer ones: by default with the square
+    /// root of the rank, at least 8 KiB (assumed; the paper gives no sizes).
     fn list(&self, keyword: u64) -> (u64, std::ops::Range<u64>) {
         let bytes = (self.longest as f64 / (keyword as f64 + 1.0).powf(self.decay)) as u64;
         let bytes = bytes.max(2 * u64::from(BLOCK_BYTES)).min(self.longest);
@@ -147,7 +150,8 @@ impl Search {
 }
 
 impl Search {
-    /// What is read of a list: a server looks "for a certain number of matches depending on the data content" (CPEM §2.1).
+    /// What is read of a list: a server looks "for a certain number of matches depending on the
+    /// data content" (CPEM §2.1).
     fn part_of(&self, list: std::ops::Range<u64>, random: &mut Random) -> std::ops::Range<u64> {
         if self.part >= 1.0 {
             return list;
@@ -186,8 +190,9 @@ impl Workload for Search {
     }
 }
 
-/// Sizes of clips in the paper's KB: 9 % are large. Only range and mean are given; large ones are taken to be evenly
-/// distributed from 400 to 1418 KB (mean 909), which leaves small ones from 24 to 130.3 KB (mean 77.1) for a mean of 152 KB.
+/// Sizes of clips in the paper's KB: 9 % are large. Only range and mean are given; large ones are
+/// taken to be evenly distributed from 400 to 1418 KB (mean 909), which leaves small ones from 24
+/// to 130.3 KB (mean 77.1) for a mean of 152 KB.
 const KB: f64 = 1000.0;
 const LARGE: f64 = 0.09;
 const LARGE_KB: (f64, f64) = (400.0, 1418.0);
@@ -233,8 +238,9 @@ impl Workload for Clips {
     }
 }
 
-/// A volume is three files, as `formatdb` makes them: an index, which is read whole first, the sequences, which are scanned, and
-/// the descriptions of what was found. The share of the index and of the descriptions is assumed.
+/// A volume is three files, as `formatdb` makes them: an index, which is read whole first, the
+/// sequences, which are scanned, and the descriptions of what was found. The share of the index and
+/// of the descriptions is assumed.
 const FILES: u64 = 3;
 const INDEX_SHARE: u64 = 200;
 const DESCRIPTION_SHARE: u64 = 10;

@@ -1,4 +1,5 @@
-//! The workloads of textbooks: Zipf, uniform, sequential, looping, and mixtures of them. Blocks have 4 KiB.
+//! The workloads of textbooks: Zipf, uniform, sequential, looping, and mixtures of them. Blocks
+//! have 4 KiB.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::Random;

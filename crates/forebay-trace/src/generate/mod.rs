@@ -1,12 +1,14 @@
-//! Synthetic workloads: Zipf, sequential, looping and mixed, the microbenchmarks and applications of the papers. Each streams,
-//! so that its length costs no memory, and gives the same requests for the same seed.
+//! Synthetic workloads: Zipf, sequential, looping and mixed, the microbenchmarks and applications
+//! of the papers. Each streams, so that its length costs no memory, and gives the same requests for
+//! the same seed.
 //!
-//! **Tasks.** In a server's workload a *task* is what one request to the server does. Each task has a `handler` number of its
-//! own, counted from one, its requests follow each other, and the tasks stand in the trace one after the other (but for `multi-…`, whose
-//! tasks are applications that run all the time). A closed
-//! loop of N handlers runs N of them at a time, in order of first appearance. Times within a task differ by what the task
-//! does between its requests (think time, processor); a task begins at the moment at which the one before it ended, as if
-//! storage took no time. Workloads without tasks have handler 0 and no times.
+//! **Tasks.** In a server's workload a *task* is what one request to the server does. Each task has
+//! a `handler` number of its own, counted from one, its requests follow each other, and the tasks
+//! stand in the trace one after the other (but for `multi-…`, whose tasks are applications that run
+//! all the time). A closed loop of N handlers runs N of them at a time, in order of first
+//! appearance. Times within a task differ by what the task does between its requests (think time,
+//! processor); a task begins at the moment at which the one before it ended, as if storage took no
+//! time. Workloads without tasks have handler 0 and no times.
 
 mod amp;
 mod applications;

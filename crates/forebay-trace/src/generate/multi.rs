@@ -1,5 +1,6 @@
-//! Applications that run at the same time, of the kind whose traces were collected at Purdue (Butt, Gniady and Hu, SIGMETRICS 2005)
-//! and used in SCM §5.3. The traces themselves are not to be had, so these are made by what is known of the programs:
+//! Applications that run at the same time, of the kind whose traces were collected at Purdue (Butt,
+//! Gniady and Hu, SIGMETRICS 2005) and used in SCM §5.3. The traces themselves are not to be had,
+//! so these are made by what is known of the programs:
 //!
 //! | | what it does | from |
 //! | --- | --- | --- |
@@ -9,19 +10,24 @@
 //! | viewperf | data sets, each read from front to back; drawn, then the next | the program |
 //! | tpc-h | "mostly random accesses" to a few large tables, now and then a scan of a part of one | SCM §5.1, §5.2.4 |
 //!
-//! `multi-1` is cscope and gcc, `multi-2` these and viewperf, `multi-3` glimpse and tpc-h, as there.
+//! `multi-1` is cscope and gcc, `multi-2` these and viewperf, `multi-3` glimpse and tpc-h, as
+//! there.
 //!
-//! **Proportions.** How much of a mixture's requests an application has follows from how long it computes between two (below), as if
-//! storage took no time. cscope, at 4 KB a request, looks through what it reads; gcc reads whole files and compiles for long;
-//! viewperf draws; so cscope has most requests of multi-1 and multi-2. A database that looks up record after record asks
-//! more often than a text search, which looks at every byte: 4 in 5 requests of multi-3 are tpc-h's, 9 in 10 of which are for a record
-//! or a page of an index. Sizes are of the order of the programs' data then (a kernel's source tree, TPC-H of the smallest
-//! scale); `scale` makes all smaller or larger. All these are assumed. What is known is how often a page is referenced, from AMP's Table 2:
-//! 12 times in the mean by DBT-3, which is TPC-H; 4 times by glimpse. 200,000 requests come near that with a `scale` of 1/16, the default.
+//! **Proportions.** How much of a mixture's requests an application has follows from how long it
+//! computes between two (below), as if storage took no time. cscope, at 4 KB a request, looks
+//! through what it reads; gcc reads whole files and compiles for long; viewperf draws; so cscope
+//! has most requests of multi-1 and multi-2. A database that looks up record after record asks more
+//! often than a text search, which looks at every byte: 4 in 5 requests of multi-3 are tpc-h's, 9
+//! in 10 of which are for a record or a page of an index. Sizes are of the order of the programs'
+//! data then (a kernel's source tree, TPC-H of the smallest scale); `scale` makes all smaller or
+//! larger. All these are assumed. What is known is how often a page is referenced, from AMP's Table
+//! 2: 12 times in the mean by DBT-3, which is TPC-H; 4 times by glimpse. 200,000 requests come near
+//! that with a `scale` of 1/16, the default.
 //!
-//! **Requests.** What a program asks of the system: sequential readers a buffer of standard input and output, or a file whole; the database
-//! a page of an index, or a record, which has up to 4 KB and lies wherever the records before it end: "some of the random
-//! accesses cross the block border and access two blocks" (SCM §5.3).
+//! **Requests.** What a program asks of the system: sequential readers a buffer of standard input
+//! and output, or a file whole; the database a page of an index, or a record, which has up to 4 KB
+//! and lies wherever the records before it end: "some of the random accesses cross the block border
+//! and access two blocks" (SCM §5.3).
 
 use std::collections::VecDeque;
 
@@ -70,7 +76,8 @@ struct Program {
     large: &'static [u64],
     /// Small files: how many, and their mean size, exponentially distributed.
     small: (u64, u64),
-    /// Bytes to one of the things that are favoured by Zipf's law; zero if it is a quarter of the small files that are.
+    /// Bytes to one of the things that are favoured by Zipf's law; zero if it is a quarter of the
+    /// small files that are.
     favoured: u64,
     /// Nanoseconds between two requests.
     think: u64,
@@ -89,7 +96,8 @@ const VIEWPERF: Program = Program {
 };
 const GLIMPSE: Program =
     Program { large: &[6 * MB], small: (20_000, 15 * KB), favoured: 0, think: 1_000_000, plan: glimpse };
-/// lineitem, orders, partsupp, part, customer as a share of 1.1 GB, and an index of each of the first two.
+/// lineitem, orders, partsupp, part, customer as a share of 1.1 GB, and an index of each of the
+/// first two.
 const TPC_H: Program = Program {
     large: &[740 * MB, 170 * MB, 115 * MB, 24 * MB, 24 * MB, 60 * MB, 24 * MB],
     small: (0, 0),
@@ -159,7 +167,8 @@ fn cscope(data: &Data, random: &mut Random, runs: &mut VecDeque<Run>) {
     runs.extend((0..matching).map(|_| data.small(random.below(data.smalls()), BUFFER)));
 }
 
-/// A source file of its own, and eight to forty headers, the first quarter of all files, most of them common ones. Each is read at once.
+/// A source file of its own, and eight to forty headers, the first quarter of all files, most of
+/// them common ones. Each is read at once.
 fn gcc(data: &Data, random: &mut Random, runs: &mut VecDeque<Run>) {
     let headers = data.smalls() / 4;
     let source = random.between(headers, data.smalls() - 1);
@@ -183,8 +192,9 @@ fn glimpse(data: &Data, random: &mut Random, runs: &mut VecDeque<Run>) {
     }
 }
 
-/// A part of a query: mostly lookups of keys in one of the two tables with an index, by Zipf's law: the leaf of the index, the record.
-/// (Its inner pages stay in the database's own memory.) Now and then a scan of a piece of any table.
+/// A part of a query: mostly lookups of keys in one of the two tables with an index, by Zipf's law:
+/// the leaf of the index, the record. (Its inner pages stay in the database's own memory.) Now and
+/// then a scan of a piece of any table.
 fn tpc_h(data: &Data, random: &mut Random, runs: &mut VecDeque<Run>) {
     let scanned = random.below(5) as usize;
     let bytes = random.between(MB / 4, MB / 2);

@@ -1,4 +1,5 @@
-//! What workloads there are and what can be said about them: one definition for parsing, help and the record of what was run.
+//! What workloads there are and what can be said about them: one definition for parsing, help and
+//! the record of what was run.
 
 use std::fmt;
 
@@ -162,7 +163,8 @@ impl Values {
         }
     }
 
-    /// A whole number that the workload's table is known to have: counts, bytes, and milliseconds as nanoseconds.
+    /// A whole number that the workload's table is known to have: counts, bytes, and milliseconds
+    /// as nanoseconds.
     pub(super) fn whole(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Count(number) | Value::Bytes(number)) => number,

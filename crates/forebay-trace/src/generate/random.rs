@@ -1,5 +1,5 @@
-//! The generator of random numbers: xoshiro256++ (Blackman and Vigna, 2021), seeded by SplitMix64. Our own few lines, so that a
-//! seed gives the same bytes with every version of every library.
+//! The generator of random numbers: xoshiro256++ (Blackman and Vigna, 2021), seeded by SplitMix64.
+//! Our own few lines, so that a seed gives the same bytes with every version of every library.
 
 /// Random numbers from a seed.
 #[derive(Clone, Debug)]
@@ -29,7 +29,8 @@ impl Random {
         result
     }
 
-    /// A number below `end`; zero if there is none. Lemire's multiplication, whose bias is below 2^-64 times `end`.
+    /// A number below `end`; zero if there is none. Lemire's multiplication, whose bias is below
+    /// 2^-64 times `end`.
     #[inline]
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64

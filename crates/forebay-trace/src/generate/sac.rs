@@ -1,4 +1,5 @@
-//! The synthetic traces of SAC §4.2, Table 1: one client in a closed loop reads from sixteen disks, an array (RAID-0).
+//! The synthetic traces of SAC §4.2, Table 1: one client in a closed loop reads from sixteen disks,
+//! an array (RAID-0).
 //!
 //! |  | Trace 1 | Trace 2 | Trace 3 |
 //! | --- | --- | --- | --- |
@@ -8,13 +9,14 @@
 //! | working set | 400 MB | 425 MB | 425 MB |
 //! | requests | 192,000 | 750,000 | 750,000 |
 //!
-//! How the table is read here. A trace's "data block requests […] have been striped with RAID-0 across the full set of disks;
-//! each request specifies the starting offset and length" (§4.1), so the only file is the array. The working set is extents,
-//! which lie anywhere in it ("random"); a request reads one of them, whichever. An extent begins on a disk by the trace's
-//! distribution over disks and goes on over those that follow, so that how much of the working set lies on a disk goes with how
-//! often it is asked: otherwise the best ratio of Fig. 4's third workload could not be 40:1. "Traces 2 and 3 have a variety of
-//! request sizes", so all of Trace 1 have one size. Sizes and places are whole blocks of 4 KiB, the stripe unit 8 KiB: the paper
-//! names neither.
+//! How the table is read here. A trace's "data block requests […] have been striped with RAID-0
+//! across the full set of disks; each request specifies the starting offset and length" (§4.1), so
+//! the only file is the array. The working set is extents, which lie anywhere in it ("random"); a
+//! request reads one of them, whichever. An extent begins on a disk by the trace's distribution
+//! over disks and goes on over those that follow, so that how much of the working set lies on a
+//! disk goes with how often it is asked: otherwise the best ratio of Fig. 4's third workload could
+//! not be 40:1. "Traces 2 and 3 have a variety of request sizes", so all of Trace 1 have one size.
+//! Sizes and places are whole blocks of 4 KiB, the stripe unit 8 KiB: the paper names neither.
 
 use super::parameters::{Kind, Parameter, Value, Values, parameter};
 use super::random::Random;
@@ -25,7 +27,8 @@ const BLOCK: u64 = BLOCK_BYTES as u64;
 
 const DISKS: Parameter = parameter("disks", Value::Count(16), "disks");
 const STRIPE: Parameter = parameter("stripe", Value::Bytes(8 << 10), "bytes of a stripe unit");
-/// Sixteen times the IBM 9LZX, aged or not: seeks go over whole disks, as those of the paper's Table 2 do.
+/// Sixteen times the IBM 9LZX, aged or not: seeks go over whole disks, as those of the paper's
+/// Table 2 do.
 const ARRAY: Parameter = parameter("array", Value::Bytes(16 * 9_000_000_000), "bytes of all disks together");
 
 const SMALL: &[Parameter] = &[
@@ -171,8 +174,8 @@ impl Sac {
         const DEVIATION: f64 = 3.0;
         match self.disk {
             Disk::Uniform => random.below(self.disks),
-            // What falls beside the disks is drawn again, some one in two hundred for sixteen disks; with few disks, which
-            // the mean is not among, that would go on for ever.
+            // What falls beside the disks is drawn again, some one in two hundred for sixteen
+            // disks; with few disks, which the mean is not among, that would go on for ever.
             Disk::Gaussian => (0..1000)
                 .map(|_| random.gaussian(MEAN, DEVIATION).round())
                 .find(|disk| (0.0..self.disks as f64).contains(disk))

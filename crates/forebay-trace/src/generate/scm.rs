@@ -1,15 +1,19 @@
-//! The workloads of SCM §5, as far as the paper describes them: streams read at a rate, regular or not (§5.2.1); copies and downloads whose
-//! consumers take no more than their bandwidth (§5.2.2, §5.2.3); video on demand after SPC-2, and a database's random reads beside it
-//! (§5.2.4). What the paper doesn't say is assumed here, and said at the parameters.
+//! The workloads of SCM §5, as far as the paper describes them: streams read at a rate, regular or
+//! not (§5.2.1); copies and downloads whose consumers take no more than their bandwidth (§5.2.2,
+//! §5.2.3); video on demand after SPC-2, and a database's random reads beside it (§5.2.4). What the
+//! paper doesn't say is assumed here, and said at the parameters.
 //!
-//! Who issues how: `rates` has arrival times, which hold whether earlier requests are answered or not (`forebay sim` takes them as an open
-//! loop). In all others a request follows the answer of the one before after a think time, in a closed loop; times in the trace are
-//! those of storage that takes none.
+//! Who issues how: `rates` has arrival times, which hold whether earlier requests are answered or
+//! not (`forebay sim` takes them as an open loop). In all others a request follows the answer of
+//! the one before after a think time, in a closed loop; times in the trace are those of storage
+//! that takes none.
 //!
-//! **Deviations.** The paper speaks of "the standard deviation of the first stream", "the square root of the mean rate", and of multiples of
-//! "the mean value", but not of the time in which requests are counted, without which a deviation is no number. Here it is a slot of
-//! 10 ms, that of the paper's own Fig. 3, and so is the law: requests in a slot are distributed by gamma with that mean and that
-//! deviation, independently, and come evenly within their slot. The deviation is given in requests.
+//! **Deviations.** The paper speaks of "the standard deviation of the first stream", "the square
+//! root of the mean rate", and of multiples of "the mean value", but not of the time in which
+//! requests are counted, without which a deviation is no number. Here it is a slot of 10 ms, that
+//! of the paper's own Fig. 3, and so is the law: requests in a slot are distributed by gamma with
+//! that mean and that deviation, independently, and come evenly within their slot. The deviation is
+//! given in requests.
 
 use super::parameters::{Kind, Parameter, Value, Values, parameter};
 use super::random::Random;
@@ -139,7 +143,8 @@ impl Workload for Video {
         let (file, number) = (u64::from(self.tasks.handler - 1), self.length - self.left);
         match number {
             0 => {}
-            // Viewers do not all begin at one moment: the first pause says where in its beat a stream is.
+            // Viewers do not all begin at one moment: the first pause says where in its beat a
+            // stream is.
             1 => self.tasks.think(random.between(0, self.think)),
             _ => self.tasks.think(self.think),
         }
@@ -188,8 +193,8 @@ impl Arrivals {
     }
 }
 
-/// A number distributed by gamma, of this mean and deviation (Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", ACM
-/// TOMS 2000).
+/// A number distributed by gamma, of this mean and deviation (Marsaglia and Tsang, "A Simple Method
+/// for Generating Gamma Variables", ACM TOMS 2000).
 fn gamma(random: &mut Random, mean: f64, deviation: f64) -> f64 {
     let shape = (mean / deviation).powi(2);
     // Below 1: Γ(a) = Γ(a + 1) · U^(1/a).
@@ -295,11 +300,13 @@ impl Consumer {
     }
 }
 
-/// Readers each of which takes files at its bandwidth: it thinks for as long after a request as it takes to send it on.
+/// Readers each of which takes files at its bandwidth: it thinks for as long after a request as it
+/// takes to send it on.
 struct Paced {
     consumers: Vec<Consumer>,
     request: u32,
-    /// The consumer after the one in hand, whose next file this is, up to which its files go, and where in it.
+    /// The consumer after the one in hand, whose next file this is, up to which its files go, and
+    /// where in it.
     next: usize,
     file: u64,
     end: u64,
@@ -322,7 +329,8 @@ fn downloads(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
     paced(values, None, bandwidth)
 }
 
-/// The `number`th of `all` numbers from `first` to `last`, each in the same ratio to the one before.
+/// The `number`th of `all` numbers from `first` to `last`, each in the same ratio to the one
+/// before.
 fn between(first: u64, last: u64, number: u64, all: u64) -> f64 {
     let share = if all > 1 { number as f64 / (all - 1) as f64 } else { 0.0 };
     first as f64 * (last as f64 / first as f64).powf(share)

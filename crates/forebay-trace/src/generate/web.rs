@@ -1,8 +1,9 @@
-//! The web server of SAC §4.2 and §5.6, as far as the paper describes it. It had one day of "an image server at the University of
-//! California, Berkeley", of art, with "a web server and a Postgres database, which stored the images", which is not public:
+//! The web server of SAC §4.2 and §5.6, as far as the paper describes it. It had one day of "an
+//! image server at the University of California, Berkeley", of art, with "a web server and a
+//! Postgres database, which stored the images", which is not public:
 //!
-//! > The trace alternates between large reads of several files, which are most likely the database tables, and small reads and
-//! > writes.
+//! > The trace alternates between large reads of several files, which are most likely the database
+//! tables, and small reads and > writes.
 //!
 //! ```text
 //!  a page ── query ──▶ table: ████ ████ ████   table: ████ ████      large requests, front to back
@@ -10,19 +11,23 @@
 //!         └─ writes ─▶      ·      ·  ·                               small ones, among the reads: what is logged
 //! ```
 //!
-//! A step is a page that somebody asks for. Which tables a query scans, and which images a page shows, is chosen by Zipf's law; a
-//! table is scanned whole, for want of an index that serves questions about art. Every small read may be followed by a write, which
-//! appends to a log that begins anew when it is full. As in the paper's other traces one client does all this, in this order.
+//! A step is a page that somebody asks for. Which tables a query scans, and which images a page
+//! shows, is chosen by Zipf's law; a table is scanned whole, for want of an index that serves
+//! questions about art. Every small read may be followed by a write, which appends to a log that
+//! begins anew when it is full. As in the paper's other traces one client does all this, in this
+//! order.
 //!
-//! Layout: "these traces did not include disk layout and file path information", so the paper lays out "blocks in the order of
-//! first access" over an array (RAID-0, §4.4). Ours is laid out so already: the only file is the array, a table or an image lies
-//! where the array was used up to when it was first read, and requests are places in the array.
+//! Layout: "these traces did not include disk layout and file path information", so the paper lays
+//! out "blocks in the order of first access" over an array (RAID-0, §4.4). Ours is laid out so
+//! already: the only file is the array, a table or an image lies where the array was used up to
+//! when it was first read, and requests are places in the array.
 //!
-//! What the paper does not say is assumed. "A modest number of requests", fewer than the other traces have: 5000 pages, some 97,000
-//! requests. A page needs three tables of 1 MiB in the mean, and shows five images of 12 KiB, as thumbnails have; a small
-//! request has 8 KiB, a page of Postgres, a large one 512 KiB. The paper's cache of 10 MB hits "near 50 %": so there are 24 tables.
-//! And it can have what lies on one disk of sixteen ("devotes the entire cache to the slow disk", and loses 15 %): so there are 2500
-//! images, and 60 MB in all.
+//! What the paper does not say is assumed. "A modest number of requests", fewer than the other
+//! traces have: 5000 pages, some 97,000 requests. A page needs three tables of 1 MiB in the mean,
+//! and shows five images of 12 KiB, as thumbnails have; a small request has 8 KiB, a page of
+//! Postgres, a large one 512 KiB. The paper's cache of 10 MB hits "near 50 %": so there are 24
+//! tables. And it can have what lies on one disk of sixteen ("devotes the entire cache to the slow
+//! disk", and loses 15 %): so there are 2500 images, and 60 MB in all.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::Random;
@@ -151,7 +156,8 @@ impl Web {
     /// Different tables, each whole.
     fn query(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let mut chosen: Vec<u64> = Vec::with_capacity(self.scanned as usize);
-        // A choice by a steep law may not be different from the others for long: then the first that is.
+        // A choice by a steep law may not be different from the others for long: then the first
+        // that is.
         for _ in 0..self.scanned {
             let draw = (0..100).map(|_| self.tables.popular.rank(random)).find(|table| !chosen.contains(table));
             let first = || (0..).find(|table| !chosen.contains(table));

@@ -1,5 +1,5 @@
-//! Zipf's law, by rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996): exact, whatever the number of objects,
-//! with no table and few rejections.
+//! Zipf's law, by rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996): exact,
+//! whatever the number of objects, with no table and few rejections.
 
 use super::random::Random;
 
@@ -64,8 +64,8 @@ impl Zipf {
 mod tests {
     use super::*;
 
-    /// Pearson's chi square of samples against the exact probabilities must stay below a bound that chance passes about
-    /// once in ten thousand seeds; the seeds are fixed.
+    /// Pearson's chi square of samples against the exact probabilities must stay below a bound that
+    /// chance passes about once in ten thousand seeds; the seeds are fixed.
     #[test]
     fn ranks_are_as_frequent_as_the_law_says() {
         for (objects, alpha) in [(1u64, 0.9), (2, 0.5), (20, 0.0), (20, 0.7), (20, 1.0), (20, 1.3), (50, 2.5)] {

@@ -11,8 +11,8 @@ pub struct TooManyKeys;
 
 /// Splits requests into blocks and names these.
 ///
-/// An object is named by its number. A block of a file is named by its region, which is numbered in order of appearance,
-/// and its place therein:
+/// An object is named by its number. A block of a file is named by its region, which is numbered in
+/// order of appearance, and its place therein:
 ///
 /// ```text
 ///   63 ........ 32 | 31 ........ 0        region: 2^32 blocks of one file
@@ -44,8 +44,8 @@ impl Blocks {
         Blocks { reads_only, ..self }
     }
 
-    /// Appends the names of the blocks of `requests`, in order, to `names`, and returns of how many requests: of one at
-    /// least, and no further than a request of many blocks.
+    /// Appends the names of the blocks of `requests`, in order, to `names`, and returns of how many
+    /// requests: of one at least, and no further than a request of many blocks.
     pub fn append(&mut self, requests: &[Request], names: &mut Vec<u64>) -> Result<usize, TooManyKeys> {
         if self.block_bytes == 0 {
             let counted = requests.iter().filter(|request| self.counts(request));
@@ -99,8 +99,8 @@ impl Blocks {
     }
 }
 
-/// Spreads names over 64 bits: the last step of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), which maps no two names
-/// to one number.
+/// Spreads names over 64 bits: the last step of splitmix64 (Steele, Lea and Flood, OOPSLA 2014),
+/// which maps no two names to one number.
 #[inline]
 pub(super) fn spread(name: u64) -> u64 {
     let x = (name ^ (name >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -108,8 +108,8 @@ pub(super) fn spread(name: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// By which a block is sampled or not: every threshold takes its share of the blocks, and each larger one the same and
-/// more. It has nothing to do with where a table keeps the name.
+/// By which a block is sampled or not: every threshold takes its share of the blocks, and each
+/// larger one the same and more. It has nothing to do with where a table keeps the name.
 #[inline]
 pub fn sample_hash(name: u64) -> u64 {
     spread(name ^ 0x9e37_79b9_7f4a_7c15)

@@ -3,9 +3,9 @@
 /// How many names are packed together.
 const CHUNK: usize = 1 << 12;
 
-/// Names by number. Those of a chunk are kept as differences from the smallest, in as many bytes as the largest
-/// difference takes: three or four for the blocks of a disk, eight for objects named by hashes. Nothing moves when it
-/// grows.
+/// Names by number. Those of a chunk are kept as differences from the smallest, in as many bytes as
+/// the largest difference takes: three or four for the blocks of a disk, eight for objects named by
+/// hashes. Nothing moves when it grows.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     packed: Vec<Chunk>,

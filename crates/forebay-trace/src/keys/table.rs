@@ -5,7 +5,8 @@ use std::hint::black_box;
 use super::blocks::{TooManyKeys, spread};
 use super::names::Names;
 
-/// How many names go through the table together: as many loads as a processor has under way, and some more.
+/// How many names go through the table together: as many loads as a processor has under way, and
+/// some more.
 const BATCH: usize = 64;
 
 /// How many names are put in order together.
@@ -13,16 +14,17 @@ const PIECE: usize = 1 << 14;
 
 /// Numbers names from zero on in order of appearance.
 ///
-/// The table holds numbers, and the names are where the numbers say. What an entry's 32 bits have left is a part of the
-/// name's hash, so that a probe seldom looks at a name in vain:
+/// The table holds numbers, and the names are where the numbers say. What an entry's 32 bits have
+/// left is a part of the name's hash, so that a probe seldom looks at a name in vain:
 ///
 /// ```text
 ///   31 ............ b | b-1 ........ 0
 ///     bits of hash    |  number + 1            0: empty
 /// ```
 ///
-/// It is never more than 85 % full and grows by a fourth. The old table goes before the new one comes, which is filled
-/// from the names, one after the other: growing needs no memory beside the larger table.
+/// It is never more than 85 % full and grows by a fourth. The old table goes before the new one
+/// comes, which is filled from the names, one after the other: growing needs no memory beside the
+/// larger table.
 #[derive(Debug)]
 pub(super) struct Table {
     entries: Vec<u32>,
@@ -48,9 +50,10 @@ impl Table {
 
     /// Appends the numbers of `names` to `keys`.
     ///
-    /// A table of millions of names is neither in the processor's caches nor in those of its page tables. So names are looked
-    /// up in the order of their places, part of the table by part, and what a batch will look at is asked for before the
-    /// first of it is looked at. New names are added afterwards, in the order in which they came.
+    /// A table of millions of names is neither in the processor's caches nor in those of its page
+    /// tables. So names are looked up in the order of their places, part of the table by part, and
+    /// what a batch will look at is asked for before the first of it is looked at. New names are
+    /// added afterwards, in the order in which they came.
     pub(super) fn number(&mut self, names: &[u64], keys: &mut Vec<u32>) -> Result<(), TooManyKeys> {
         let mut pieces = std::mem::take(&mut self.pieces);
         for names in names.chunks(PIECE) {
@@ -92,7 +95,8 @@ impl Table {
         ((u128::from(hash) * self.entries.len() as u128) >> 64) as usize
     }
 
-    /// What the upper bits of an entry are for a name; the home comes from the hash's upper ones, so these are lower.
+    /// What the upper bits of an entry are for a name; the home comes from the hash's upper ones,
+    /// so these are lower.
     #[inline]
     fn tag(&self, hash: u64) -> u32 {
         ((hash as u32 as u64) << self.bits) as u32
@@ -103,8 +107,8 @@ impl Table {
         (u64::from(u32::MAX) >> (32 - self.bits)) as u32
     }
 
-    /// One more than the number of the first name whose part of the hash is this one's: as good as certainly its own.
-    /// Zero if there is none.
+    /// One more than the number of the first name whose part of the hash is this one's: as good as
+    /// certainly its own. Zero if there is none.
     #[inline]
     fn likely(&self, hash: u64) -> u32 {
         let (tag, mask) = (self.tag(hash), self.mask());
@@ -180,7 +184,8 @@ impl Table {
     }
 }
 
-/// Names that go through a large table together, in the order of their homes: no more than a core's own cache holds.
+/// Names that go through a large table together, in the order of their homes: no more than a core's
+/// own cache holds.
 #[derive(Debug, Default)]
 struct Pieces {
     hashes: Vec<u64>,
@@ -256,7 +261,8 @@ mod tests {
         }
     }
 
-    /// Bits of hash beside a number grow fewer as numbers grow larger; a hundred thousand names see several widths.
+    /// Bits of hash beside a number grow fewer as numbers grow larger; a hundred thousand names see
+    /// several widths.
     #[test]
     fn every_name_keeps_its_number_while_the_table_grows() {
         let mut table = Table::default();

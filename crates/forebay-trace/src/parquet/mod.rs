@@ -10,10 +10,11 @@
 //! | handler | u32 | who asked |
 //! | context | u32 | program context |
 //!
-//! The rest is in the footer's key-value metadata: `forebay.version` (1), `forebay.shape` (`ranges` or `objects`),
-//! `forebay.block_bytes`, `forebay.files` and `forebay.contexts` (JSON: what is known of them), `forebay.origin` (how it was made), and
-//! `forebay.checksums`, a CRC-32 for each row group, over its rows in order: Parquet's own pages have none, so that a flipped
-//! bit could go unnoticed.
+//! The rest is in the footer's key-value metadata: `forebay.version` (1), `forebay.shape` (`ranges`
+//! or `objects`), `forebay.block_bytes`, `forebay.files` and `forebay.contexts` (JSON: what is
+//! known of them), `forebay.origin` (how it was made), and `forebay.checksums`, a CRC-32 for each
+//! row group, over its rows in order: Parquet's own pages have none, so that a flipped bit could go
+//! unnoticed.
 
 mod reader;
 mod writer;

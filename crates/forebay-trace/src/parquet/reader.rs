@@ -35,8 +35,9 @@ enum Broken {
     Panicked,
 }
 
-/// Calls Parquet's library. A damaged page header can make it reserve two gigabytes of addresses, which it never fills. It is
-/// careful with damaged files, but does not promise never to panic on one.
+/// Calls Parquet's library. A damaged page header can make it reserve two gigabytes of addresses,
+/// which it never fills. It is careful with damaged files, but does not promise never to panic on
+/// one.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broken> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => Ok(result?),

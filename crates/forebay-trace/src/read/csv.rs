@@ -1,5 +1,6 @@
-//! Comma-separated values with columns for time, object and size, as libCacheSim takes them, in any order and with any
-//! delimiter. With a column of offsets the requests are ranges and the object is the file.
+//! Comma-separated values with columns for time, object and size, as libCacheSim takes them, in any
+//! order and with any delimiter. With a column of offsets the requests are ranges and the object is
+//! the file.
 
 use crate::read::clock::Clock;
 use crate::read::names::Names;
@@ -80,7 +81,8 @@ impl Csv {
             });
         }
         let find = |column: &mut Option<usize>, known: &[&str]| {
-            // The name that stands first in the list of what is known wins, not the column that comes first.
+            // The name that stands first in the list of what is known wins, not the column that
+            // comes first.
             let found = || known.iter().find_map(|known| names.iter().position(|name| name == known));
             *column = column.or_else(found);
         };
@@ -132,7 +134,8 @@ impl Csv {
         value.try_into().map(Some).map_err(|_| format!("{value} is too large for a {what}"))
     }
 
-    /// The number of an object: its own, or that of its name. The first line decides which, if the user does not.
+    /// The number of an object: its own, or that of its name. The first line decides which, if the
+    /// user does not.
     fn object(&mut self, line: &[u8]) -> Result<Option<u64>, String> {
         let Some(text) = self.field(line, self.columns.object, "object")? else { return Ok(None) };
         let own = number(text);
@@ -201,7 +204,8 @@ fn likely_delimiter(line: &[u8]) -> u8 {
     [b' ', b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
 }
 
-/// Where the fields of a line begin and end. One in quotes may have delimiters in it; a doubled quote within stays doubled.
+/// Where the fields of a line begin and end. One in quotes may have delimiters in it; a doubled
+/// quote within stays doubled.
 fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
     fields.clear();
     let mut at = 0;
@@ -217,7 +221,8 @@ fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
             end += 1;
         }
         let field = line[at..end].trim_ascii();
-        // Where the trimmed part begins: the blanks before it are the only ones that `trim_ascii_start` takes.
+        // Where the trimmed part begins: the blanks before it are the only ones that
+        // `trim_ascii_start` takes.
         let from = at + (end - at - line[at..end].trim_ascii_start().len());
         let (mut from, mut to) = (from, from + field.len());
         if quoted && field.len() >= 2 && field.ends_with(b"\"") {
@@ -231,7 +236,8 @@ fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// What an operation of a file system, a block device or a key-value store does to the bytes: reads them, or changes them.
+/// What an operation of a file system, a block device or a key-value store does to the bytes: reads
+/// them, or changes them.
 fn operation(text: &[u8]) -> Option<Operation> {
     const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
     const WRITES: [&str; 14] = [

@@ -8,7 +8,8 @@ use crate::{Options, Request};
 const LOOKED_AT: usize = 16 << 10;
 const LINES: usize = 16;
 
-/// Texts that are tried, the more particular first. CSV and plain text would take much that they are not.
+/// Texts that are tried, the more particular first. CSV and plain text would take much that they
+/// are not.
 const TEXTS: [Format; 6] = [Format::Fio, Format::Msr, Format::Spc, Format::Blkparse, Format::Lis, Format::Lirs];
 
 /// The format that a name says, without its endings for compression.
@@ -38,7 +39,8 @@ pub(crate) fn ending(name: &str) -> Option<&str> {
     Some(name.rsplit_once('.')?.1)
 }
 
-/// The format that a content says which begins like this; `whole` if it also ends there. An error says what was tried.
+/// The format that a content says which begins like this; `whole` if it also ends there. An error
+/// says what was tried.
 pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format, String> {
     if first.is_empty() {
         return Err("it is empty, so that its format cannot be told; give the format".to_owned());

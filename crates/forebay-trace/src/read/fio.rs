@@ -1,5 +1,5 @@
-//! What `fio` logs with `write_iolog`, versions 2 and 3. A first line names the version; then a line is an action on a file,
-//! in version 3 with a time in microseconds before it:
+//! What `fio` logs with `write_iolog`, versions 2 and 3. A first line names the version; then a
+//! line is an action on a file, in version 3 with a time in microseconds before it:
 //!
 //! ```text
 //!   [µs] name add|open|close

@@ -1,5 +1,5 @@
-//! The text of the LIRS traces (Jiang and Zhang, SIGMETRICS 2002): a block number a line; a line with `*` marks an event and
-//! is skipped.
+//! The text of the LIRS traces (Jiang and Zhang, SIGMETRICS 2002): a block number a line; a line
+//! with `*` marks an event and is skipped.
 
 use crate::read::text::{Line, number, quoted};
 use crate::{Request, Shape};

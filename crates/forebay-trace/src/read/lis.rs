@@ -1,5 +1,5 @@
-//! The text of the ARC traces (Megiddo and Modha, FAST 2003): start block, number of blocks of 512 bytes, an ignored number,
-//! the request's number.
+//! The text of the ARC traces (Megiddo and Modha, FAST 2003): start block, number of blocks of 512
+//! bytes, an ignored number, the request's number.
 
 use crate::read::text::{Fields, Line, number, quoted};
 use crate::{Request, Shape};

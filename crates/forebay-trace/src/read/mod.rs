@@ -1,5 +1,6 @@
-//! Readers, a file each. A reader is a [`Decode`]: it turns the bytes of a window into requests, whole records at a time,
-//! and says what is wrong with one that it cannot take. Everything else (files, compression, errors with names) is here.
+//! Readers, a file each. A reader is a [`Decode`]: it turns the bytes of a window into requests,
+//! whole records at a time, and says what is wrong with one that it cannot take. Everything else
+//! (files, compression, errors with names) is here.
 
 mod blkparse;
 mod clock;
@@ -29,14 +30,16 @@ use crate::{Error, FileInfo, Format, Options, Request, Shape, Source, parquet};
 
 /// Turns bytes into requests.
 pub(crate) trait Decode: Send {
-    /// Decodes whole records from the beginning of `bytes`, until about a batch is full or no whole record is left, and
-    /// returns how many bytes they had. `last`: nothing follows `bytes`, so that a part of a record is damage.
+    /// Decodes whole records from the beginning of `bytes`, until about a batch is full or no whole
+    /// record is left, and returns how many bytes they had. `last`: nothing follows `bytes`, so
+    /// that a part of a record is damage.
     fn decode(&mut self, bytes: &[u8], last: bool, batch: &mut Vec<Request>) -> Result<usize, String>;
 
     /// What the requests are about.
     fn shape(&self) -> Shape;
 
-    /// How many records (of texts, lines) are done with. After an error the next one is the damaged one.
+    /// How many records (of texts, lines) are done with. After an error the next one is the damaged
+    /// one.
     fn records(&self) -> u64;
 
     /// What is known by now of the files.
@@ -140,7 +143,8 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
     })
 }
 
-/// What the operating system says has its number; anything else is a decompressor that cannot go on.
+/// What the operating system says has its number; anything else is a decompressor that cannot go
+/// on.
 fn failed(path: &Path, records: u64, source: io::Error) -> Error {
     let path = path.to_owned();
     if source.raw_os_error().is_some() {

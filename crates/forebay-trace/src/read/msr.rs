@@ -1,6 +1,6 @@
-//! The traces of MSR Cambridge (Narayanan, Donnelly and Rowstron, FAST 2008): Windows file time (100 ns), host, disk, type, offset,
-//! size, response time; offset and size in bytes. `128166372003061629,hm,1,Read,383496192,32768,413`. A file is a disk of a
-//! host.
+//! The traces of MSR Cambridge (Narayanan, Donnelly and Rowstron, FAST 2008): Windows file time
+//! (100 ns), host, disk, type, offset, size, response time; offset and size in bytes.
+//! `128166372003061629,hm,1,Read,383496192,32768,413`. A file is a disk of a host.
 
 use crate::read::clock::Clock;
 use crate::read::names::Names;

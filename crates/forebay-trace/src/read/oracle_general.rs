@@ -1,5 +1,6 @@
-//! libCacheSim's oracleGeneral: time in seconds u32, object u64, bytes u32, the number of the object's next request i64 (-1:
-//! never), packed, the least byte first. The next request is not kept: simulators that need the future look themselves.
+//! libCacheSim's oracleGeneral: time in seconds u32, object u64, bytes u32, the number of the
+//! object's next request i64 (-1: never), packed, the least byte first. The next request is not
+//! kept: simulators that need the future look themselves.
 
 use forebay_core::Instant;
 
@@ -43,8 +44,8 @@ impl Decode for OracleGeneral {
     }
 }
 
-/// Whether a content that begins like this looks like oracleGeneral: seconds that rise within three years, sizes below 1 TB,
-/// and next requests that lie ahead.
+/// Whether a content that begins like this looks like oracleGeneral: seconds that rise within three
+/// years, sizes below 1 TB, and next requests that lie ahead.
 pub(crate) fn looks_like(first: &[u8]) -> bool {
     const YEARS: u32 = 3 * 366 * 86_400;
     let records: Vec<(u32, i64)> = first

@@ -1,5 +1,5 @@
-//! Plain text: a key a line. A number is a block of 4 KiB, as in the LIRS traces; any other text is the name of a file of one
-//! block, as is a number that no block can have.
+//! Plain text: a key a line. A number is a block of 4 KiB, as in the LIRS traces; any other text is
+//! the name of a file of one block, as is a number that no block can have.
 
 use crate::read::lirs::{BLOCK_BYTES, block};
 use crate::read::names::Names;

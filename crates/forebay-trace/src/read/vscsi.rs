@@ -1,5 +1,5 @@
-//! VMware's vscsiStats. Records of version 1 have 32 bytes, of version 2 40; both name their version, the least byte comes
-//! first:
+//! VMware's vscsiStats. Records of version 1 have 32 bytes, of version 2 40; both name their
+//! version, the least byte comes first:
 //!
 //! ```text
 //!   1   serial u32   length u32   segments u32   command u16   version u16   block u64   µs u64

@@ -1,4 +1,5 @@
-//! Comma-separated values with a header that our reader and table programs understand. Ranges have a column of offsets.
+//! Comma-separated values with a header that our reader and table programs understand. Ranges have
+//! a column of offsets.
 
 use std::io::{self, Write};
 

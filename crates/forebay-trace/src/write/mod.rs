@@ -1,5 +1,5 @@
-//! Writers. A trace appears under its name only when it is whole: until then it has another name beside it, which goes when
-//! the writer goes.
+//! Writers. A trace appears under its name only when it is whole: until then it has another name
+//! beside it, which goes when the writer goes.
 
 mod compressed;
 mod csv;
@@ -55,8 +55,8 @@ impl Writer {
         })
     }
 
-    /// Begins a file of `format` for requests of a shape. A name that ends in `.gz`, `.xz` or `.zst` is compressed, except
-    /// Parquet, which is so by itself.
+    /// Begins a file of `format` for requests of a shape. A name that ends in `.gz`, `.xz` or
+    /// `.zst` is compressed, except Parquet, which is so by itself.
     pub fn create(path: &Path, format: Format, shape: Shape) -> Result<Writer, Error> {
         let fail = |error: Refused| failed(path, 0, error);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -95,8 +95,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is left, and gives the file its name. Returns how many requests it has. `about` says what is known of the
-    /// trace besides its requests.
+    /// Writes what is left, and gives the file its name. Returns how many requests it has. `about`
+    /// says what is known of the trace besides its requests.
     pub fn finish(self, about: &dyn Source) -> Result<u64, Error> {
         let Writer { path, encoder, written } = self;
         let named = || -> Result<(), Refused> {
@@ -146,8 +146,9 @@ fn failed(path: &Path, written: u64, error: Refused) -> Error {
     }
 }
 
-/// The objects of requests, as one number each, for formats that have nothing else: an object is its file; a range is split
-/// into its blocks, and a block of file 0 is its number, one of another file its number with the file's above it.
+/// The objects of requests, as one number each, for formats that have nothing else: an object is
+/// its file; a range is split into its blocks, and a block of file 0 is its number, one of another
+/// file its number with the file's above it.
 #[derive(Clone, Copy)]
 struct Blocks {
     shape: Shape,

@@ -15,7 +15,8 @@ pub(super) struct Figures {
     /// Between two independent random places, without overheads. `None` if it has no arm.
     mean_seek_ms: Option<f64>,
     half_revolution_ms: Option<f64>,
-    /// What going to a random place costs in the mean, all together; of what has no arm, its time to the first byte.
+    /// What going to a random place costs in the mean, all together; of what has no arm, its time
+    /// to the first byte.
     switch_ms: f64,
     /// In the mean over all places, of one request once it flows.
     rate_mb_s: f64,
@@ -48,8 +49,8 @@ impl Figures {
     }
 }
 
-/// The mean of f_seek over pairs of independent places, milliseconds: a distance of the share x of the device is as frequent
-/// as 2 (1 − x).
+/// The mean of f_seek over pairs of independent places, milliseconds: a distance of the share x of
+/// the device is as frequent as 2 (1 − x).
 fn mean_seek_ms(cost: &DeviceCost) -> f64 {
     const STEPS: u32 = 10_000;
     let share = |step: u32| (f64::from(step) + 0.5) / f64::from(STEPS);

@@ -1,4 +1,5 @@
-//! How long a read takes against its size, in pictures: from the model, one read at a time at random places.
+//! How long a read takes against its size, in pictures: from the model, one read at a time at
+//! random places.
 
 use forebay_core::Instant;
 use forebay_device::random::Random;
@@ -19,7 +20,8 @@ pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<(f64, Ve
     let mut now = Instant(0);
     let capacity = queue.capacity();
     let mut read = |id: usize, size: u64| {
-        // Not at once, so that nothing of the last read is left; and not always at the same angle of a platter.
+        // Not at once, so that nothing of the last read is left; and not always at the same angle
+        // of a platter.
         let begin = now.plus(100_000_000 + random.below(100_000_000));
         queue.submit(begin, id as u64, Request::read(random.below(capacity.saturating_sub(size)), size));
         while let Some(at) = queue.next_completion() {

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 /// Characters of a list that a terminal shows.
 const SHOWN: usize = 60;
 
-/// Appends the parameters of the description's model, with its kind before their names; lists are cut short if they are for `people`.
+/// Appends the parameters of the description's model, with its kind before their names; lists are
+/// cut short if they are for `people`.
 pub(super) fn append(description: &Description, people: bool, fields: &mut Map<String, Value>) {
     let model = serde_json::to_value(&description.model).unwrap_or_default();
     flatten("", model, people, fields);

@@ -1,4 +1,5 @@
-//! `forebay explain`: why a cache does what it does: of a mount, which says so itself, or of a trace, which is simulated up to a moment.
+//! `forebay explain`: why a cache does what it does: of a mount, which says so itself, or of a
+//! trace, which is simulated up to a moment.
 
 mod tables;
 mod words;

@@ -1,4 +1,5 @@
-//! An explanation as text: a summary, then a table each for streams, devices, partitions, their parts, and contexts.
+//! An explanation as text: a summary, then a table each for streams, devices, partitions, their
+//! parts, and contexts.
 
 use forebay_core::context::Pattern;
 use forebay_core::explain::Device;

@@ -1,8 +1,9 @@
 //! From recorded calls to the requests of a trace.
 //!
-//! Times count from the first call that is kept; files, threads and contexts are numbered in the order of their first one. What a file
-//! is is asked of its path when the program has ended: what is no regular file then (a device, a pipe, something in `/proc`) is left
-//! out, and what is gone by then was one.
+//! Times count from the first call that is kept; files, threads and contexts are numbered in the
+//! order of their first one. What a file is is asked of its path when the program has ended: what
+//! is no regular file then (a device, a pipe, something in `/proc`) is left out, and what is gone
+//! by then was one.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,7 +1,8 @@
 //! `forebay record`: a trace of what a program and its children read.
 //!
-//! The program runs under the preload library, which writes its calls into a folder ([`forebay_callers::Recording`]); when it has
-//! ended, however it ended, they are made a trace ([`conversion`]). A child that goes on in the background is recorded until then.
+//! The program runs under the preload library, which writes its calls into a folder
+//! ([`forebay_callers::Recording`]); when it has ended, however it ended, they are made a trace
+//! ([`conversion`]). A child that goes on in the background is recorded until then.
 
 mod conversion;
 
@@ -146,7 +147,8 @@ fn forward(mut signals: Signals, child: &Child) -> Result<(Handle, std::thread::
         for signal in signals.forever() {
             let by_terminal = matches!(signal, SIGINT | SIGQUIT) && std::fs::File::open(&terminal).is_ok();
             if let Some(signal) = Signal::from_named_raw(signal).filter(|_| !by_terminal) {
-                // It may have ended meanwhile; it is not waited for yet, so its number is nobody else's.
+                // It may have ended meanwhile; it is not waited for yet, so its number is nobody
+                // else's.
                 let _ = kill_process(process, signal);
             }
         }

@@ -17,7 +17,8 @@ pub(super) fn miss_ratios(records: &[Record], trace: &str) -> Chart {
     }
 }
 
-/// Throughput over handlers, or over sizes if only these differ; a line for each combination of the rest.
+/// Throughput over handlers, or over sizes if only these differ; a line for each combination of the
+/// rest.
 pub(super) fn timed(records: &[timed::Record], trace: &str) -> Chart {
     let several = |of: &dyn Fn(&timed::Record) -> String| records.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
     let blocks = |record: &timed::Record| record.outcome.capacity_blocks.to_string();

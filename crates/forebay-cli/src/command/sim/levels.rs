@@ -1,4 +1,5 @@
-//! What several levels add to the record of a run: figures of each, by its number, the first being the one that readers ask.
+//! What several levels add to the record of a run: figures of each, by its number, the first being
+//! the one that readers ask.
 
 use forebay_sim::timed::{LevelFigures, Outcome};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
-//! `forebay sim`: a trace replayed: miss ratios without time, whole curves of them, or with a device, times.
+//! `forebay sim`: a trace replayed: miss ratios without time, whole curves of them, or with a
+//! device, times.
 
 mod chart;
 mod curve;

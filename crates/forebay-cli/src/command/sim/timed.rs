@@ -1,4 +1,5 @@
-//! With time: policies × sizes × schedulers × handlers, each a simulation of its own, side by side on all processors.
+//! With time: policies × sizes × schedulers × handlers, each a simulation of its own, side by side
+//! on all processors.
 
 use forebay_core::Policy;
 use forebay_core::level::Labels;
@@ -19,7 +20,8 @@ use crate::options::sim::{Slow, Span, Spread, Writes};
 use crate::progress::Progress;
 use crate::report;
 
-/// The block of a simulation with time, in bytes, unless another is asked for: a page of the papers' kernels.
+/// The block of a simulation with time, in bytes, unless another is asked for: a page of the
+/// papers' kernels.
 const BLOCK: u32 = 4096;
 
 /// A result, and what it is the result of.
@@ -28,7 +30,8 @@ pub(super) struct Record {
     #[serde(flatten)]
     pub(super) outcome: Outcome,
     pub(super) scheduler: String,
-    /// What stands before an array as a whole, and how many requests its controller accepts, if anything does.
+    /// What stands before an array as a whole, and how many requests its controller accepts, if
+    /// anything does.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_scheduler: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -137,7 +137,8 @@ impl Content {
         Ok(())
     }
 
-    /// Counts the references of a batch. A key that is as large as the number of those before it is new.
+    /// Counts the references of a batch. A key that is as large as the number of those before it is
+    /// new.
     fn count(&mut self, requests: &[Request]) {
         for (number, &key) in self.batch.iter().enumerate() {
             if key as usize == self.references.len() {

@@ -1,5 +1,5 @@
-//! `credential_process`: it is run when it is needed, one at a time, and again before its credentials
-//! end. Its failures are errors in time.
+//! `credential_process`: it is run when it is needed, one at a time, and again before its
+//! credentials end. Its failures are errors in time.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

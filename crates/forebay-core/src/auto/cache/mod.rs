@@ -25,10 +25,12 @@ use rent::{ONE_LOSS, Rent};
 pub struct CacheParts {
     /// Whether the odds of what is fetched ahead count the memory that it takes, too.
     pub rent: bool,
-    /// Whether there may be as many as the rent orders for the streams that there are, if that is more than the ceiling.
+    /// Whether there may be as many as the rent orders for the streams that there are, if that is
+    /// more than the ceiling.
     pub order: bool,
-    /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill all of memory anew, and no longer. (The
-    /// paper's ceiling falls slowly: what nobody came for would keep its room for minutes.)
+    /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill
+    /// all of memory anew, and no longer. (The paper's ceiling falls slowly: what nobody came for
+    /// would keep its room for minutes.)
     pub turnover: bool,
     /// Whether streams that go on share it, instead of open files.
     pub active: bool,
@@ -48,11 +50,13 @@ pub struct Cache {
     rent: Rent,
     /// More than so many blocks ahead no stream is ordered, …
     deepest: u32,
-    /// … unless they are so few that each has several channels of a device: then all of them together no more than so many.
+    /// … unless they are so few that each has several channels of a device: then all of them
+    /// together no more than so many.
     abreast: u32,
     /// How many channels that device has.
     channels: u32,
-    /// How many pages memory has, how many were filled since it was filled anew last, and when that was, and the time before.
+    /// How many pages memory has, how many were filled since it was filled anew last, and when that
+    /// was, and the time before.
     memory: u32,
     filled: u32,
     anew: [Instant; 2],
@@ -162,15 +166,17 @@ impl Reclaimer for Cache {
         self.rent.fills(self.cache.len(frames)) && self.parts.order
     }
 
-    /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that is read, and one that comes meanwhile.
-    /// So many `channels` are kept busy by one piece each, while another is read; of pieces of 4 · S_p four fifths of their time is transfer.
+    /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that
+    /// is read, and one that comes meanwhile. So many `channels` are kept busy by one piece each,
+    /// while another is read; of pieces of 4 · S_p four fifths of their time is transfer.
     fn deepest(&mut self, depth: u32, channels: u32) {
         self.deepest = depth.saturating_mul(2);
         self.abreast = depth.saturating_mul(4).saturating_mul(channels.saturating_add(1));
         self.channels = channels;
     }
 
-    /// Stale is what came before all of memory was filled anew. Among the rest it would have gone by now, at the latest.
+    /// Stale is what came before all of memory was filled anew. Among the rest it would have gone
+    /// by now, at the latest.
     fn gives_up(&mut self, frames: &mut Frames, limits: Limits, now: Instant) -> Option<Slot> {
         let room = self.room(limits.sharers).saturating_add(limits.spare);
         let stale = self.parts.turnover.then_some(self.anew[0]);

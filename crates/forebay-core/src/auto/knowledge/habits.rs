@@ -16,7 +16,8 @@ pub struct Habits {
     pub(super) again: Share,
     /// Streams went beyond their first read.
     goes_on: Share,
-    /// Blocks of a stream, an exponentially weighted mean (weight 1/16), in sixteenths; and how many streams.
+    /// Blocks of a stream, an exponentially weighted mean (weight 1/16), in sixteenths; and how
+    /// many streams.
     length: u64,
     streams: u32,
     /// How long those were that went on.
@@ -119,7 +120,8 @@ impl Habits {
 }
 
 impl From<Usual> for Habits {
-    /// As if the fewest streams had been seen that say anything, one of each eighth: what this run shows soon outweighs them.
+    /// As if the fewest streams had been seen that say anything, one of each eighth: what this run
+    /// shows soon outweighs them.
     fn from(usual: Usual) -> Habits {
         let mut habits = Habits::default();
         if u32::from(usual.streams) < FEW {

@@ -1,16 +1,18 @@
 //! How long streams were: a histogram, and what it says of where a stream's pieces should end.
 //!
-//! The depth S_p = C_switch · R_tr is the best that can be done against the worst case (CP §2). Against known odds one does better. Who
-//! fetches up to one of the lengths that streams have had pays for the transfer, and, if the stream goes beyond, another switch
-//! and whatever comes then. In blocks, a switch being D of them, with N(x) the streams that went beyond x:
+//! The depth S_p = C_switch · R_tr is the best that can be done against the worst case (CP §2).
+//! Against known odds one does better. Who fetches up to one of the lengths that streams have had
+//! pays for the transfer, and, if the stream goes beyond, another switch and whatever comes then.
+//! In blocks, a switch being D of them, with N(x) the streams that went beyond x:
 //!
 //! ```text
 //!     cost(x) = min over lengths l > x of  D + (l − x) + N(l) / N(x) · cost(l)
 //! ```
 //!
-//! So streams of one length are fetched whole, at once and no further; streams that end with their first read get nothing; and
-//! where lengths vary, pieces are large where few streams end and small where many do. The lengths are the histogram's, so this is
-//! solved from the longest one down, some eighty steps at most, whenever the odds have changed.
+//! So streams of one length are fetched whole, at once and no further; streams that end with their
+//! first read get nothing; and where lengths vary, pieces are large where few streams end and small
+//! where many do. The lengths are the histogram's, so this is solved from the longest one down,
+//! some eighty steps at most, whenever the odds have changed.
 
 use alloc::boxed::Box;
 
@@ -77,7 +79,8 @@ impl Lengths {
         self.news = self.news.saturating_add(1);
     }
 
-    /// Finds the costs, if there is news: a switch costs as much as the transfer of `switch` blocks.
+    /// Finds the costs, if there is news: a switch costs as much as the transfer of `switch`
+    /// blocks.
     pub fn weigh(&mut self, switch: u32) {
         let moved = switch.abs_diff(self.switch) > self.switch / 8;
         if self.news < NEWS && !moved {
@@ -102,13 +105,15 @@ impl Lengths {
         (self.beyond(block), self.total)
     }
 
-    /// How sure it is that a stream that was read up to `from` goes beyond `to`: of so many so many; `None` if too few are known.
+    /// How sure it is that a stream that was read up to `from` goes beyond `to`: of so many so
+    /// many; `None` if too few are known.
     pub fn reach(&self, from: u32, to: u32) -> Option<(u32, u32)> {
         let all = self.beyond(from.saturating_sub(1));
         (all >= FEW).then(|| (self.beyond(to), all))
     }
 
-    /// Up to where a stream should be fetched that goes beyond `from`, of a file of `blocks`. `None` if too few are known that did.
+    /// Up to where a stream should be fetched that goes beyond `from`, of a file of `blocks`.
+    /// `None` if too few are known that did.
     pub fn end(&self, from: u32, blocks: u32) -> Option<u32> {
         if self.beyond(from) < FEW {
             return None;
@@ -116,7 +121,8 @@ impl Lengths {
         self.best(from, Some(blocks)).map(|(_, end)| end)
     }
 
-    /// Up to where it should be fetched if it is read up to `from` and goes beyond that in `share` of `of` cases only.
+    /// Up to where it should be fetched if it is read up to `from` and goes beyond that in `share`
+    /// of `of` cases only.
     pub fn end_if(&self, from: u32, blocks: u32, (share, of): (u32, u32)) -> Option<u32> {
         let goes_on = |cost: u64| cost * u64::from(share) / u64::from(of.max(1));
         if self.beyond(from) < FEW {
@@ -131,7 +137,8 @@ impl Lengths {
         self.best_of(from, blocks, |cost| cost)
     }
 
-    /// The least cost of a stream that goes beyond `from`, but for the switch, and up to where it is fetched for that.
+    /// The least cost of a stream that goes beyond `from`, but for the switch, and up to where it
+    /// is fetched for that.
     fn best_of(&self, from: u32, blocks: Option<u32>, goes_on: impl Fn(u64) -> u64) -> Option<(u64, u32)> {
         let all = u64::from(self.beyond(from));
         let mut beyond = all;
@@ -178,7 +185,8 @@ impl Lengths {
     }
 }
 
-/// The interval of a length: four single ones first, then four an octave, each with its upper bound.
+/// The interval of a length: four single ones first, then four an octave, each with its upper
+/// bound.
 fn bucket(blocks: u32) -> usize {
     let below = blocks.saturating_sub(1);
     if below < 4 {

@@ -1,9 +1,10 @@
-//! What is known of how far a stream's readers will go: the length of its file, what its readers wanted last time, and how long streams
-//! usually are.
+//! What is known of how far a stream's readers will go: the length of its file, what its readers
+//! wanted last time, and how long streams usually are.
 //!
-//! The first two are worth nothing by themselves: a file may be read in random portions, and differently each time. So both are believed
-//! only while they keep coming true. All is known by program context (AMP §6), as far as contexts are known, else by device. This goes
-//! past the papers, which know none of it ("kernel-level prefetching does not have this knowledge", CP §2).
+//! The first two are worth nothing by themselves: a file may be read in random portions, and
+//! differently each time. So both are believed only while they keep coming true. All is known by
+//! program context (AMP §6), as far as contexts are known, else by device. This goes past the
+//! papers, which know none of it ("kernel-level prefetching does not have this knowledge", CP §2).
 //!
 //! ```text
 //!   a stream is over ──▶ Habits of its context, of its device: whole │ again │ goes on │ lengths
@@ -24,8 +25,8 @@ pub use lengths::Lengths;
 use crate::hint::Usual;
 use crate::types::{BlockKey, ContextId, DeviceId};
 
-/// So many program contexts have habits of their own, those seen last. "Less than a dozen different call stacks dominate most I/O
-/// requests" (AMP §2.3).
+/// So many program contexts have habits of their own, those seen last. "Less than a dozen different
+/// call stacks dominate most I/O requests" (AMP §2.3).
 pub const MOST_CONTEXTS: usize = 64;
 
 /// How far the last stream from a block came.
@@ -49,7 +50,8 @@ struct Known {
     seen: u64,
 }
 
-/// What is known. The table of streams is direct-mapped: a newer one overwrites another that maps to the same place.
+/// What is known. The table of streams is direct-mapped: a newer one overwrites another that maps
+/// to the same place.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
     table: Vec<Entry>,
@@ -89,7 +91,8 @@ impl Knowledge {
         self
     }
 
-    /// A stream begins with block `first` of a file of `blocks` blocks. Returns up to where it is expected to go, if anything is.
+    /// A stream begins with block `first` of a file of `blocks` blocks. Returns up to where it is
+    /// expected to go, if anything is.
     pub fn begins(&mut self, whose: Whose, first: BlockKey, blocks: u32) -> Option<u32> {
         let place = place(&self.table, first);
         let entry = &mut self.table[place];
@@ -116,7 +119,8 @@ impl Knowledge {
         }
     }
 
-    /// A stream from the beginning of a file is over: it came to the end, or its file was closed before.
+    /// A stream from the beginning of a file is over: it came to the end, or its file was closed
+    /// before.
     pub fn is_over(&mut self, whose: Whose, whole: bool) {
         self.tell(whose, |habits| habits.whole.saw(whole));
     }

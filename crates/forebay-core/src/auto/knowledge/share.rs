@@ -21,7 +21,8 @@ impl Share {
         self.share = self.share - self.share / weight + new / weight;
     }
 
-    /// What an earlier run says: of `of` times it came true `parts` times. That is believed, but counts no more than the fewest that are.
+    /// What an earlier run says: of `of` times it came true `parts` times. That is believed, but
+    /// counts no more than the fewest that are.
     pub(super) fn told(parts: u32, of: u32) -> Share {
         Share { share: (u64::from(ONE) * u64::from(parts.min(of)) / u64::from(of.max(1))) as u32, seen: FEW }
     }

@@ -1,8 +1,10 @@
 //! What a block costs that was not kept, by device.
 //!
-//! Requests vary: one that goes on where the last one ended takes a hundredth of what another takes that does not. By the last few of them some of
-//! sixteen equal disks always seem twice as slow as others, and frames that follow that are lost. So devices that cannot be told apart have one cost,
-//! and only those that can have their own: where means are further from each other than twice the standard error of their difference.
+//! Requests vary: one that goes on where the last one ended takes a hundredth of what another takes
+//! that does not. By the last few of them some of sixteen equal disks always seem twice as slow as
+//! others, and frames that follow that are lost. So devices that cannot be told apart have one
+//! cost, and only those that can have their own: where means are further from each other than twice
+//! the standard error of their difference.
 //!
 //! ```text
 //!   a  ├────x────┤            a and b have one cost,
@@ -11,16 +13,18 @@
 //!   ─────────────────────────────────────▶ a block's cost
 //! ```
 //!
-//! All devices forget together. Else one that was slow is for long taken to be slow still: it has most of the frames by then, so few of its
-//! blocks are fetched that could tell.
+//! All devices forget together. Else one that was slow is for long taken to be slow still: it has
+//! most of the frames by then, so few of its blocks are fetched that could tell.
 
 use alloc::vec::Vec;
 
-/// So many blocks are remembered of each device, in the mean of all. With 64 sixteen equal disks lose 4 % more; with 1024 it takes more than to
-/// read the cache twice until a disk is forgotten to have been slow.
+/// So many blocks are remembered of each device, in the mean of all. With 64 sixteen equal disks
+/// lose 4 % more; with 1024 it takes more than to read the cache twice until a disk is forgotten to
+/// have been slow.
 const BLOCKS: u64 = 512;
 
-/// What is known by no more blocks than these is not forgotten, however much more is heard of others.
+/// What is known by no more blocks than these is not forgotten, however much more is heard of
+/// others.
 const FEW: u64 = 64;
 
 /// How far means may be from each other: in standard errors of their difference, squared.
@@ -64,7 +68,8 @@ impl Costs {
         lately.squares = lately.squares.saturating_add(u128::from(cost).pow(2));
     }
 
-    /// Of each device: the frames that it holds, and how many blocks had not been kept for its readers since the beginning.
+    /// Of each device: the frames that it holds, and how many blocks had not been kept for its
+    /// readers since the beginning.
     pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)>) {
         for (cost, (held, unkept)) in self.of.iter_mut().zip(devices) {
             cost.learn(u64::from(held), unkept);
@@ -79,7 +84,8 @@ impl Costs {
         }
     }
 
-    /// What a block of a device costs, and how many frames the device held, in the mean, when that was measured; `None` as long as it was not.
+    /// What a block of a device costs, and how many frames the device held, in the mean, when that
+    /// was measured; `None` as long as it was not.
     pub(super) fn of(&self, device: usize) -> (u64, Option<u32>) {
         let Some(Cost { lately, mean, .. }) = self.of.get(device) else { return (0, None) };
         (*mean, lately.held.checked_div(lately.blocks).map(|held| held as u32))
@@ -114,8 +120,9 @@ impl Sample {
         *self = Sample { blocks: blocks / 2, cost: cost / 2, squares: squares / 2, held: held / 2 };
     }
 
-    /// Whether a block costs the same here and there, as far as is known. How many requests there are is chance, too: what they cost together has
-    /// the sum of their squares for its variance (a compound Poisson distribution).
+    /// Whether a block costs the same here and there, as far as is known. How many requests there
+    /// are is chance, too: what they cost together has the sum of their squares for its variance (a
+    /// compound Poisson distribution).
     fn is_like(&self, other: &Sample) -> bool {
         // Both means times the blocks of both.
         let (own, others) = (u128::from(self.blocks), u128::from(other.blocks));
@@ -130,7 +137,8 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// Of each device so many requests for a block each, which cost in turn half of what is said and one and a half times that.
+    /// Of each device so many requests for a block each, which cost in turn half of what is said
+    /// and one and a half times that.
     fn costs(devices: &[(u64, u64)]) -> Costs {
         let mut costs = Costs::new(devices.len());
         for (device, &(requests, cost)) in devices.iter().enumerate() {
@@ -144,8 +152,8 @@ mod tests {
         (0..costs.of.len()).map(|device| costs.of(device).0).collect()
     }
 
-    /// By 40 requests each 1000 and 1200 are 200 apart, with a standard error of √(1.25 · (1000² + 1200²) / 40) = 276; 3000 is 1800 from the nearest,
-    /// with one of 571.
+    /// By 40 requests each 1000 and 1200 are 200 apart, with a standard error of √(1.25 · (1000² +
+    /// 1200²) / 40) = 276; 3000 is 1800 from the nearest, with one of 571.
     #[test]
     fn what_cannot_be_told_apart_is_one() {
         assert_eq!(means(&costs(&[(40, 1000), (40, 1200), (40, 3000)])), [1100, 1100, 3000]);
@@ -165,7 +173,8 @@ mod tests {
         assert_eq!([costs.of(1).1, costs.of(2).1, costs.of(3).1], [Some(32), None, None]);
     }
 
-    /// A disk that was slow has all frames, and a hundredth of the misses: what it cost is forgotten as fast as if it had half.
+    /// A disk that was slow has all frames, and a hundredth of the misses: what it cost is
+    /// forgotten as fast as if it had half.
     #[test]
     fn all_forget_together() {
         let mut costs = costs(&[(500, 1000), (500, 10_000)]);

@@ -1,5 +1,5 @@
-//! Whose frame goes, past SAC: there are no sizes. Whenever a frame is wanted, the partition whose frames
-//! save least waiting gives one (`worths`); sizes and waits are shown.
+//! Whose frame goes, past SAC: there are no sizes. Whenever a frame is wanted, the partition whose
+//! frames save least waiting gives one (`worths`); sizes and waits are shown.
 
 mod costs;
 mod distances;
@@ -30,9 +30,9 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Of partitions that have these sizes at first, of which there is at least one; `window` requests
-    /// are an epoch. With `loops` there are partitions for loops within those of devices, so that hits
-    /// grow evenly from corner to corner of their curve.
+    /// Of partitions that have these sizes at first, of which there is at least one; `window`
+    /// requests are an epoch. With `loops` there are partitions for loops within those of devices,
+    /// so that hits grow evenly from corner to corner of their curve.
     pub fn new(sizes: Vec<u32>, window: u32, loops: bool) -> Worth {
         let frames = sizes.iter().sum();
         let worths = Worths::new(sizes.len(), frames, loops);

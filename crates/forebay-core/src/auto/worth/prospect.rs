@@ -1,6 +1,6 @@
-//! A block more would save waiting, and a block fewer cost some: for how much of each second readers
-//! would wait no longer, or longer. This is only shown; [`Worths`](super::worths::Worths) decides whose
-//! frame goes.
+//! A block more would save waiting, and a block fewer cost some: for how much of each second
+//! readers would wait no longer, or longer. This is only shown; [`Worths`](super::worths::Worths)
+//! decides whose frame goes.
 //!
 //! What a partition would have hit with more frames, and would not with fewer, is known by
 //! [`Distances`], and what a miss there costs by the last epochs.

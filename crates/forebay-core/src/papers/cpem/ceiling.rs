@@ -1,9 +1,10 @@
 //! The prefetch cache size ceiling (CPEM §4.1): a walk downhill on f_tot(x) = f_pre(x) + f_lru(x).
 //!
-//! "In the first epoch, we randomly increase or decrease x by an adjustment unit. We calculate the change of overall miss
-//! rate in each subsequent epoch. If the overall miss rate increases obviously, we change x with an increase or decrease
-//! operation which is different from the operation in the previous epoch. Otherwise, we make the same adjustment to x as in
-//! the previous epoch."
+//! "In the first epoch, we randomly increase or decrease x by an adjustment unit. We calculate the
+//! change of overall miss rate in each subsequent epoch. If the overall miss rate increases
+//! obviously, we change x with an increase or decrease operation which is different from the
+//! operation in the previous epoch. Otherwise, we make the same adjustment to x as in the previous
+//! epoch."
 //!
 //! ```text
 //!   f_tot │ ╲                          ╱
@@ -15,19 +16,21 @@
 //!
 //! What the paper leaves open, and how it is here:
 //!
-//! - One unit changes the rate by little, so an increase counts from the lowest rate since the last turn, not from the last epoch:
-//!   up a gentle slope, too, the walk turns after an obvious rise. So it stays where f_tot is at most that above its minimum.
-//! - The exponentially weighted average lags. After a sudden rise it would rise for several epochs, and turn the walk as often.
-//!   So it begins anew at every turn, and a rise turns the walk once.
-//! - An operation that the bounds of x forbid gives way to the other one, and the walk cannot sit at a bound while the curve moves.
+//! - One unit changes the rate by little, so an increase counts from the lowest rate since the last
+//!   turn, not from the last epoch: up a gentle slope, too, the walk turns after an obvious rise.
+//!   So it stays where f_tot is at most that above its minimum.
+//! - The exponentially weighted average lags. After a sudden rise it would rise for several epochs,
+//!   and turn the walk as often. So it begins anew at every turn, and a rise turns the walk once.
+//! - An operation that the bounds of x forbid gives way to the other one, and the walk cannot sit
+//!   at a bound while the curve moves.
 //! - Where next to nothing is missed f_tot has its minimum already, and x stays.
 
 use super::prefetch_cache::Settings;
 use crate::types::Instant;
 use crate::walk::{Course, Walk};
 
-/// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers' 512 MB. Of memory, the unit is one part in
-/// so many.
+/// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers'
+/// 512 MB. Of memory, the unit is one part in so many.
 const UNIT: u32 = 256;
 
 /// An increase is obvious if it is more than one part in so many of the rate, …
@@ -121,8 +124,9 @@ impl Ceiling {
         self.misses += 1;
     }
 
-    /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If that was long ago, the cache was
-    /// idle: what the epoch counted says nothing, and another begins. Epochs of no length never end, and the ceiling stays.
+    /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If
+    /// that was long ago, the cache was idle: what the epoch counted says nothing, and another
+    /// begins. Epochs of no length never end, and the ceiling stays.
     #[inline]
     pub fn look(&mut self, at: Instant) {
         let took = at.since(self.began);
@@ -151,8 +155,8 @@ impl Ceiling {
         self.step();
     }
 
-    /// "An increase or decrease operation which is different from the operation in the previous epoch", if the rate has risen
-    /// obviously. Returns the rate as it is now.
+    /// "An increase or decrease operation which is different from the operation in the previous
+    /// epoch", if the rate has risen obviously. Returns the rate as it is now.
     fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
         let mean = before.mean.midpoint(rate);
         let obvious = |than: u64| {
@@ -168,8 +172,8 @@ impl Ceiling {
         Rate { mean, lowest: before.lowest.min(mean) }
     }
 
-    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead, or nothing kept. At either end
-    /// the walk turns round.
+    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead,
+    /// or nothing kept. At either end the walk turns round.
     fn step(&mut self) {
         let unit = self.unit;
         let moved = if self.grows { self.blocks.saturating_add(unit) } else { self.blocks.saturating_sub(unit) };

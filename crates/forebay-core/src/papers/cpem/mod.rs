@@ -1,4 +1,5 @@
-//! The prefetch cache (CPEM §4): which prefetched, unreferenced frame to give up, and how many there may be.
+//! The prefetch cache (CPEM §4): which prefetched, unreferenced frame to give up, and how many
+//! there may be.
 //!
 //! ```text
 //!              ┌──────── prefetch cache ────────┐    first reference

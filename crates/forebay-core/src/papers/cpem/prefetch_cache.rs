@@ -1,9 +1,10 @@
 //! The prefetch cache (CPEM §4.1): "used to manage prefetched but not-yet-referenced pages".
 //!
-//! "Pages in the prefetch cache are organized in a FIFO queue. Prefetched pages are initially attached to the tail of the queue."
-//! "When a page is referenced, it is moved from the prefetch cache to the kernel's inactive LRU list and is thereafter
-//! controlled by the kernel's default page reclamation policy." "Pages are evicted from the prefetch cache when the number of
-//! pages in the cache exceeds the prefetch cache size ceiling", and then by second chance.
+//! "Pages in the prefetch cache are organized in a FIFO queue. Prefetched pages are initially
+//! attached to the tail of the queue." "When a page is referenced, it is moved from the prefetch
+//! cache to the kernel's inactive LRU list and is thereafter controlled by the kernel's default
+//! page reclamation policy." "Pages are evicted from the prefetch cache when the number of pages in
+//! the cache exceeds the prefetch cache size ceiling", and then by second chance.
 
 use alloc::vec::Vec;
 
@@ -23,8 +24,9 @@ pub struct Settings {
     pub start: u8,
     /// Milliseconds of an epoch; zero: the ceiling stays where it begins.
     pub epoch_ms: u32,
-    /// By how much, in milliseconds, a handler must have run later than its prefetch to have had "significant opportunity" to
-    /// reference the page. The paper gives no number; a time slice of Linux 2.6 has 100.
+    /// By how much, in milliseconds, a handler must have run later than its prefetch to have had
+    /// "significant opportunity" to reference the page. The paper gives no number; a time slice of
+    /// Linux 2.6 has 100.
     pub opportunity_ms: u32,
     /// For the direction of the first step.
     pub seed: u32,
@@ -90,10 +92,12 @@ impl PrefetchCache {
         self.marks.invalidate(frames.frame(slot).index());
     }
 
-    /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy, and has left; a page that gets
-    /// a second chance goes to the tail, and the next one is looked at. `None`: nothing has to go.
+    /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy,
+    /// and has left; a page that gets a second chance goes to the tail, and the next one is looked
+    /// at. `None`: nothing has to go.
     ///
-    /// Below `room` only abandoned pages go, so that none stays for ever, and those passed over that are stale: prefetched before `stale`, of which the paper knows nothing.
+    /// Below `room` only abandoned pages go, so that none stays for ever, and those passed over
+    /// that are stale: prefetched before `stale`, of which the paper knows nothing.
     pub fn reclaim(&mut self, frames: &mut Frames, room: u32, stale: Option<Instant>, now: Instant) -> Option<Slot> {
         while let Some(slot) = frames.back(UNREAD) {
             let over = self.len(frames) > room;
@@ -117,8 +121,9 @@ impl PrefetchCache {
         None
     }
 
-    /// Takes out a page that nobody holds, though there are not too many: below the ceiling, too, pages of handlers that have exited go
-    /// first, then those that had their second chance, in the order of the queue. `None` if all are held.
+    /// Takes out a page that nobody holds, though there are not too many: below the ceiling, too,
+    /// pages of handlers that have exited go first, then those that had their second chance, in the
+    /// order of the queue. `None` if all are held.
     pub fn evict(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot> {
         for _ in 0..frames.len(UNREAD) {
             let slot = frames.back(UNREAD)?;
@@ -167,7 +172,8 @@ impl Reclaimer for PrefetchCache {
         self.ceiling.blocks()
     }
 
-    /// "We approximate N_stream with the total number of opened files in user level processes" (CPEM §4.2).
+    /// "We approximate N_stream with the total number of opened files in user level processes"
+    /// (CPEM §4.2).
     fn sharers(&self, sharers: &Sharers) -> u32 {
         sharers.open_files
     }

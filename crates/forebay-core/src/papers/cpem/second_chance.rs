@@ -1,4 +1,5 @@
-//! Second-chance page reclamation (CPEM §4.1): who prefetched a page, when, and what that says of it at the head of the queue.
+//! Second-chance page reclamation (CPEM §4.1): who prefetched a page, when, and what that says of
+//! it at the head of the queue.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -11,15 +12,17 @@ use crate::types::{HandlerId, Instant};
 pub enum Fate {
     /// Its handler has exited, or it is here for far too long: it goes in any case.
     Abandoned,
-    /// Its handler "has had significant opportunity to reference the prefetched page but it did not", or its mark is invalid,
-    /// since it had its second chance: it goes if the queue is too long.
+    /// Its handler "has had significant opportunity to reference the prefetched page but it did
+    /// not", or its mark is invalid, since it had its second chance: it goes if the queue is too
+    /// long.
     PassedOver,
-    /// None of this. If the queue is too long "its pid and timestamp fields are invalidated and it is re-attached to the tail".
+    /// None of this. If the queue is too long "its pid and timestamp fields are invalidated and it
+    /// is re-attached to the tail".
     SecondChance,
 }
 
-/// "The OS also marks each page with the pid of the prefetching process and a timestamp indicating the prefetching time." Eight
-/// bytes a frame.
+/// "The OS also marks each page with the pid of the prefetching process and a timestamp indicating
+/// the prefetching time." Eight bytes a frame.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     /// The place of the handler in the table, or `INVALID`.
@@ -30,8 +33,9 @@ struct Mark {
 
 const INVALID: u32 = u32::MAX;
 
-/// A page that waits for longer than this is abandoned, whatever its handler does: two minutes, in milliseconds. The paper has
-/// no such rule, and a page whose handler sleeps for ever would stay for as long.
+/// A page that waits for longer than this is abandoned, whatever its handler does: two minutes, in
+/// milliseconds. The paper has no such rule, and a page whose handler sleeps for ever would stay
+/// for as long.
 const LIFETIME: u32 = 120_000;
 
 /// A handler that has marked pages.
@@ -53,7 +57,8 @@ pub struct Marks {
     handlers: Vec<Handler>,
     free: Vec<u32>,
     known: BTreeMap<HandlerId, u32>,
-    /// How much longer than the prefetch a handler must have run to have had its opportunity, milliseconds.
+    /// How much longer than the prefetch a handler must have run to have had its opportunity,
+    /// milliseconds.
     opportunity: u32,
 }
 
@@ -69,7 +74,8 @@ impl Marks {
         }
     }
 
-    /// The place of a handler that is about to mark pages, of which it prefetched the first at `at`: it ran then, at least.
+    /// The place of a handler that is about to mark pages, of which it prefetched the first at
+    /// `at`: it ran then, at least.
     pub fn enlist(&mut self, id: HandlerId, at: Instant) -> u32 {
         let (handlers, free) = (&mut self.handlers, &mut self.free);
         *self.known.entry(id).or_insert_with(|| {
@@ -87,7 +93,8 @@ impl Marks {
         })
     }
 
-    /// Marks the page in frame `frame` with the handler at `place`, just enlisted, and the prefetching time.
+    /// Marks the page in frame `frame` with the handler at `place`, just enlisted, and the
+    /// prefetching time.
     pub fn mark(&mut self, frame: usize, place: u32, at: Instant) {
         self.handlers[place as usize].pages += 1;
         self.marks[frame] = Mark { handler: place, at: millis(at) };
@@ -101,7 +108,8 @@ impl Marks {
         self.forget_if_done(place);
     }
 
-    /// A handler fetches something at `at`: what comes of it after the handler has exited is a page of one that has.
+    /// A handler fetches something at `at`: what comes of it after the handler has exited is a page
+    /// of one that has.
     pub fn awaits(&mut self, id: HandlerId, at: Instant) {
         let place = self.enlist(id, at);
         self.handlers[place as usize].fetches += 1;
@@ -149,7 +157,8 @@ impl Marks {
         if handler.exited {
             return Fate::Abandoned;
         }
-        // The prefetching timestamp "is compared against the last execution time of the prefetching process".
+        // The prefetching timestamp "is compared against the last execution time of the prefetching
+        // process".
         let ran_after = handler.ran.wrapping_sub(mark.at) as i32;
         if ran_after > self.opportunity as i32 { Fate::PassedOver } else { Fate::SecondChance }
     }
@@ -159,7 +168,8 @@ impl Marks {
         (millis(than).wrapping_sub(self.marks[frame].at) as i32) > 0
     }
 
-    /// Handlers that have marked pages, in order, behind `after`, at most so many. Of one that has exited there is nothing to ask.
+    /// Handlers that have marked pages, in order, behind `after`, at most so many. Of one that has
+    /// exited there is nothing to ask.
     pub fn in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
         use core::ops::Bound::{Excluded, Unbounded};
         let behind = self.known.range((Excluded(after), Unbounded));

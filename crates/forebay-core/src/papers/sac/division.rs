@@ -154,8 +154,8 @@ impl Divider for Division {
         self.has_waited(wait.device, wait.nanoseconds)
     }
 
-    /// "A lottery is held by selecting a random ticket; the partition holding that ticket is picked as
-    /// the victim."
+    /// "A lottery is held by selecting a random ticket; the partition holding that ticket is picked
+    /// as the victim."
     fn gives(&mut self, _: usize, devices: &[Device]) -> Option<usize> {
         match self.settings.scheme {
             Scheme::Lazy => self.lottery.draw(),

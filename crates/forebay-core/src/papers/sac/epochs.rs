@@ -1,4 +1,5 @@
-//! Epochs: how long readers waited for each device over the last W requests (SAC §3.1, steps 1 and 2).
+//! Epochs: how long readers waited for each device over the last W requests (SAC §3.1, steps 1 and
+//! 2).
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;

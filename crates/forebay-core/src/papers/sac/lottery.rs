@@ -1,10 +1,12 @@
 //! The inverse lottery (SAC §2.3): which partition gives up a frame.
 //!
-//! "Each partition is given a number of tickets in inverse proportion to its desired size. When a replacement is needed, a lottery is
-//! held by selecting a random ticket; the partition holding that ticket is picked as the victim."
+//! "Each partition is given a number of tickets in inverse proportion to its desired size. When a
+//! replacement is needed, a lottery is held by selecting a random ticket; the partition holding
+//! that ticket is picked as the victim."
 //!
-//! Tickets are kept as a Fenwick tree: a draw, and a change of one partition's tickets, cost the logarithm of the number of partitions.
-//! A partition that has no frame to give sits out until it gets one, so that no draw is in vain twice.
+//! Tickets are kept as a Fenwick tree: a draw, and a change of one partition's tickets, cost the
+//! logarithm of the number of partitions. A partition that has no frame to give sits out until it
+//! gets one, so that no draw is in vain twice.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,7 +22,8 @@ pub struct Lottery {
     /// Tickets of each partition, taking part or not.
     tickets: Vec<u64>,
     takes_part: Vec<bool>,
-    /// Node i, from 1, holds the sum of tickets of the i & -i partitions that end with partition i - 1.
+    /// Node i, from 1, holds the sum of tickets of the i & -i partitions that end with partition i
+    /// - 1.
     tree: Vec<u64>,
     random: Random,
 }
@@ -38,7 +41,8 @@ impl Lottery {
         lottery
     }
 
-    /// Gives tickets out anew, in inverse proportion to `sizes` of `frames`. Everybody takes part again.
+    /// Gives tickets out anew, in inverse proportion to `sizes` of `frames`. Everybody takes part
+    /// again.
     pub fn issue(&mut self, sizes: impl Iterator<Item = u32>, frames: u32) {
         self.tree.fill(0);
         self.takes_part.fill(true);

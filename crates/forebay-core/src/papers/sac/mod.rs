@@ -1,5 +1,5 @@
-//! Storage-aware caching (SAC): a partition of the cache for each device, the larger the longer readers
-//! wait for the device.
+//! Storage-aware caching (SAC): a partition of the cache for each device, the larger the longer
+//! readers wait for the device.
 //!
 //! ```text
 //!                      ┌ partition of device 0 ┐┌ of device 1 ┐┌ of device 2 ──────┐
@@ -9,8 +9,9 @@
 //!     lazy:          a lottery draws the partition that gives up a frame, the larger its size the seldomer
 //! ```
 //!
-//! [`Division`] says how large each shall be, and looks at it again after every W requests (§3.1, the
-//! four steps); [`Epochs`] measures the waits, [`Lottery`] draws, [`Weights`] are the sizes at first.
+//! [`Division`] says how large each shall be, and looks at it again after every W requests (§3.1,
+//! the four steps); [`Epochs`] measures the waits, [`Lottery`] draws, [`Weights`] are the sizes at
+//! first.
 
 mod division;
 mod epochs;

@@ -11,7 +11,8 @@ pub const MOST_WEIGHTS: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Weights {
-    /// "Directly proportional to the ratio of the expected service time of each disk" for requests of so many bytes (SAC §5.2).
+    /// "Directly proportional to the ratio of the expected service time of each disk" for requests
+    /// of so many bytes (SAC §5.2).
     Service(u32),
     /// These, by device; the last one is also that of all further devices.
     Given {
@@ -52,7 +53,8 @@ impl Weights {
         }
     }
 
-    /// `frames` in proportion, each at least one as long as there are as many; they add up to `frames`.
+    /// `frames` in proportion, each at least one as long as there are as many; they add up to
+    /// `frames`.
     pub fn sizes(&self, frames: u32, devices: &[DeviceCost]) -> Vec<u32> {
         let weights: Vec<u64> = devices.iter().enumerate().map(|(number, device)| self.of(number, device)).collect();
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);

@@ -1,8 +1,8 @@
-//! Equal Safety Factors (SCM §4.1.3): the cycle inventory explicitly, T_C = R_i · t_prefetch; what is left of the total in proportion
-//! to deviations, T_S = σ_i / Σ σ · (T_total − Σ T_C).
+//! Equal Safety Factors (SCM §4.1.3): the cycle inventory explicitly, T_C = R_i · t_prefetch; what
+//! is left of the total in proportion to deviations, T_S = σ_i / Σ σ · (T_total − Σ T_C).
 //!
-//! The paper leaves open what happens when cycles alone need more than the total. Then nothing is safe, T_S = 0, and each gets its
-//! part of the total by its rate, as under Equal Time Supplies.
+//! The paper leaves open what happens when cycles alone need more than the total. Then nothing is
+//! safe, T_S = 0, and each gets its part of the total by its rate, as under Equal Time Supplies.
 
 use super::equal_time;
 use crate::demand::{Supply, cycle};

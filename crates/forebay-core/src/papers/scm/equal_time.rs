@@ -1,7 +1,8 @@
-//! Equal Time Supplies (SCM §4.1.2): "the individual trigger distance should be proportional to the request rate".
+//! Equal Time Supplies (SCM §4.1.2): "the individual trigger distance should be proportional to the
+//! request rate".
 //!
-//! Both T_S / R and T_C / R are the same for all streams, so T_i = R_i / Σ R · T_total, rounded: cut off, streams whose rates fluctuate
-//! would lack half a block each in the mean.
+//! Both T_S / R and T_C / R are the same for all streams, so T_i = R_i / Σ R · T_total, rounded:
+//! cut off, streams whose rates fluctuate would lack half a block each in the mean.
 
 use crate::demand::Supply;
 

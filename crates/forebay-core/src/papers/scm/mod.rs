@@ -1,8 +1,10 @@
-//! Supply-chain prefetching (SCM §4.1): pieces of a fixed degree P, each fetched once no more than T blocks of the stream are unread.
+//! Supply-chain prefetching (SCM §4.1): pieces of a fixed degree P, each fetched once no more than
+//! T blocks of the stream are unread.
 //!
-//! "Most adaptive prefetching algorithms have a fixed upper limit for the batch size […], all pure sequential streams will be able to
-//! reach this upper limit after a short ramp-up stage": here the initial window, then twice as much each time, as in the kernel that
-//! the paper changed. How T_total is divided among streams is the [trigger](Trigger)'s to say.
+//! "Most adaptive prefetching algorithms have a fixed upper limit for the batch size […], all pure
+//! sequential streams will be able to reach this upper limit after a short ramp-up stage": here the
+//! initial window, then twice as much each time, as in the kernel that the paper changed. How
+//! T_total is divided among streams is the [trigger](Trigger)'s to say.
 
 mod equal_safety;
 mod equal_time;
@@ -31,7 +33,8 @@ pub enum Degree {
 pub enum Total {
     /// So many blocks for each active stream: T_default (SCM §4.1.4).
     PerStream(u32),
-    /// What memory allows all streams to have ahead, less half a piece for each: "the average per-stream inventory level […] is T + P/2".
+    /// What memory allows all streams to have ahead, less half a piece for each: "the average
+    /// per-stream inventory level […] is T + P/2".
     Memory,
 }
 
@@ -39,12 +42,14 @@ pub enum Total {
 fn degree(sight: &Sight<'_>, degree: Degree) -> Size {
     match degree {
         Degree::Fixed(blocks) => Size::new(blocks.max(1), Reason::Policy),
-        // On an array that is thousands of blocks: no more of them than memory has room for beside the piece being read.
+        // On an array that is thousands of blocks: no more of them than memory has room for beside
+        // the piece being read.
         Degree::Competitive => cp::depth(sight, sight.longest_piece),
     }
 }
 
-/// T_total for `streams`, of which each fetches `degree` at a time and all may have `room` blocks ahead.
+/// T_total for `streams`, of which each fetches `degree` at a time and all may have `room` blocks
+/// ahead.
 fn total(total: Total, degree: u32, streams: u32, room: u32) -> u32 {
     match total {
         Total::PerStream(blocks) => blocks.saturating_mul(streams),

@@ -1,8 +1,9 @@
 //! Trigger: how early the next piece is fetched, across streams (SCM §4.1).
 //!
-//! A prefetch is due when no more than T blocks of a stream are fetched and unread, its *trigger distance*: in the terms of
-//! inventory theory the reorder point. T = T_C + T_S: what is read while the next piece is under way (cycle inventory), and what
-//! irregular readers need beyond that (safety inventory).
+//! A prefetch is due when no more than T blocks of a stream are fetched and unread, its *trigger
+//! distance*: in the terms of inventory theory the reorder point. T = T_C + T_S: what is read while
+//! the next piece is under way (cycle inventory), and what irregular readers need beyond that
+//! (safety inventory).
 //!
 //! ```text
 //!   blocks   ╲          ╲
@@ -34,7 +35,8 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// T_i, between the floor and the degree: "the trigger distance needs to be bounded by the prefetching degree" (SCM §5.2.4).
+    /// T_i, between the floor and the degree: "the trigger distance needs to be bounded by the
+    /// prefetching degree" (SCM §5.2.4).
     pub fn distance(self, supply: &Supply, degree: u32) -> u32 {
         let distance = match self {
             Trigger::Even => supply.total / supply.streams.max(1),

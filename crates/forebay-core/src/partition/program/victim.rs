@@ -1,4 +1,5 @@
-//! Whose block goes (AMP §3.2, Fig. 4, where no free block is available): the part that is charged for the new block, and of it which one.
+//! Whose block goes (AMP §3.2, Fig. 4, where no free block is available): the part that is charged
+//! for the new block, and of it which one.
 
 use super::super::segments::{CLASS, OUTSIDE, REMEMBERED};
 use super::{DEFAULT, LOOPS, ONE, Program, part_of};
@@ -9,7 +10,8 @@ use crate::index::Index;
 use crate::replacement::{Class, Replacement};
 
 impl Program {
-    /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers hold all.
+    /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers
+    /// hold all.
     pub fn victim<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -22,7 +24,8 @@ impl Program {
         // One-shot blocks are as good as free.
         let first = if self.dropped_frames(&directory.frames) > 0 { self.done_with(directory) } else { None };
         let slot = first.or_else(|| self.choose(policy, directory, class));
-        // There is nothing left but what waits in the queue, or was fetched ahead and nobody has read.
+        // There is nothing left but what waits in the queue, or was fetched ahead and nobody has
+        // read.
         slot.or_else(|| self.done_with(directory)).or_else(|| self.unread(directory))
     }
 
@@ -45,14 +48,16 @@ impl Program {
         }
         let part = part_of(class);
         if part == DEFAULT {
-            // if (i is ARC AND (p ∈ B1 OR p ∈ B2)) if (there is another non-empty partition) evict from that
+            // if (i is ARC AND (p ∈ B1 OR p ∈ B2)) if (there is another non-empty partition) evict
+            // from that
             if class & REMEMBERED != 0
                 && let Some(slot) = self.another(policy, directory, part)
             {
                 return Some(slot);
             }
         } else if let Some(price) = self.price(&directory.frames, part)
-            // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty partition)
+            // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty
+            // partition)
             && self.loops[part - LOOPS].coupons >= price
             && let Some(slot) = self.another(policy, directory, part)
         {
@@ -60,7 +65,8 @@ impl Program {
             self.loops[part - LOOPS].coupons -= price;
             return Some(slot);
         }
-        // if (i is non-empty) evict a block from this partition, else evict from another non-empty partition randomly
+        // if (i is non-empty) evict a block from this partition, else evict from another non-empty
+        // partition randomly
         let own = self.evict(policy, directory, part, class & CLASS);
         own.or_else(|| self.another(policy, directory, part))
     }
@@ -77,7 +83,8 @@ impl Program {
         frames.len(self.ghost_list()) + lists.map(|list| frames.len(ListId(list))).sum::<u32>()
     }
 
-    /// Evicts from a partition other than `part`, drawn evenly from those that have a frame; from the next one, if readers hold all of that.
+    /// Evicts from a partition other than `part`, drawn evenly from those that have a frame; from
+    /// the next one, if readers hold all of that.
     fn another<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,

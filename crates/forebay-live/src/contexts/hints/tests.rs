@@ -76,7 +76,8 @@ fn what_nobody_has_seen_for_long_is_forgotten() {
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 3]);
 }
 
-/// A mount that has forgotten how long a context's streams are, or never saw any, takes nothing away from what is kept.
+/// A mount that has forgotten how long a context's streams are, or never saw any, takes nothing
+/// away from what is kept.
 #[test]
 fn how_long_streams_are_is_kept() {
     let (_folder, hints) = scene();

@@ -4,7 +4,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::source::Run;
 
-/// The most runs that are asked for. A file in more pieces than that is known by its first ones only.
+/// The most runs that are asked for. A file in more pieces than that is known by its first ones
+/// only.
 const MOST: usize = 512;
 
 /// Extents that are asked for in one call.
@@ -34,11 +35,12 @@ struct Fiemap {
     extents: [FiemapExtent; BATCH],
 }
 
-/// `FS_IOC_FIEMAP` = `_IOWR('f', 11, struct fiemap)`; the size counted is that of the head, 32 bytes.
+/// `FS_IOC_FIEMAP` = `_IOWR('f', 11, struct fiemap)`; the size counted is that of the head, 32
+/// bytes.
 const FS_IOC_FIEMAP: u32 = 3 << 30 | 32 << 16 | (b'f' as u32) << 8 | 11;
 const LAST: u32 = 0x1;
-/// Extents without an address of their own: unknown, not yet allocated, encoded, inside a block with other data, not
-/// written.
+/// Extents without an address of their own: unknown, not yet allocated, encoded, inside a block
+/// with other data, not written.
 const NOWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x200 | 0x400 | 0x800;
 
 /// The runs of a file, neighbours merged. Empty where the file system does not tell.
@@ -79,7 +81,8 @@ fn extents(file: &OwnedFd, start: u64) -> Option<Vec<FiemapExtent>> {
         reserved: 0,
         extents: [FiemapExtent::default(); BATCH],
     };
-    // SAFETY: the kernel writes into the head and at most `count` extents behind it, all of which are in `map`.
+    // SAFETY: the kernel writes into the head and at most `count` extents behind it, all of which
+    // are in `map`.
     let outcome = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) };
     (outcome == 0).then(|| map.extents[..(map.mapped as usize).min(BATCH)].to_vec())
 }

@@ -1,15 +1,17 @@
 //! Where a symbolic link may point: nowhere outside its source.
 //!
-//! A link is followed by the reader's kernel, within the mount. Leading `..` count exactly there, because the path of
-//! the link itself has no links in it. A `..` after a name is another matter, since the name may be a link in its turn:
-//! such a target is followed once inside the source to see whether it leaves it.
+//! A link is followed by the reader's kernel, within the mount. Leading `..` count exactly there,
+//! because the path of the link itself has no links in it. A `..` after a name is another matter,
+//! since the name may be a link in its turn: such a target is followed once inside the source to
+//! see whether it leaves it.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::resolve::Root;
 
-/// The target to show for the link at `path`, or `None` if it leads out of the source. An absolute target inside the
-/// source (below one of `aliases`) is rewritten relative to the link's own folder, so that it stays in the mount.
+/// The target to show for the link at `path`, or `None` if it leads out of the source. An absolute
+/// target inside the source (below one of `aliases`) is rewritten relative to the link's own
+/// folder, so that it stays in the mount.
 pub(super) fn confined(path: &Path, target: &Path, aliases: &[PathBuf], root: &Root) -> Option<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let depth = folder.components().count();

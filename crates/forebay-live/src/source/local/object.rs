@@ -1,8 +1,9 @@
 //! One version of a local file.
 //!
-//! The file is opened past the page cache (`O_DIRECT`), so that memory is not spent twice; where the file system
-//! refuses that, what was read is dropped from the page cache afterwards. After every read the file is looked at again:
-//! bytes count only if it still is the version that was opened.
+//! The file is opened past the page cache (`O_DIRECT`), so that memory is not spent twice; where
+//! the file system refuses that, what was read is dropped from the page cache afterwards. After
+//! every read the file is looked at again: bytes count only if it still is the version that was
+//! opened.
 //!
 //! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted
 //! there. And a version is told by size and times. A change that leaves all of them alone goes
@@ -65,7 +66,8 @@ impl LocalObject {
     }
 }
 
-/// Makes reads wait again: the opening must not, should the name have become a pipe. Then looks at what was opened.
+/// Makes reads wait again: the opening must not, should the name have become a pipe. Then looks at
+/// what was opened.
 fn settled(fd: &OwnedFd) -> rustix::io::Result<Seen> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     rustix::fs::fcntl_setfl(fd, flags.difference(OFlags::NONBLOCK))?;
@@ -112,7 +114,8 @@ fn start(file: Arc<File>, reader: Arc<dyn Reader>, fetch: Fetch) {
 }
 
 impl File {
-    /// Goes on through the page cache: some file systems accept `O_DIRECT` when opening and refuse the reads.
+    /// Goes on through the page cache: some file systems accept `O_DIRECT` when opening and refuse
+    /// the reads.
     fn give_up_direct(&self) -> rustix::io::Result<()> {
         let flags = rustix::fs::fcntl_getfl(&self.fd)?;
         rustix::fs::fcntl_setfl(&self.fd, flags.difference(OFlags::DIRECT))?;

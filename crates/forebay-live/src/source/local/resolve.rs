@@ -32,7 +32,8 @@ impl Root {
     }
 
     /// Opens what `path` names, in the source and through no link. `..` is refused even where it
-    /// would stay inside. [`SERVED`] if Forebay is mounted there; nothing is there below such a place.
+    /// would stay inside. [`SERVED`] if Forebay is mounted there; nothing is there below such a
+    /// place.
     pub(super) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
         if path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -76,8 +77,9 @@ impl Root {
         if self.served.has(&next)? { Err(SERVED) } else { Ok(next) }
     }
 
-    /// Whether following the links in `path` would leave the source, as far as can be told now. A path that leads to
-    /// nothing stays inside; if its last name is a link, that one is judged when it is read.
+    /// Whether following the links in `path` would leave the source, as far as can be told now. A
+    /// path that leads to nothing stays inside; if its last name is a link, that one is judged when
+    /// it is read.
     pub(super) fn escapes(&self, path: &Path) -> bool {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;

@@ -5,8 +5,8 @@
 //! may wait for one that waits for it. So no source enters a mount of Forebay below its root, of
 //! this process or of another. (Its root may lie in one: levels are stacked so.)
 //!
-//! Nothing but the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount would
-//! be a request to its server. `statx` answers without one if told not to synchronise.
+//! Nothing but the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount
+//! would be a request to its server. `statx` answers without one if told not to synchronise.
 
 use std::fs::File;
 use std::io::{Read, Seek};

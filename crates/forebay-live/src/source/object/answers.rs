@@ -1,5 +1,5 @@
-//! Listens to the answers of a store, between the `object_store` crate and its HTTP client: the crate
-//! keeps much of them to itself, and takes more for an answer than a store gives.
+//! Listens to the answers of a store, between the `object_store` crate and its HTTP client: the
+//! crate keeps much of them to itself, and takes more for an answer than a store gives.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,8 +19,8 @@ use super::listed::{self, Keys};
 use super::signer::{self, Signer};
 use super::waits::Waits;
 
-/// The longest page of a listing that is taken, bytes. A thousand keys, of which each has 1,024 bytes
-/// that are written as three, take 4 MB.
+/// The longest page of a listing that is taken, bytes. A thousand keys, of which each has 1,024
+/// bytes that are written as three, take 4 MB.
 const LONGEST: usize = 32 << 20;
 
 /// How much of an error's document is read, bytes. Those of S3 have some hundreds.

@@ -148,8 +148,8 @@ impl Credentials {
         }
     }
 
-    /// Hears that the server refuses the credentials that a request was signed with. True if another
-    /// try has better ones, or may have.
+    /// Hears that the server refuses the credentials that a request was signed with. True if
+    /// another try has better ones, or may have.
     pub(super) fn doubt(&self) -> bool {
         let state = &mut *self.0.state.lock();
         let Some(held) = &mut state.held else { return true };

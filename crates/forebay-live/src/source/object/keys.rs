@@ -1,5 +1,5 @@
-//! Keys as the `object_store` crate takes them. It takes none with control characters, which keys of
-//! S3 may have. Such a character is written as a mark and a letter, and put back in the request.
+//! Keys as the `object_store` crate takes them. It takes none with control characters, which keys
+//! of S3 may have. Such a character is written as a mark and a letter, and put back in the request.
 //!
 //! ```text
 //!  a␊b  ──▶  a‹mark›Jb  ──▶  GET /bucket/a%F4%8F%BF%BEJb  ──▶  GET /bucket/a%0Ab, signed again

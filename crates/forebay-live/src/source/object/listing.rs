@@ -1,8 +1,9 @@
 //! Names below a prefix.
 //!
 //! Stores that list page by page are asked page by page, so that only names are kept, never a whole
-//! listing. Pages of S3 are read by `listed.rs`. Those of others are read by the `object_store` crate,
-//! and a page with a key that no path can name must not hide the others: see [`Listing::around`].
+//! listing. Pages of S3 are read by `listed.rs`. Those of others are read by the `object_store`
+//! crate, and a page with a key that no path can name must not hide the others: see
+//! [`Listing::around`].
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -85,8 +86,9 @@ impl Listing {
         }
     }
 
-    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller pages, until the
-    /// key stands alone, then behind it. The page itself tells no more than that key.
+    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller
+    /// pages, until the key stands alone, then behind it. The page itself tells no more than that
+    /// key.
     fn around(&self, options: PaginatedListOptions, source: KeyError) -> Result<PaginatedListOptions> {
         match (options.max_keys, source) {
             (Some(keys @ 2..), _) => Ok(PaginatedListOptions { max_keys: Some(keys / 2), ..options }),
@@ -94,7 +96,8 @@ impl Listing {
                 if !self.told.swap(true, Ordering::Relaxed) {
                     log::warn!("{path:?} and other keys that no path can name are left out");
                 }
-                // What was listed as a prefix stands for all keys below it: go behind the last of them.
+                // What was listed as a prefix stands for all keys below it: go behind the last of
+                // them.
                 let behind = if path.ends_with('/') { path + "\u{10FFFF}" } else { path };
                 Ok(PaginatedListOptions { offset: Some(behind), page_token: None, max_keys: Some(PAGE), ..options })
             }

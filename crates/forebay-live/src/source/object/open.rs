@@ -1,8 +1,10 @@
-//! From a URI to a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`, `http(s)://host/path`.
+//! From a URI to a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`,
+//! `http(s)://host/path`.
 //!
 //! Credentials come from the environment, under each provider's usual names (`AWS_ACCESS_KEY_ID`,
-//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, …), unless [`StoreOptions::settings`] says
-//! otherwise. For S3 there are more places (`s3.rs`, `credentials.rs`).
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, …), unless
+//! [`StoreOptions::settings`] says otherwise. For S3 there are more places (`s3.rs`,
+//! `credentials.rs`).
 
 use forebay_core::level::Labels;
 use std::fmt;
@@ -32,7 +34,8 @@ pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 /// How to reach an object store.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// The server, if it is not the provider's own: `http://127.0.0.1:7070`. Buckets are then named in the path.
+    /// The server, if it is not the provider's own: `http://127.0.0.1:7070`. Buckets are then named
+    /// in the path.
     pub endpoint: Option<String>,
     /// The region (S3).
     pub region: Option<String>,
@@ -41,7 +44,8 @@ pub struct StoreOptions {
     pub profile: Option<String>,
     /// Whether to speak without encryption; by default only if the endpoint's own scheme says so.
     pub allow_http: Option<bool>,
-    /// Whether the bucket is named in the host (S3); by default only without an endpoint of one's own.
+    /// Whether the bucket is named in the host (S3); by default only without an endpoint of one's
+    /// own.
     pub virtual_hosted: Option<bool>,
     /// Whether to send no credentials.
     pub anonymous: bool,
@@ -66,9 +70,11 @@ pub struct StoreOptions {
     pub token: Option<Token>,
     /// What web servers are shown instead, unless their URL says it.
     pub login: Option<Login>,
-    /// A file of certificates in PEM that vouch for the server's, beside those that the system trusts.
+    /// A file of certificates in PEM that vouch for the server's, beside those that the system
+    /// trusts.
     pub authority: Option<PathBuf>,
-    /// How much web servers are told of what readers do. Servers that are no level of ours ignore it.
+    /// How much web servers are told of what readers do. Servers that are no level of ours ignore
+    /// it.
     pub labels: Labels,
 }
 
@@ -175,8 +181,8 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
 }
 
-/// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name in it
-/// that no folder can have.
+/// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name
+/// in it that no folder can have.
 fn folder(prefix: &str) -> std::result::Result<String, String> {
     let folder = prefix.strip_suffix('/').unwrap_or(prefix);
     let unnamed = |name: &str| matches!(name, "" | "." | "..") || name.contains('\0');

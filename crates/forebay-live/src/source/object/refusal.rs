@@ -1,7 +1,8 @@
 //! What a store's errors mean.
 //!
-//! The `object_store` crate sorts some answers into variants and leaves others (all failures of a listing) inside a
-//! generic one, as text only. There the status is read from the text, whose form is pinned by tests.
+//! The `object_store` crate sorts some answers into variants and leaves others (all failures of a
+//! listing) inside a generic one, as text only. There the status is read from the text, whose form
+//! is pinned by tests.
 
 use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
@@ -52,8 +53,8 @@ pub(super) fn of(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// Why a range of an open object could not be read. What existed when it was opened and is gone, or is now too short
-/// for the range, has changed.
+/// Why a range of an open object could not be read. What existed when it was opened and is gone, or
+/// is now too short for the range, has changed.
 pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     match of(name, error) {
         Error::NotFound(name) => Error::Stale(name),
@@ -62,7 +63,8 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// What kind of failure it is, for the log: the store's own code, else the status, else what happened.
+/// What kind of failure it is, for the log: the store's own code, else the status, else what
+/// happened.
 pub(super) fn kind(error: &StoreError) -> String {
     if cause::<Missing>(error).is_some() {
         return CREDENTIALS.into();

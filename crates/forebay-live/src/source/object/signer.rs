@@ -62,8 +62,8 @@ fn sign(request: &mut HttpRequest, credential: &AwsCredential, region: &str) -> 
     authorizer.try_authorize(request, None).map_err(failed)
 }
 
-/// The region that a request is signed for: `…Credential=KEY/DATE/REGION/s3/aws4_request, …`. None of
-/// a request without a signature.
+/// The region that a request is signed for: `…Credential=KEY/DATE/REGION/s3/aws4_request, …`. None
+/// of a request without a signature.
 pub(super) fn region(request: &HttpRequest) -> Option<String> {
     let signature = request.headers().get("authorization")?.to_str().ok()?;
     let (_, scope) = signature.split_once("Credential=")?;

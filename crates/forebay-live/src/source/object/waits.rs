@@ -1,5 +1,5 @@
-//! The wish of a store that has too much to do: the client keeps the header `Retry-After` to itself,
-//! so it is read where answers pass through (`answers.rs`).
+//! The wish of a store that has too much to do: the client keeps the header `Retry-After` to
+//! itself, so it is read where answers pass through (`answers.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

@@ -61,7 +61,8 @@ fn nothing_comes_before_its_time() {
         let (_, outcome) = fetch(&*object, block * 4096, 4096).recv_timeout(LONG).unwrap();
         outcome.unwrap();
     }
-    // At least the arm's way to the file (a tenth of the disk away, or this test needs another name) and some turning.
+    // At least the arm's way to the file (a tenth of the disk away, or this test needs another
+    // name) and some turning.
     let model = source.cost().unwrap();
     let place = object.layout()[0].at_byte;
     assert!(place > model.capacity / 10, "{place}");
@@ -124,7 +125,8 @@ fn what_waits_for_the_disk_can_be_called_off() {
     assert!(pending.iter().all(|receiver| receiver.recv_timeout(LONG).is_err()), "done is called once");
 }
 
-/// The storage below still has the buffer: it is over when the bytes have come, and they don't count.
+/// The storage below still has the buffer: it is over when the bytes have come, and they don't
+/// count.
 #[test]
 fn what_is_called_off_before_its_bytes_came_ends_when_they_come() {
     let (inner, held) = MemorySource::of(&["a"], 8192).holding();
@@ -144,7 +146,8 @@ fn what_is_called_off_before_its_bytes_came_ends_when_they_come() {
     first.recv_timeout(LONG).unwrap().1.unwrap();
 }
 
-/// Fetches that are called off while the disk takes them, by several threads: each ends once, one way or the other.
+/// Fetches that are called off while the disk takes them, by several threads: each ends once, one
+/// way or the other.
 #[test]
 fn calling_off_races_with_the_disk() {
     let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 2000.0);
@@ -222,8 +225,8 @@ fn a_pace_may_be_that_of_many_devices() {
     }
 }
 
-/// Completions keep the order of the model's queue. None is due before all are submitted; those that are due before their
-/// bytes come would be delivered by whoever brings those.
+/// Completions keep the order of the model's queue. None is due before all are submitted; those
+/// that are due before their bytes come would be delivered by whoever brings those.
 #[test]
 fn the_order_is_the_models() {
     let model = device("ibm-10k").unwrap().build(1).unwrap();
@@ -250,7 +253,8 @@ fn the_order_is_the_models() {
     assert!(order.is_sorted(), "{order:?}");
 }
 
-/// What would take three hours is over at once when the device recovers: the pacer's thread, asleep, is told.
+/// What would take three hours is over at once when the device recovers: the pacer's thread,
+/// asleep, is told.
 #[test]
 fn a_slow_device_recovers_while_requests_wait() {
     let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);

@@ -124,7 +124,8 @@ impl Asker {
         let mut next = None;
         for number in 1.. {
             let ask = || self.remote.page(folder, next.as_ref());
-            // A look-up has one patience for all pages, and a listing goes on as long as pages come.
+            // A look-up has one patience for all pages, and a listing goes on as long as pages
+            // come.
             let since = if self.names.is_awaited(folder) { Instant::now() } else { at };
             let page = match self.patience.since(since, &self.complaints, &shown, ask).await {
                 // All that was in it may have been removed since it was opened.
@@ -152,8 +153,8 @@ impl Asker {
         Ok(())
     }
 
-    /// Adds the names of a page. Where one is a file and a folder it is shown as the folder: better one
-    /// name less than a whole tree.
+    /// Adds the names of a page. Where one is a file and a folder it is shown as the folder: better
+    /// one name less than a whole tree.
     fn add(&self, names: &mut Gathered, folder: &Path, mut page: Gathered) {
         page.number(|name| {
             let bytes = name.as_bytes();
@@ -199,8 +200,8 @@ impl Asker {
         }
     }
 
-    /// Asks for a name of which a listing did not tell. The patience goes on from the look-up, unless
-    /// the listing took longer because it was long: then the storage is alive.
+    /// Asks for a name of which a listing did not tell. The patience goes on from the look-up,
+    /// unless the listing took longer because it was long: then the storage is alive.
     fn singly(self: &Arc<Self>, folder: &Path, Looking { name, since, then }: Looking, unlisted: bool) {
         let since = if since.elapsed() < self.patience.0 { since } else { Instant::now() };
         if self.names.look_up_singly(folder, &name, then) {

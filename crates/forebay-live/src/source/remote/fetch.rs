@@ -64,8 +64,8 @@ impl File {
         pending.finish(outcome);
     }
 
-    /// Tries once what was only thought to be wanted, and what is waited for as long as the patience
-    /// lasts.
+    /// Tries once what was only thought to be wanted, and what is waited for as long as the
+    /// patience lasts.
     async fn read(&self, fetch: &mut Fetch) -> Result<()> {
         let Name::Path { path, .. } = &self.identity.name else { return Err(Error::Stale(self.name())) };
         if fetch.len == 0 {

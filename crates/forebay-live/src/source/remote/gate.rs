@@ -1,4 +1,5 @@
-//! Bounds the fetches that a store has under way: beyond the bound they wait, and urgent ones are let in first.
+//! Bounds the fetches that a store has under way: beyond the bound they wait, and urgent ones are
+//! let in first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use parking_lot::Mutex;
 
 use crate::source::FetchId;
 
-/// Something that may begin, and holds its [`Turn`] until it is over; without one it was called off.
+/// Something that may begin, and holds its [`Turn`] until it is over; without one it was called
+/// off.
 type Start = Box<dyn FnOnce(Option<Turn>) + Send>;
 
 /// Who waits, in order.

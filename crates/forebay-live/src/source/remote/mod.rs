@@ -5,8 +5,8 @@
 //!
 //! - names are remembered for a while, and whole folders asked for where several names of one are
 //!   looked up (`names.rs`, `asker.rs`);
-//! - every request is tried again as long as [`Patience`] says (`patience.rs`), and trouble is told in
-//!   the log, one line a minute for each kind (`complaints.rs`);
+//! - every request is tried again as long as [`Patience`] says (`patience.rs`), and trouble is told
+//!   in the log, one line a minute for each kind (`complaints.rs`);
 //! - the first question waits for a storage that is busy (`start.rs`);
 //! - no more ranges are under way at once than the storage takes (`gate.rs`), on a few threads that
 //!   all sources share (`runtime.rs`).

@@ -1,4 +1,5 @@
-//! What a storage told of its names lately: whole folders, and names that were asked for one by one.
+//! What a storage told of its names lately: whole folders, and names that were asked for one by
+//! one.
 //!
 //! It answers for as long as `ttl`, and is bounded: beyond `limit` bytes the folder that was used
 //! longest ago goes, and a folder that takes more than that by itself is not kept at all.
@@ -269,7 +270,8 @@ impl Names {
         waiting
     }
 
-    /// A name has turned out to be something else than was told: whoever asks next asks the storage.
+    /// A name has turned out to be something else than was told: whoever asks next asks the
+    /// storage.
     pub(super) fn forget(&self, folder: &Path, name: &OsStr) {
         let mut state = self.state.lock();
         let record = state.folder(folder);

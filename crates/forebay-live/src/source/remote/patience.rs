@@ -53,8 +53,8 @@ impl Patience {
         self.from(Instant::now(), complaints, name, ask).await
     }
 
-    /// Asks until there is an answer, or the patience has run out, which somebody has had since that
-    /// moment. No try lasts longer than that.
+    /// Asks until there is an answer, or the patience has run out, which somebody has had since
+    /// that moment. No try lasts longer than that.
     pub(super) async fn since<T, F>(
         &self,
         since: Moment,

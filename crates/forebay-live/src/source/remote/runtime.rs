@@ -1,4 +1,5 @@
-//! The threads on which requests to object stores run: one small runtime a process, shared by all stores.
+//! The threads on which requests to object stores run: one small runtime a process, shared by all
+//! stores.
 
 use std::future::Future;
 use std::io;
@@ -13,7 +14,8 @@ use crate::source::{Error, Result};
 /// Threads of the runtime at most. They only move bytes from sockets into frames.
 const THREADS: usize = 4;
 
-/// A share of the runtime, which ends with the last one. Every task holds one, so no task is cut off.
+/// A share of the runtime, which ends with the last one. Every task holds one, so no task is cut
+/// off.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Threads>);
 
@@ -69,8 +71,8 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            // No task is left, and the last share may be dropped on a thread of the runtime, which must not wait for
-            // itself.
+            // No task is left, and the last share may be dropped on a thread of the runtime, which
+            // must not wait for itself.
             runtime.shutdown_background();
         }
     }

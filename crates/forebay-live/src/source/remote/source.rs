@@ -109,8 +109,8 @@ impl RemoteSource {
     }
 
     /// Whether the storage answers, accepts our credentials and has the folder. A storage that is
-    /// busy or silent is waited for as long as the patience lasts, and `tell` hears that. Of a wrong
-    /// address, or a refusal, the error comes at once.
+    /// busy or silent is waited for as long as the patience lasts, and `tell` hears that. Of a
+    /// wrong address, or a refusal, the error comes at once.
     pub fn check_telling(&self, tell: fn(&str)) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
         let About { name, server, hint, .. } = &self.about;

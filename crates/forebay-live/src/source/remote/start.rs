@@ -47,7 +47,8 @@ const BUSY: [&str; 17] = [
 /// The kind of trouble with a storage that has not answered at all.
 const SILENCE: &str = "silence";
 
-/// Asks until the storage answers, or its trouble does not pass. `tell` hears it if that takes long.
+/// Asks until the storage answers, or its trouble does not pass. `tell` hears it if that takes
+/// long.
 pub(super) async fn ask<T, F>(
     patience: Duration,
     name: &str,

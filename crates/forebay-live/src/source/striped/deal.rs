@@ -81,10 +81,11 @@ struct Item {
     target: PathBuf,
 }
 
-/// Copies everything that is in `source` to the folders `members`, dealt out in chunks of `unit` bytes, with modes, times and
-/// `user.` attributes, and with owners if we are root. Members are made if they are not there, and must be empty: nothing is
-/// overwritten. Everything is looked at before anything is written. Hard links become files of their own, holes become zeros.
-/// `progress` is told how many bytes are done, of how many; if it says `true` that is the end of it.
+/// Copies everything that is in `source` to the folders `members`, dealt out in chunks of `unit`
+/// bytes, with modes, times and `user.` attributes, and with owners if we are root. Members are
+/// made if they are not there, and must be empty: nothing is overwritten. Everything is looked at
+/// before anything is written. Hard links become files of their own, holes become zeros. `progress`
+/// is told how many bytes are done, of how many; if it says `true` that is the end of it.
 pub fn deal(
     source: &dyn Source,
     unit: u64,
@@ -103,7 +104,8 @@ pub fn deal(
     let all = items.iter().filter(|item| item.attributes.kind == Kind::File).map(|item| item.attributes.size).sum();
     let mut dealer = Dealer { source, stripes, members, progress, all, dealt: Dealt::default() };
     items.iter().try_for_each(|item| dealer.item(item))?;
-    // Whoever fills a folder changes its time, and may need leave that its mode does not give: so these last, and inner ones first.
+    // Whoever fills a folder changes its time, and may need leave that its mode does not give: so
+    // these last, and inner ones first.
     items.iter().rev().filter(|item| item.attributes.kind == Kind::Folder).try_for_each(|item| dealer.dressed(item))?;
     Ok(dealer.dealt)
 }

@@ -1,11 +1,13 @@
 //! One version of a striped file: reads go to the members that have the bytes.
 //!
-//! Within one chunk, which is all that the engine ever asks for, a read is handed on as it is, into the same memory. One that
-//! spans members becomes one read of each, into memory of its own, and what they bring is put together when the last one has come.
+//! Within one chunk, which is all that the engine ever asks for, a read is handed on as it is, into
+//! the same memory. One that spans members becomes one read of each, into memory of its own, and
+//! what they bring is put together when the last one has come.
 //!
-//! A range of the file is one range of each member's own bytes, so labels are handed on whole. Known weakness: a member hears of its
-//! share of the hits that are told with a fetch from it; a note's other shares, which belong to other members, are lost, since those
-//! are asked another time with another note.
+//! A range of the file is one range of each member's own bytes, so labels are handed on whole.
+//! Known weakness: a member hears of its share of the hits that are told with a fetch from it; a
+//! note's other shares, which belong to other members, are lost, since those are asked another time
+//! with another note.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -158,7 +160,8 @@ impl Object for StripedObject {
         }
     }
 
-    /// Whoever has not begun with its part ends it; one part is enough to end the whole. Others may bring theirs in vain.
+    /// Whoever has not begun with its part ends it; one part is enough to end the whole. Others may
+    /// bring theirs in vain.
     fn call_off(&self, fetch: FetchId) {
         self.parts.iter().for_each(|part| part.object.call_off(fetch));
     }

@@ -8,7 +8,8 @@
 //!  member 2:     │ 2 │ 5 │
 //! ```
 //!
-//! Whatever stands together in the file stands together in each member, too: any range of the file is at most one range of each.
+//! Whatever stands together in the file stands together in each member, too: any range of the file
+//! is at most one range of each.
 
 use std::ops::Range;
 
@@ -65,14 +66,15 @@ impl Stripes {
         (at / self.unit % u64::from(self.members)) as usize
     }
 
-    /// How many of the first `bytes` bytes of a file lie on `member`: for the whole file, the length that it has there.
+    /// How many of the first `bytes` bytes of a file lie on `member`: for the whole file, the
+    /// length that it has there.
     pub fn share(&self, bytes: u64, member: usize) -> u64 {
         let (unit, row) = (self.unit, self.unit * u64::from(self.members));
         bytes / row * unit + (bytes % row).saturating_sub(member as u64 * unit).min(unit)
     }
 
-    /// The length of the file that most of its members' `lengths` speak for, and of several such the longest: a member that
-    /// lacks something is likelier than all others having too much.
+    /// The length of the file that most of its members' `lengths` speak for, and of several such
+    /// the longest: a member that lacks something is likelier than all others having too much.
     pub fn size(&self, lengths: &[u64]) -> u64 {
         // The shortest file with so many bytes on that member.
         let least = |(member, &length): (usize, &u64)| match length.checked_sub(1) {

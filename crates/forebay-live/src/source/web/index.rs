@@ -156,7 +156,8 @@ const WORDS: [&str; 8] = [
     "contents of ",
 ];
 
-/// Whether a title or heading is a listing's: one of [`WORDS`] and a path, or the folder's own path.
+/// Whether a title or heading is a listing's: one of [`WORDS`] and a path, or the folder's own
+/// path.
 fn says_so(text: &[u8], folder: &Segments) -> bool {
     let text = String::from_utf8_lossy(text);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -72,7 +72,8 @@ impl Web {
         }
     }
 
-    /// Tries PROPFIND. If that is refused where something is, the server does without it from now on.
+    /// Tries PROPFIND. If that is refused where something is, the server does without it from now
+    /// on.
     async fn look_and_learn(&self, name: &Name<'_>) -> Answer<Told> {
         let found = self.propfind(name.url.clone(), &name.shown, Alone::new).await;
         let status = match found {
@@ -216,8 +217,8 @@ impl Web {
         }
     }
 
-    /// Whether the server finds whatever it is asked for, as one does that answers each missing name
-    /// with its front page. Tried once, by a name beside `path` that nothing has.
+    /// Whether the server finds whatever it is asked for, as one does that answers each missing
+    /// name with its front page. Tried once, by a name beside `path` that nothing has.
     pub(super) async fn finds_any_name(&self, path: &Path) -> bool {
         let tried = self.finds_any.get_or_try_init(|| async {
             let none = path.with_file_name(format!("forebay-{:016x}", rand::random::<u64>()));

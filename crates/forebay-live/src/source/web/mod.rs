@@ -1,11 +1,11 @@
 //! Web servers: whatever speaks HTTP, from WebDAV servers to those that send files and no more.
 //!
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
-//! byte, whichever the server has; date and tag come with it. Names come from WebDAV (`propfind.rs`)
-//! or from the pages that servers make for browsers (`index.rs`) or for programs (`json.rs`); where
-//! there is none of these, names that are asked for still work. Listings are parsed as they come
-//! (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is used for all of its
-//! files: the version of a file must be the same however it is asked for.
+//! byte, whichever the server has; date and tag come with it. Names come from WebDAV
+//! (`propfind.rs`) or from the pages that servers make for browsers (`index.rs`) or for programs
+//! (`json.rs`); where there is none of these, names that are asked for still work. Listings are
+//! parsed as they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is
+//! used for all of its files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
 
@@ -78,8 +78,9 @@ pub(crate) enum What {
 }
 
 impl Web {
-    /// The source at `url`, `http://` or `https://`. Asks nothing yet: see [`Web::settle`]. An error
-    /// if the URL or the file of certificates is not understood; neither is shown with a secret.
+    /// The source at `url`, `http://` or `https://`. Asks nothing yet: see [`Web::settle`]. An
+    /// error if the URL or the file of certificates is not understood; neither is shown with a
+    /// secret.
     pub(crate) fn open(url: &str, options: &WebOptions) -> Result<Web> {
         let shown = without_secrets(url);
         let refuse = |reason: String| Error::Storage { name: shown.clone(), reason };

@@ -69,8 +69,8 @@ pub(super) fn segments(path: &[u8]) -> Option<Segments> {
     walk(Vec::new(), path)
 }
 
-/// Where `href` leads, which was found in the answer about `folder`. Hosts are not looked at. `None`
-/// if it is not understood, or names nothing.
+/// Where `href` leads, which was found in the answer about `folder`. Hosts are not looked at.
+/// `None` if it is not understood, or names nothing.
 pub(super) fn resolve(href: &[u8], folder: &Segments, marks: Marks) -> Option<Segments> {
     let href = unpadded(href);
     if marks == Marks::Meant && (href.is_empty() || href.contains(&b'?') || href.contains(&b'#')) {

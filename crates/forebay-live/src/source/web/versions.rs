@@ -45,8 +45,9 @@ impl Web {
         }
     }
 
-    /// Whether the version is the same although its tag is another one: so it is if the server takes
-    /// turns with its tags, or its listings have others than its answers, and the time is the same.
+    /// Whether the version is the same although its tag is another one: so it is if the server
+    /// takes turns with its tags, or its listings have others than its answers, and the time is the
+    /// same.
     async fn despite_tag(&self, name: &Name<'_>, version: &Version, head: &Head) -> Answer<()> {
         let tag = version.tag.as_deref().unwrap_or_default();
         let known = self.learnt.time(name.path, tag).filter(|_| self.learnt.tags_flip.is_set());

@@ -60,7 +60,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its own readers may want it.
+    /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its
+    /// own readers may want it.
     pub(super) fn call_off(&mut self, level: usize, io: IoId) {
         let (now, device) = (self.agenda.now(), self.levels[level].fetch(io).device.0);
         let taken = self.setup.call_off && level + 1 == self.levels.len();

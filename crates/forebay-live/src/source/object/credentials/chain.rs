@@ -1,9 +1,9 @@
 //! The places where AWS programs look for credentials, in their order: profile, web identity,
-//! container, instance. The official crate asks each of them. Keys of the environment are settings of
-//! the store, and are found before.
+//! container, instance. The official crate asks each of them. Keys of the environment are settings
+//! of the store, and are found before.
 //!
-//! The crate's own default chain has the same steps. They are walked here because that chain does not
-//! tell which step failed, nor why the others have nothing.
+//! The crate's own default chain has the same steps. They are walked here because that chain does
+//! not tell which step failed, nor why the others have nothing.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ use super::process::Mark;
 use super::{Given, Giver, Missing, Profile};
 use crate::source::object::StoreOptions;
 
-/// The longest time in which credentials come, if the patience allows so much. A process may have to
-/// ask its user.
+/// The longest time in which credentials come, if the patience allows so much. A process may have
+/// to ask its user.
 const SLOWEST: Duration = Duration::from_secs(30);
 
 /// The chain for one source.

@@ -1,5 +1,5 @@
-//! The HTTP client of the AWS crates. It is the one that asks object stores and web servers, so that
-//! the same certificates and proxies count, and the program has one TLS.
+//! The HTTP client of the AWS crates. It is the one that asks object stores and web servers, so
+//! that the same certificates and proxies count, and the program has one TLS.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Processes that give credentials (`credential_process`). The AWS crate starts them, and leaves one
-//! that hangs to itself. So each gets a mark, by which it is found and ended with all that it started.
+//! Processes that give credentials (`credential_process`). The AWS crate starts them, and leaves
+//! one that hangs to itself. So each gets a mark, by which it is found and ended with all that it
+//! started.
 //!
 //! ```text
 //!  credential_process = login --json

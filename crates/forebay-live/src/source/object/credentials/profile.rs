@@ -54,8 +54,8 @@ impl Profile {
         Ok(())
     }
 
-    /// An error if its role, or one on the way to it, wants a second factor. The AWS crate would ask
-    /// for the role without.
+    /// An error if its role, or one on the way to it, wants a second factor. The AWS crate would
+    /// ask for the role without.
     pub(super) fn must_want_no_factor(&self) -> Result<(), Missing> {
         let (mut name, mut seen) = (&*self.name, Vec::new());
         while let Some(profile) = self.set.get_profile(name).filter(|_| !seen.contains(&name)) {

@@ -103,8 +103,8 @@ impl Tried {
         self.patiently(|| Box::pin(read())).map_err(|trouble| trouble.error)
     }
 
-    /// All bytes, in odd pieces, the last one first. A file that is stale at once is looked at again, as a reader would
-    /// that opens it anew.
+    /// All bytes, in odd pieces, the last one first. A file that is stale at once is looked at
+    /// again, as a reader would that opens it anew.
     fn read_all(&self, path: impl AsRef<OsStr>) -> Result<Vec<u8>, Error> {
         let path = path.as_ref();
         let read = || {

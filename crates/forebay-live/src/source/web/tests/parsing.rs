@@ -1,5 +1,5 @@
-//! What servers write, taken apart: addresses, listings, pages; and that nothing which they may send
-//! is too much for that.
+//! What servers write, taken apart: addresses, listings, pages; and that nothing which they may
+//! send is too much for that.
 
 use proptest::prelude::*;
 
@@ -30,7 +30,8 @@ fn links(page: &[u8]) -> Option<Vec<Link>> {
     index::parse(page, &at("/a%20b/"), |link| all.push(link)).then_some(all)
 }
 
-/// What an `href` in the answer about `folder` is to it: a name, `.` for the folder itself, or nothing.
+/// What an `href` in the answer about `folder` is to it: a name, `.` for the folder itself, or
+/// nothing.
 fn placed(href: &str, folder: &str, marks: Marks) -> Option<String> {
     let to = resolve(href.as_bytes(), &at(folder), marks)?;
     match relation(&to, &at(folder)) {
