@@ -1,4 +1,5 @@
-//! Any bytes as requests to `forebay serve`, over a real connection: well-formed answers or a closed connection, and no panic.
+//! Any bytes as requests to `forebay serve`, over a real connection: well-formed answers or a
+//! closed connection, and no panic.
 #![no_main]
 
 use std::io::{Read, Write};

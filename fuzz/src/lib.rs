@@ -1,5 +1,5 @@
-//! What the targets share: a trace is read to its end or its first error, and neither a panic nor a request that makes no
-//! sense may come of it.
+//! What the targets share: a trace is read to its end or its first error, and neither a panic nor a
+//! request that makes no sense may come of it.
 
 use std::path::Path;
 

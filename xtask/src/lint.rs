@@ -91,10 +91,31 @@ fn broken_in(path: &Path, text: &str) -> Vec<String> {
             broken.push(format!("{}:{number}: unfinished: {mark}", path.display()));
         }
     }
+    broken.extend(
+        wide_comments(text)
+            .map(|number| format!("{}:{number}: a comment of more than {} columns", path.display(), prose::WIDEST)),
+    );
     if path.starts_with("crates/forebay-core/src") {
         broken.extend(impure(path, text));
     }
     broken
+}
+
+/// The lines of comments that are too wide. Tables, code and pictures, which stand in fences or are
+/// indented, may be wider.
+fn wide_comments(text: &str) -> impl Iterator<Item = usize> {
+    let mut fenced = false;
+    (1..).zip(text.lines()).filter_map(move |(number, line)| {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            fenced = false;
+            return None;
+        };
+        let comment = comment.trim_start_matches(['/', '!']);
+        let comment = comment.strip_prefix(' ').unwrap_or(comment);
+        fenced ^= comment.starts_with("```");
+        let free = fenced || comment.starts_with('|') || comment.starts_with("    ");
+        (!free && line.chars().count() > prose::WIDEST).then_some(number)
+    })
 }
 
 /// Sentences and lines of a page that break the rule of how pages are written.
@@ -142,6 +163,11 @@ mod tests {
             ("crates/a/src/a.rs", format!("//! x\n// {}: later", UNFINISHED[1]), "a.rs:2: unfinished"),
             ("crates/forebay-core/src/a.rs", "//! x\nuse std::time::Instant;".into(), "must not know `std::`"),
             (
+                "crates/a/src/a.rs",
+                format!("//! x\n/// A {}\nfn f() {{}}", "block ".repeat(17)),
+                "a.rs:2: a comment of more than 100",
+            ),
+            (
                 "docs/a.md",
                 "A block waits.\n\nWhat is late is late.".into(),
                 "a.md:3: a sentence without a named subject",
@@ -154,6 +180,11 @@ mod tests {
         }
     }
 
+    /// A picture and a table may be as wide as they are.
+    const WIDE: &str = "//! ```text\n//! ──────────────────────────────────────────────────────────────────────────\
+        ─────────────────────────────────\n//! ```\n//! | a table of one column, which is as long as a table's column is now and \
+        then, in a comment |\n";
+
     #[test]
     fn what_only_looks_like_it_is_left_alone() {
         for (path, text) in [
@@ -162,6 +193,7 @@ mod tests {
                 "//! Not a HashMap, since std:: has one\n#[cfg(test)]\nmod t { use std::vec; }",
             ),
             ("crates/forebay-live/src/a.rs", "//! x\nuse std::time::Instant;"),
+            ("crates/a/src/a.rs", WIDE),
             ("crates/a/src/commonplace.rs", "//! x"),
             ("target/debug/utils.rs", "todo"),
             ("docs/cli.md", "What it reads."),

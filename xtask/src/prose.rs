@@ -7,7 +7,7 @@
 use std::path::Path;
 
 /// The most characters of a line of prose.
-const WIDEST: usize = 100;
+pub(crate) const WIDEST: usize = 100;
 
 /// The most words of a sentence.
 const LONGEST: usize = 35;

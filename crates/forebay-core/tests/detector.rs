@@ -1,6 +1,7 @@
-//! The access pattern detector (AMP Fig. 3): what it says of contexts, its laws, and a twin that keeps plain lists.
+//! The access pattern detector (AMP Fig. 3): what it says of contexts, its laws, and a twin that
+//! keeps plain lists.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use forebay_core::context::recency::{Mean, ONE, Sampling};
 use forebay_core::context::{
@@ -8,6 +9,11 @@ use forebay_core::context::{
 };
 use forebay_core::{BlockKey, ContextId, FileId, HandlerId};
 use proptest::prelude::*;
+
+use twin::{PARTITIONS, REVIEW, Twin};
+
+#[path = "detector/twin.rs"]
+mod twin;
 
 const T: u32 = ONE / 10 * 4;
 
@@ -81,7 +87,8 @@ fn a_continuous_detector_tells_at_once() {
     assert_eq!(pattern(&detector, 1), Pattern::Clustered);
 }
 
-/// "Accessed again", by whomever: a context that reads new blocks only is no one-shot if another reads them after it.
+/// "Accessed again", by whomever: a context that reads new blocks only is no one-shot if another
+/// reads them after it.
 #[test]
 fn blocks_that_another_comes_back_to_are_not_one_shot() {
     for sampling in [Sampling::Off, Sampling::Adaptive(256)] {
@@ -127,7 +134,8 @@ fn a_sample_recovers_from_a_scan() {
     assert_eq!(of(&detector, 1).rhythm, Rhythm { size: 500, time: 500, deviation: 0 });
 }
 
-/// A few blocks that take most accesses are mostly not among the few that are watched, and what is left is a loop: that is not for those to decide.
+/// A few blocks that take most accesses are mostly not among the few that are watched, and what is
+/// left is a loop: that is not for those to decide.
 #[test]
 fn a_watch_that_lacks_what_matters_decides_nothing() {
     for seed in 0..20 {
@@ -176,7 +184,8 @@ fn baselines_have_partitions() {
 
 const LOOP: Rhythm = Rhythm { size: 700, time: 800, deviation: 9 };
 
-/// "AMP can use this information immediately in subsequent runs without requiring a detection phase."
+/// "AMP can use this information immediately in subsequent runs without requiring a detection
+/// phase."
 #[test]
 fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
     let mut detector = Detector::new(Settings::AMP);
@@ -241,7 +250,8 @@ fn hints_are_given_on() {
     assert_eq!((access(&mut by_file, 4, 0).place, by_file.hints().count()), (Place::Default, 0));
 }
 
-/// "An MRU partition for each popular (in terms of unique block count) MRU context, up to a fixed number": a context keeps its number.
+/// "An MRU partition for each popular (in terms of unique block count) MRU context, up to a fixed
+/// number": a context keeps its number.
 #[test]
 fn the_largest_loops_have_partitions() {
     let mut detector = Detector::new(Settings { partitions: 3, ..exact() });
@@ -252,7 +262,8 @@ fn the_largest_loops_have_partitions() {
         let numbers = detector.learnt().filter_map(|learnt| Some((learnt.id, learnt.partition?)));
         numbers.collect::<Vec<_>>()
     };
-    // At the first review, after 333 accesses of each, two are known, and the larger one comes first; then the third.
+    // At the first review, after 333 accesses of each, two are known, and the larger one comes
+    // first; then the third.
     assert_eq!(round(&mut detector, &[(1, 100), (2, 200), (3, 300)], 3000), [(1, 1), (2, 0), (3, 2)]);
     // One that is a little larger than the least displaces it not, one that is much larger does.
     let four = [(1, 100), (2, 200), (3, 300), (4, 110)];
@@ -265,7 +276,8 @@ fn the_largest_loops_have_partitions() {
     assert_eq!(round(&mut Detector::new(none), &four, 3000), []);
 }
 
-/// A flood of contexts that come once leaves those that come often, and takes no more memory than there may be.
+/// A flood of contexts that come once leaves those that come often, and takes no more memory than
+/// there may be.
 #[test]
 fn a_flood_of_contexts_is_survived() {
     let mut detector = Detector::new(Settings::AMP);
@@ -320,169 +332,6 @@ fn a_forgotten_context_is_remembered_by_its_pattern() {
     }
     assert!(detector.learnt().all(|learnt| learnt.id != 1), "forgotten");
     assert_eq!(access(&mut detector, 1, 5000).place, Place::Dropped, "and known again at once");
-}
-
-/// The detector without sampling as its rules have it, with plain lists. No more contexts than are known at a time.
-#[derive(Default)]
-struct Twin {
-    now: u64,
-    long: u64,
-    contexts: BTreeMap<u32, TwinContext>,
-    /// Blocks of contexts that do not come back: block, whose, when.
-    left: Vec<(BlockKey, u32, u64)>,
-}
-
-#[derive(Default)]
-struct TwinContext {
-    /// The oldest first: block, time, turn.
-    list: Vec<(BlockKey, u64, u64)>,
-    accesses: u64,
-    before: u64,
-    fresh: u32,
-    alone: u32,
-    /// Of the period: recencies, accesses of rounds, their times.
-    recencies: Vec<u64>,
-    rounds: Vec<(u64, u64)>,
-    pattern: Option<Pattern>,
-    rhythm: Rhythm,
-    settled: bool,
-    seen: u64,
-    partition: Option<u8>,
-}
-
-const REVIEW: u64 = 100;
-const PARTITIONS: u8 = 2;
-
-impl Twin {
-    fn access(&mut self, id: u32, key: BlockKey) -> Access {
-        self.now += 1;
-        let now = self.now;
-        let context = self.contexts.entry(id).or_default();
-        context.accesses += 1;
-        let turn = context.accesses;
-        match context.list.iter().position(|&(block, ..)| block == key) {
-            Some(position) => {
-                let others = context.list.len() as u64 - 1;
-                let recency = (position as u64 * u64::from(ONE)).checked_div(others).unwrap_or(u64::from(ONE) / 2);
-                let (_, time, before) = context.list.remove(position);
-                context.recencies.push(recency);
-                context.rounds.push((turn - before, now - time));
-                context.fresh = 0;
-                context.revisited();
-            }
-            None => context.fresh += 1,
-        }
-        context.list.push((key, now, turn));
-        let fresh = context.fresh >= 16;
-        if let Some(at) = self.left.iter().position(|&(block, ..)| block == key) {
-            let (_, whose, _) = self.left.remove(at);
-            self.contexts.get_mut(&whose).unwrap().revisited();
-        }
-        if fresh {
-            self.left.push((key, id, now));
-        }
-        if fresh || !self.left.is_empty() || now.is_multiple_of(REVIEW) {
-            self.age();
-        }
-        if now.is_multiple_of(REVIEW) {
-            self.contexts.values_mut().for_each(|context| context.review(now));
-            self.number();
-        }
-        self.contexts[&id].told(now)
-    }
-
-    fn age(&mut self) {
-        while let Some(&(_, whose, time)) = self.left.first() {
-            if time >= self.now.saturating_sub(self.long) {
-                break;
-            }
-            self.left.remove(0);
-            self.contexts.get_mut(&whose).unwrap().alone += 1;
-        }
-    }
-
-    fn number(&mut self) {
-        let now = self.now;
-        let mut loops: Vec<(u64, bool, u64, u32)> = Vec::new();
-        for (nth, (&id, context)) in (0..).zip(&self.contexts) {
-            let Rhythm { size, time, deviation } = context.rhythm;
-            if context.pattern == Some(Pattern::Looping) && size > 0 {
-                let stopped = now - context.seen > 2 * (time + 3 * deviation);
-                let size = if stopped { 0 } else { u64::from(size) };
-                let rank = if context.partition.is_some() { size + size / 4 } else { size };
-                loops.push((u64::MAX - rank, context.partition.is_none(), nth, id));
-            }
-        }
-        loops.sort_unstable();
-        let (chosen, rest) = loops.split_at(loops.len().min(PARTITIONS.into()));
-        rest.iter().for_each(|(.., id)| self.contexts.get_mut(id).unwrap().partition = None);
-        for (.., id) in chosen {
-            if self.contexts[id].partition.is_none() {
-                let free = (0..).find(|&number| self.contexts.values().all(|other| other.partition != Some(number)));
-                self.contexts.get_mut(id).unwrap().partition = free;
-            }
-        }
-    }
-}
-
-impl TwinContext {
-    fn revisited(&mut self) {
-        self.alone = 0;
-        if self.pattern == Some(Pattern::OneShot) {
-            self.pattern = Some(Pattern::Other);
-        }
-    }
-
-    fn review(&mut self, now: u64) {
-        if self.accesses == self.before {
-            return;
-        }
-        (self.before, self.seen) = (self.accesses, now);
-        let defined = self.recencies.len() as u64;
-        let enough = defined >= 64;
-        if defined > 0 && (enough || !self.settled) {
-            let time = self.rounds.iter().map(|&(_, time)| time).sum::<u64>() / defined;
-            let squares = self.rounds.iter().map(|&(_, time)| time * time).sum::<u64>() / defined;
-            self.rhythm = Rhythm {
-                size: (self.rounds.iter().map(|&(turns, _)| turns).sum::<u64>() / defined) as u32,
-                time,
-                deviation: (squares - time * time).isqrt(),
-            };
-        }
-        self.settled |= enough;
-        let mean = self.recencies.iter().sum::<u64>().checked_div(defined).map(|mean| mean as u32);
-        let pattern = match mean {
-            _ if self.fresh >= 16 && self.alone >= 16 => Some(Pattern::OneShot),
-            Some(mean) if enough && mean < T => Some(Pattern::Looping),
-            Some(mean) if enough && mean > ONE - T => Some(Pattern::Clustered),
-            Some(_) if enough => Some(Pattern::Other),
-            _ => None,
-        };
-        self.pattern = pattern.or(self.pattern);
-        if self.pattern != Some(Pattern::Looping) {
-            self.partition = None;
-        }
-        if enough {
-            self.recencies.clear();
-            self.rounds.clear();
-        }
-        // Blocks are let go of one by one, each making the list shorter, and so the next one's time.
-        while let Some(&(.., turn)) = self.list.first() {
-            let stale = (4 * self.list.len() as u64).max(4096);
-            if turn >= self.accesses.saturating_sub(stale) {
-                break;
-            }
-            self.list.remove(0);
-        }
-    }
-
-    fn told(&self, now: u64) -> Access {
-        match (self.pattern, self.partition) {
-            (Some(Pattern::OneShot), _) => Access { place: Place::Dropped, now, ..Access::default() },
-            (_, Some(number)) => Access { place: Place::Loop(number), rhythm: self.rhythm, now },
-            _ => Access { now, ..Access::default() },
-        }
-    }
 }
 
 /// A part of a sequence: a context does something with a file for a while.
@@ -565,7 +414,8 @@ proptest! {
         }
     }
 
-    /// Numbers are below `partitions`, each is one context's, and no partition is without a rhythm; the same accesses give the same answers.
+    /// Numbers are below `partitions`, each is one context's, and no partition is without a rhythm;
+    /// the same accesses give the same answers.
     #[test]
     fn numbers_are_one_contexts_each(doings in doings(), seed in 0u64..1000, sampled in any::<bool>(), number in 0u8..4) {
         let sampling = if sampled { Sampling::Adaptive(32) } else { Sampling::Off };
