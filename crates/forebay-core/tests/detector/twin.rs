@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::T;
 use forebay_core::BlockKey;
 use forebay_core::context::recency::ONE;
-use forebay_core::context::{Access, Learnt, Pattern, Place, Rhythm};
+use forebay_core::context::{Access, Pattern, Place, Rhythm};
 
 /// The detector without sampling as its rules have it, with plain lists. No more contexts than are
 /// known at a time.
@@ -21,7 +21,7 @@ pub(crate) struct Twin {
 #[derive(Default)]
 pub(crate) struct TwinContext {
     /// The oldest first: block, time, turn.
-    list: Vec<(BlockKey, u64, u64)>,
+    pub(crate) list: Vec<(BlockKey, u64, u64)>,
     pub(crate) accesses: u64,
     before: u64,
     fresh: u32,
