@@ -11,11 +11,11 @@ use forebay_core::context::{Access, Pattern, Place, Rhythm};
 /// known at a time.
 #[derive(Default)]
 pub(crate) struct Twin {
-    now: u64,
+    pub(crate) now: u64,
     pub(crate) long: u64,
     pub(crate) contexts: BTreeMap<u32, TwinContext>,
     /// Blocks of contexts that do not come back: block, whose, when.
-    left: Vec<(BlockKey, u32, u64)>,
+    pub(crate) left: Vec<(BlockKey, u32, u64)>,
 }
 
 #[derive(Default)]
