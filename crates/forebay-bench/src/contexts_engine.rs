@@ -211,7 +211,7 @@ impl Manager {
             }
             ghost => ghost,
         };
-        let class = segments.missed_by(directory, 0, (key, ghost), place, false);
+        let class = segments.missed_by(directory, 0, key, ghost, place, false);
         if let Some(ghost) = ghost {
             segments.remove(directory, ghost);
             directory.release(ghost);

@@ -38,7 +38,8 @@ impl Fetch {
         at: Instant,
         extent: Extent,
         demand: Extent,
-        (stream, handler): (StreamId, HandlerId),
+        stream: StreamId,
+        handler: HandlerId,
         device: DeviceId,
     ) -> Fetch {
         let (wanted, called_off, awaited) = (None, false, 0);

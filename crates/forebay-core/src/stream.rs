@@ -33,6 +33,7 @@ use alloc::vec::Vec;
 
 use by_file::OfFile;
 
+use crate::context::Caller;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
@@ -162,18 +163,12 @@ pub struct Stream {
 
 impl Stream {
     /// A stream that begins with an access to `extent`, linked nowhere.
-    fn new(
-        at: Instant,
-        extent: Extent,
-        label: &Label,
-        device: DeviceId,
-        (handler, context): (HandlerId, ContextId),
-    ) -> Stream {
+    fn new(at: Instant, extent: Extent, label: &Label, device: DeviceId, who: Caller) -> Stream {
         Stream {
             file: extent.file,
             device,
-            handler,
-            context,
+            handler: who.handler,
+            context: who.context,
             first: extent.start,
             next: extent.end(),
             ahead: extent.end(),
@@ -296,7 +291,7 @@ impl Streams {
     /// up to `lag` blocks.
     pub fn new(places: u32, max_depth: u32, lag: u32) -> Streams {
         let places = places.max(1);
-        let nobody = (HandlerId(0), ContextId(0));
+        let nobody = Caller { handler: HandlerId(0), context: ContextId(0) };
         let blank = Stream {
             in_use: false,
             ..Stream::new(Instant(0), Extent::default(), &Label::default(), DeviceId(0), nobody)
@@ -399,15 +394,8 @@ impl Streams {
     }
 
     /// Begins a stream with an access to `extent`, of which readers want what `label` says.
-    pub fn begin(
-        &mut self,
-        at: Instant,
-        extent: Extent,
-        label: &Label,
-        device: DeviceId,
-        who: (HandlerId, ContextId),
-    ) -> StreamId {
-        self.leaves(who.0, extent.file);
+    pub fn begin(&mut self, at: Instant, extent: Extent, label: &Label, device: DeviceId, who: Caller) -> StreamId {
+        self.leaves(who.handler, extent.file);
         let lists = [GONE, IDLE, HOLDING].into_iter().chain(ACTIVE).chain([WAITING]);
         let slot = lists.filter_map(|list| self.order.back(list)).next().unwrap_or_default();
         let id = self.order.frame(slot);
@@ -416,7 +404,7 @@ impl Streams {
             self.unlink_file(id.0);
         }
         self.table[id.index()] = Stream::new(at, extent, label, device, who);
-        self.reads(StreamId(id.0), who.0, extent.file);
+        self.reads(StreamId(id.0), who.handler, extent.file);
         let wanted = self.table[id.index()].wanted.run;
         self.link(id.0);
         self.link_file(id.0);
@@ -429,18 +417,11 @@ impl Streams {
     }
 
     /// An access to `extent` goes on with a stream. `false` if it brought the stream no further.
-    pub fn advance(
-        &mut self,
-        id: StreamId,
-        at: Instant,
-        extent: Extent,
-        label: &Label,
-        who: (HandlerId, ContextId),
-    ) -> bool {
+    pub fn advance(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
         let Some(stream) = self.get_mut(id) else { return false };
-        (stream.handler, stream.context) = who;
+        (stream.handler, stream.context) = (who.handler, who.context);
         let wanted = stream.wanted.goes_on(label);
-        self.reads(id, who.0, extent.file);
+        self.reads(id, who.handler, extent.file);
         let begun = self.begun(extent.file);
         let stream = &mut self.table[id.index()];
         stream.begun = begun;
@@ -468,14 +449,7 @@ impl Streams {
 
     /// An access to `extent` that brought a stream no further begins it anew if it is retired:
     /// somebody reads the file again. `false`, and nothing changes, if it is not.
-    pub fn restart(
-        &mut self,
-        id: StreamId,
-        at: Instant,
-        extent: Extent,
-        label: &Label,
-        who: (HandlerId, ContextId),
-    ) -> bool {
+    pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
         let Stream { device, next, begun, waiting, cell_next, file_prev, file_next, .. } = *stream;
         // It keeps its links and who waits, and `next` until they are moved.

@@ -4,12 +4,12 @@
 mod known;
 
 use forebay_core::Usual;
-use forebay_core::auto::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Whose};
+use forebay_core::auto::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Odds, Whose};
 use forebay_core::auto::{Auto, Parts};
 use forebay_core::level::Label;
 use forebay_core::seams::{Prefetcher, Sight};
 use forebay_core::stream::Streams;
-use forebay_core::{ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
+use forebay_core::{Caller, ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
 use known::Bench;
 use proptest::prelude::*;
 
@@ -35,8 +35,8 @@ fn streams_of_one_length_are_fetched_whole() {
     assert_eq!((lengths.end(1, 1000), lengths.end(99, 1000)), (Some(100), Some(100)));
     assert_eq!(lengths.end(1, 60), Some(60), "no further than the file");
     assert_eq!(lengths.end(100, 1000), None, "of longer ones nothing is known");
-    assert_eq!(lengths.reach(1, 99), Some((128, 128)));
-    assert_eq!(lengths.reach(1, 100), Some((0, 128)));
+    assert_eq!(lengths.reach(1, 99), Some(Odds { times: 128, of: 128 }));
+    assert_eq!(lengths.reach(1, 100), Some(Odds { times: 0, of: 128 }));
 }
 
 /// Half have 10 blocks, half 100. In two pieces: D + 10 + (D + 90) / 2; in one: D + 100. They cost
@@ -56,10 +56,10 @@ fn a_second_switch_is_weighed_against_what_is_fetched_in_vain() {
 fn who_nearly_never_goes_on_gets_nothing() {
     let mut lengths = lengths(&[(64, 8)]);
     lengths.weigh(131);
-    assert_eq!(lengths.end_if(4, 1000, (1, 10)), Some(4));
-    assert_eq!(lengths.end_if(4, 1000, (9, 10)), Some(64));
+    assert_eq!(lengths.end_if(4, 1000, Odds { times: 1, of: 10 }), Some(4));
+    assert_eq!(lengths.end_if(4, 1000, Odds { times: 9, of: 10 }), Some(64));
     // 60 blocks against 131 in half of cases.
-    assert_eq!(lengths.end_if(4, 1000, (1, 2)), Some(64));
+    assert_eq!(lengths.end_if(4, 1000, Odds { times: 1, of: 2 }), Some(64));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn who_is_left_behind_may_go_on_after_all() {
         knowledge.was_long_after_all(whose, 100);
     }
     let habits = knowledge.habits(whose).unwrap();
-    let (goes_on, of) = habits.goes_on();
+    let Odds { times: goes_on, of } = habits.goes_on();
     assert!(goes_on * 5 / of == 2, "half of them, the latest counting most: {goes_on} of {of}");
     assert_eq!((habits.lengths().streams(), habits.lengths().quantile(1, 2)), (32, 100));
 }
@@ -227,7 +227,7 @@ fn who_is_left_behind_may_go_on_after_all() {
 #[test]
 fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
     let mut streams = Streams::new(16, 2048, 1);
-    let (who, label) = ((HandlerId(1), ContextId(1)), Label::default());
+    let (who, label) = (Caller { handler: HandlerId(1), context: ContextId(1) }, Label::default());
     let extent = |start| Extent { file: FileId(0), start, len: 1 };
     let id = streams.begin(Instant(0), extent(0), &label, DeviceId(0), who);
     assert!(streams.advance(id, Instant(1_000_000_000), extent(1), &label, who));

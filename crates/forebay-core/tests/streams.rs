@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_core::history::{EvictionHistory, Was};
 use forebay_core::level::Label;
 use forebay_core::stream::{ACTIVE_FOR, HOLDS_FOR, LATE_FOR, PAUSES, Streams};
-use forebay_core::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+use forebay_core::{BlockKey, Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
 const LAG: u32 = 256;
@@ -152,17 +152,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
     // Each length is one handler's of two.
-    let who = (HandlerId(extent.len % 2), ContextId(0));
-    let found = streams.locate(who.0, extent.file, extent.start, Instant(at));
+    let who = Caller { handler: HandlerId(extent.len % 2), context: ContextId(0) };
+    let found = streams.locate(who.handler, extent.file, extent.start, Instant(at));
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
-    assert_eq!(distance, naive.locate(who.0, extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
+    assert_eq!(distance, naive.locate(who.handler, extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
     let id = match found {
         Some(id) => {
-            naive.last.insert((who.0, extent.file), id);
+            naive.last.insert((who.handler, extent.file), id);
             let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
             let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
             let twin = &mut naive.streams[position];
-            twin.handler = who.0;
+            twin.handler = who.handler;
             if moved {
                 let pause = at - twin.last;
                 twin.pause = if twin.steps == 0 { pause } else { twin.pause - twin.pause / 8 + pause / 8 };
@@ -185,9 +185,9 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
         }
         None => {
             // Its handler has left the stream that it read before.
-            let left = naive.last.get(&(who.0, extent.file)).copied();
+            let left = naive.last.get(&(who.handler, extent.file)).copied();
             let left = naive.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == extent.file);
-            if let Some(left) = left.filter(|twin| twin.handler == who.0 && twin.waiting == 0) {
+            if let Some(left) = left.filter(|twin| twin.handler == who.handler && twin.waiting == 0) {
                 left.active = false;
             }
             let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
@@ -204,7 +204,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
                 );
             }
             assert!(naive.streams.len() < places, "a full table forgets a stream");
-            let (handler, file, next) = (who.0, extent.file, extent.end());
+            let (handler, file, next) = (who.handler, extent.file, extent.end());
             naive.last.insert((handler, file), id);
             let (active, retired) = (false, false);
             let (piece, waiting, lagged) = (0, 0, u32::MAX);
@@ -328,12 +328,12 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     let silent = |ahead: u32| {
         let mut streams = Streams::new(8, 600, 256);
         let mut read = |handler: u32, at: u64, start: u32| {
-            let (who, extent) = ((HandlerId(handler), ContextId(0)), whole(handler, start));
-            match streams.locate(who.0, extent.file, start, Instant(at)) {
+            let (who, extent) = (Caller { handler: HandlerId(handler), context: ContextId(0) }, whole(handler, start));
+            match streams.locate(who.handler, extent.file, start, Instant(at)) {
                 Some(id) => assert!(streams.advance(id, Instant(at), extent, &Label::all(extent), who)),
                 None => _ = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who),
             }
-            let id = streams.locate(who.0, extent.file, start + 4, Instant(at)).expect("a stream is there");
+            let id = streams.locate(who.handler, extent.file, start + 4, Instant(at)).expect("a stream is there");
             streams.get_mut(id).unwrap().ahead += if start == 8 { ahead } else { 0 };
             id
         };
@@ -359,17 +359,23 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     }
     let (mut streams, _) = silent(40);
     let elsewhere = whole(5, 100);
-    streams.begin(Instant(11 * SECOND), elsewhere, &Label::all(elsewhere), DeviceId(0), (HandlerId(7), ContextId(0)));
+    streams.begin(
+        Instant(11 * SECOND),
+        elsewhere,
+        &Label::all(elsewhere),
+        DeviceId(0),
+        Caller { handler: HandlerId(7), context: ContextId(0) },
+    );
     assert_eq!(count(&streams), (1, 0), "he reads something else");
     let (mut streams, id) = silent(40);
     streams.exited(HandlerId(9));
     assert_eq!(count(&streams), (1, 1), "somebody else is gone");
-    let (who, next) = ((HandlerId(7), ContextId(0)), whole(7, 12));
+    let (who, next) = (Caller { handler: HandlerId(7), context: ContextId(0) }, whole(7, 12));
     assert!(streams.advance(id, Instant(11 * SECOND + 1), next, &Label::all(next), who));
     assert_eq!(count(&streams), (2, 0), "he came");
     let (mut streams, _) = silent(40);
-    let (who, at) = ((HandlerId(8), ContextId(0)), Instant(12 * SECOND + HOLDS_FOR));
-    let id = streams.locate(who.0, FileId(8), 8, at).expect("his own");
+    let (who, at) = (Caller { handler: HandlerId(8), context: ContextId(0) }, Instant(12 * SECOND + HOLDS_FOR));
+    let id = streams.locate(who.handler, FileId(8), 8, at).expect("his own");
     assert!(streams.advance(id, at, whole(8, 8), &Label::all(whole(8, 8)), who));
     assert_eq!(count(&streams), (1, 0), "nobody is waited for for ever");
 }

@@ -6,7 +6,7 @@ use forebay_core::demand::{Supply, cycle};
 use forebay_core::level::Label;
 use forebay_core::papers::scm::{FLOOR, Trigger};
 use forebay_core::stream::{ACTIVE_FOR, Streams};
-use forebay_core::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+use forebay_core::{Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
@@ -173,9 +173,9 @@ proptest! {
         streams.measure(Demands::new(SLOT, 4, 2));
         let (mut at, mut next) = (0, [0u32; 6]);
         let read = |streams: &mut Streams, at: u64, file: u32, start: u32, len: u32| {
-            let (file, who) = (FileId(file), (HandlerId(0), ContextId(0)));
+            let (file, who) = (FileId(file), Caller { handler: HandlerId(0), context: ContextId(0) });
             let extent = Extent { file, start, len };
-            match streams.locate(who.0, file, start, Instant(at)) {
+            match streams.locate(who.handler, file, start, Instant(at)) {
                 Some(id) => streams.advance(id, Instant(at), extent, &Label::all(extent), who),
                 None => { streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(file.0 as u16 % 2), who); true }
             };

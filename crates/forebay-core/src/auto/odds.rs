@@ -11,7 +11,7 @@
 //! would have later. While the device has other things to do nobody waits less by it, since that
 //! fetch goes before another's; but who is nearly certain to go on need not come back for it.
 
-use super::knowledge::Habits;
+use super::knowledge::{Habits, Odds};
 use super::pieces::{Outlook, up_to};
 use crate::reason::{Reason, Size};
 use crate::seams::{Plan, Sight};
@@ -41,13 +41,12 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
         return Some(Plan::NOTHING.because(Reason::Nowhere, Reason::Nothing));
     }
     if sight.missed.is_some() {
-        let (beyond, all) = lengths.reach(read, read)?;
-        let end = lengths.end_if(read, blocks, (beyond, all))?;
+        let end = lengths.end_if(read, blocks, lengths.reach(read, read)?)?;
         return Some(up_to(sight, first + end, depth));
     }
     let ahead = stream.ahead - first;
     let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
-    let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(is_nearly_certain);
+    let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(Odds::are_nearly_certain);
     // Of a stream that was worth a switch already and whose end is not in sight the plan by demand
     // says how many channels it has. What it has under way itself is no reason for less.
     let is_long = read >= sight.competitive_depth && sight.lanes() > 1;
@@ -63,22 +62,18 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
         // its demand makes best.
         return None;
     }
-    let (beyond, all) = lengths.reach(read, ahead)?;
+    let odds = lengths.reach(read, ahead)?;
     let end = lengths.end(ahead, blocks).unwrap_or(ahead);
-    let pays = end > ahead && pays(sight, (beyond, all), end - ahead);
+    let pays = end > ahead && pays(sight, odds, end - ahead);
     Some(if pays { up_to(sight, first + end, depth) } else { Plan::NOTHING })
 }
 
-/// So many of so many cases.
-fn is_nearly_certain((beyond, all): (u32, u32)) -> bool {
-    u64::from(all - beyond.min(all)) * 8 <= u64::from(all)
-}
-
-/// Whether a piece should be fetched early that is wanted in `beyond` of `all` cases.
-fn pays(sight: &Sight<'_>, (beyond, all): (u32, u32), piece: u32) -> bool {
-    if is_nearly_certain((beyond, all)) {
+/// Whether a piece should be fetched early that is wanted with such odds.
+fn pays(sight: &Sight<'_>, odds: Odds, piece: u32) -> bool {
+    if odds.are_nearly_certain() {
         return true;
     }
+    let Odds { times: beyond, of: all } = odds;
     let vain = u64::from(all - beyond.min(all));
     // On another channel nobody waits for it.
     if sight.idle > 1 && sight.channels > sight.active {

@@ -61,7 +61,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let partition = self.partition_of(key);
         match access {
             None => self.segments.miss(&mut self.directory, partition, ghost),
-            Some(access) => self.segments.missed_by(&mut self.directory, partition, (key, ghost), access.place, false),
+            Some(access) => self.segments.missed_by(&mut self.directory, partition, key, ghost, access.place, false),
         }
     }
 
@@ -71,8 +71,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let (ghost, partition) = (self.directory.find(key), self.partition_of(key));
         let place = access.map(|access| access.place);
         match place {
-            _ if self.reclaimer.is_some() => self.segments.recalls(&mut self.directory, partition, (key, ghost), place),
-            Some(place) => self.segments.missed_by(&mut self.directory, partition, (key, ghost), place, true),
+            _ if self.reclaimer.is_some() => self.segments.recalls(&mut self.directory, partition, key, ghost, place),
+            Some(place) => self.segments.missed_by(&mut self.directory, partition, key, ghost, place, true),
             None => 0,
         }
     }

@@ -49,7 +49,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let device = file.device_of(extent.start);
         let known = self.streams.get_mut(stream).filter(|stream| stream.file == extent.file);
         let (handler, hits) = known.map(|stream| (stream.handler, level::note(stream, demand))).unwrap_or_default();
-        let io = self.inflight.issue(Fetch::new(at, extent, demand, (stream, handler), device));
+        let io = self.inflight.issue(Fetch::new(at, extent, demand, stream, handler, device));
         for key in extent.keys() {
             if let Some(slot) = self.resident(key) {
                 self.directory.frames.set_owner(slot, StreamId(io.0));

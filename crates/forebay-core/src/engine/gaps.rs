@@ -69,7 +69,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         &mut self,
         gap: Extent,
         apart: &mut bool,
-        (access, out): (Option<Access>, &mut Actions),
+        access: Option<Access>,
+        out: &mut Actions,
     ) -> bool {
         for key in gap.keys() {
             if self.resident(key).is_some() {

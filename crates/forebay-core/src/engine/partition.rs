@@ -69,7 +69,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 true
             }
             Some(detector) => {
-                let hit = |known| self.segments.hit_by(&mut self.directory, partition, slot, known);
+                let hit = |(access, now)| self.segments.hit_by(&mut self.directory, partition, slot, access, now);
                 let hit = detector.expects(caller, key, hash).is_some_and(hit);
                 if hit {
                     detector.passes();

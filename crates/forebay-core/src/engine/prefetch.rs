@@ -4,6 +4,7 @@ use core::mem;
 
 use super::admit::Met;
 use super::{Access, Engine};
+use crate::context::Caller;
 use crate::demand::{Supply, cycle};
 use crate::devices::{ALWAYS, Device};
 use crate::event::Actions;
@@ -41,9 +42,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.sort(id, read);
         let plan = self.plan(id, read, met.missed, turn);
         self.hears_read(id, read, met.missed.is_some() && turn != Turn::Lags);
-        if let Some(missed) = met.missed
-            && self.load_near(id, read, (missed, turn, plan), (met.access, &mut *out))
-        {
+        if self.load_near(id, read, met, turn, plan, out) {
             return id;
         }
         let Some(plan) = plan else { return id };
@@ -59,7 +58,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         {
             self.devices[device.index()].company.goes_on(id);
         }
-        let end = self.fetch_ahead(id, read.extent.file, from, plan, (met.access, out));
+        let end = self.fetch_ahead(id, read.extent.file, from, plan, met.access, out);
         self.hears_asked(id, from, end);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.ahead = stream.ahead.max(end);
@@ -77,18 +76,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Step 4: the stream of a read, begun or moved on.
     fn follow(&mut self, at: Instant, read: &Read, met: Met) -> (StreamId, Turn) {
         let Extent { file, start, .. } = read.extent;
-        let who = (read.handler, read.context);
+        let who = Caller { handler: read.handler, context: read.context };
         let label = read.label();
-        let known = met.stream.filter(|&id| self.streams.is_at(id, who.0, read.extent, at));
-        let known = known.or_else(|| self.streams.locate(who.0, file, start, at)).or_else(|| {
+        let known = met.stream.filter(|&id| self.streams.is_at(id, who.handler, read.extent, at));
+        let known = known.or_else(|| self.streams.locate(who.handler, file, start, at)).or_else(|| {
             // What readers found above begins where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
-            self.streams.locate(who.0, file, told, at).filter(|_| told < start)
+            self.streams.locate(who.handler, file, told, at).filter(|_| told < start)
         });
         let Some(id) = known else {
             let device = self.files.get(file).map(|file| file.device).unwrap_or_default();
             self.give_up_streams(at);
-            self.leave_behind(who.0, file);
+            self.leave_behind(who.handler, file);
             let id = self.streams.begin(at, read.extent, &label, device, who);
             self.prefetcher.takes_place(id);
             return (id, Turn::Begins);
@@ -279,7 +278,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         file: FileId,
         from: u32,
         plan: Plan,
-        (access, out): (Option<Access>, &mut Actions),
+        access: Option<Access>,
+        out: &mut Actions,
     ) -> u32 {
         let Some(entry) = self.files.get(file) else { return from };
         let (blocks, home) = (entry.blocks, entry.home());
@@ -293,7 +293,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     let gap = Extent::between(file, at, end.min(blocks));
                     // Behind the last block that is wanted of a piece nothing is.
                     let through = gap.end() < piece_end && self.is_read_through(gap);
-                    if through && !self.fetch_gap(gap, &mut apart, (access, &mut *out)) {
+                    if through && !self.fetch_gap(gap, &mut apart, access, out) {
                         return at;
                     }
                     apart |= !through;
@@ -362,11 +362,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         &mut self,
         id: StreamId,
         read: &Read,
-        (missed, turn, plan): (u32, Turn, Option<Plan>),
-        (access, out): (Option<Access>, &mut Actions),
+        met: Met,
+        turn: Turn,
+        plan: Option<Plan>,
+        out: &mut Actions,
     ) -> bool {
         // Of many random readers most are behind where some stream is already.
-        if !self.needs.near || !matches!(turn, Turn::Begins | Turn::Lags) || !self.queue.is_empty() {
+        let Some(missed) = met.missed.filter(|_| self.needs.near && self.queue.is_empty()) else { return false };
+        if !matches!(turn, Turn::Begins | Turn::Lags) {
             return false;
         }
         let Some(Near { region, piece }) = self.neighbourhood(read.extent, missed) else { return false };
@@ -377,9 +380,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         // In pieces, since whoever wants a block waits for all of its piece.
         let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
         // What lies behind comes with the demand.
-        self.fetch_ahead(id, region.file, missed, pieces(region.end() - missed), (access, &mut *out));
+        self.fetch_ahead(id, region.file, missed, pieces(region.end() - missed), met.access, out);
         let before = read.extent.start.saturating_sub(region.start);
-        self.fetch_ahead(id, region.file, region.start, pieces(before), (access, out));
+        self.fetch_ahead(id, region.file, region.start, pieces(before), met.access, out);
         true
     }
 

@@ -337,7 +337,7 @@ mod tests {
                 hits += 1;
                 continue;
             }
-            let class = segments.missed_by(&mut directory, 0, (key(block), found), Place::Default, false);
+            let class = segments.missed_by(&mut directory, 0, key(block), found, Place::Default, false);
             if let Some(ghost) = found {
                 segments.remove(&mut directory, ghost);
                 directory.release(ghost);

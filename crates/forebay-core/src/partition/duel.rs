@@ -249,7 +249,7 @@ impl<R: Replacement> Small<R> {
         if let Some(slot) = resident {
             if !program {
                 segments.hit(directory, slot);
-            } else if !segments.hit_by(directory, 0, slot, (access, access.now)) {
+            } else if !segments.hit_by(directory, 0, slot, access, access.now) {
                 _ = segments.accessed(directory, 0, key, access);
                 segments.referred_by(directory, 0, slot, access.place, Use::Hit);
             }
@@ -258,7 +258,7 @@ impl<R: Replacement> Small<R> {
         _ = segments.accessed(directory, 0, key, access);
         let ghost = found;
         let class = match program {
-            true => segments.missed_by(directory, 0, (key, ghost), access.place, false),
+            true => segments.missed_by(directory, 0, key, ghost, access.place, false),
             false => segments.miss(directory, 0, ghost),
         };
         if let Some(ghost) = ghost {

@@ -269,7 +269,8 @@ impl Program {
         policy: &mut R,
         directory: &mut Directory<I>,
         slot: Slot,
-        (access, now): (&Access, u64),
+        access: &Access,
+        now: u64,
     ) -> bool {
         let list = directory.frames.list(slot);
         if now >= self.due {
@@ -349,7 +350,8 @@ impl Program {
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        (key, ghost): (BlockKey, Option<Slot>),
+        key: BlockKey,
+        ghost: Option<Slot>,
         place: Place,
         ahead: bool,
     ) -> Class {
@@ -374,7 +376,8 @@ impl Program {
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        (key, ghost): (BlockKey, Option<Slot>),
+        key: BlockKey,
+        ghost: Option<Slot>,
         place: Place,
     ) -> Class {
         let part = self.part_of_new(key, place);

@@ -171,10 +171,11 @@ impl<R: Replacement> Segments<R> {
         directory: &mut Directory<I>,
         partition: usize,
         slot: Slot,
-        known: (&Access, u64),
+        access: &Access,
+        now: u64,
     ) -> bool {
         match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
-            (Some(segment), Some(program)) => program.hit(segment, directory, slot, known),
+            (Some(segment), Some(program)) => program.hit(segment, directory, slot, access, now),
             _ => false,
         }
     }
@@ -223,11 +224,12 @@ impl<R: Replacement> Segments<R> {
         &mut self,
         directory: &mut Directory<I>,
         partition: usize,
-        (key, ghost): (BlockKey, Option<Slot>),
+        key: BlockKey,
+        ghost: Option<Slot>,
         place: Option<Place>,
     ) -> Class {
         match (self.segments.get_mut(partition), self.programs.get_mut(partition), place) {
-            (Some(segment), Some(program), Some(place)) => program.recalls(segment, directory, (key, ghost), place),
+            (Some(segment), Some(program), Some(place)) => program.recalls(segment, directory, key, ghost, place),
             (Some(segment), _, _) => segment.recalls(directory, ghost),
             (None, _, _) => 0,
         }
@@ -247,12 +249,13 @@ impl<R: Replacement> Segments<R> {
         &mut self,
         directory: &mut Directory<I>,
         partition: usize,
-        (key, ghost): (BlockKey, Option<Slot>),
+        key: BlockKey,
+        ghost: Option<Slot>,
         place: Place,
         ahead: bool,
     ) -> Class {
         match (self.segments.get_mut(partition), self.programs.get_mut(partition)) {
-            (Some(segment), Some(program)) => program.missed(segment, directory, (key, ghost), place, ahead),
+            (Some(segment), Some(program)) => program.missed(segment, directory, key, ghost, place, ahead),
             _ => 0,
         }
     }

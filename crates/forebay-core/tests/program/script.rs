@@ -60,7 +60,7 @@ impl<R: Replacement> Script<R> {
             }
             ghost => ghost,
         };
-        let class = segments.missed_by(directory, 0, (key(block), ghost), access.place, false);
+        let class = segments.missed_by(directory, 0, key(block), ghost, access.place, false);
         self.bring(block, ghost, class, 0);
         false
     }
@@ -68,7 +68,7 @@ impl<R: Replacement> Script<R> {
     /// A block is fetched ahead for a context that has just read another one.
     pub(crate) fn prefetch(&mut self, block: u32, access: Access) -> bool {
         let ghost = self.directory.find(key(block));
-        let class = self.segments.missed_by(&mut self.directory, 0, (key(block), ghost), access.place, true);
+        let class = self.segments.missed_by(&mut self.directory, 0, key(block), ghost, access.place, true);
         self.bring(block, ghost, class, flag::PREFETCHED)
     }
 

@@ -75,7 +75,7 @@ impl<R: replacement::Replacement> Contexts<R> {
         };
         // The whole life of a miss at once: class, frame, fetch, insertion.
         self.misses += 1;
-        let class = segments.missed_by(directory, 0, (key, ghost), access.place, false);
+        let class = segments.missed_by(directory, 0, key, ghost, access.place, false);
         if let Some(ghost) = ghost {
             segments.remove(directory, ghost);
             directory.release(ghost);

@@ -1,7 +1,7 @@
 //! What is known of the streams of a device, or of a program context.
 
 use super::lengths::Lengths;
-use super::share::Share;
+use super::share::{Odds, Share};
 use crate::hint::{OCTILES, STREAMS, Usual};
 
 /// Before so many streams nothing is known.
@@ -66,14 +66,15 @@ impl Habits {
 
     /// Whether less than one stream of eight goes on and has more than so many blocks.
     pub(crate) fn rarely_goes_beyond(&self, blocks: u32) -> bool {
-        let ((goes_on, of), (beyond, all)) = (self.goes_on.parts(), self.lengths.beyond_of(blocks));
+        let (Odds { times: goes_on, of }, Odds { times: beyond, of: all }) =
+            (self.goes_on.odds(), self.lengths.beyond_of(blocks));
         let share = u64::from(goes_on) * u64::from(beyond) / u64::from(all.max(1));
         self.is_known() && share * 8 < u64::from(of)
     }
 
     /// Whether less than one stream of eight goes beyond its first read.
     pub(crate) fn rarely_goes_on(&self) -> bool {
-        let (goes_on, of) = self.goes_on.parts();
+        let Odds { times: goes_on, of } = self.goes_on.odds();
         self.is_known() && u64::from(goes_on) * 8 < u64::from(of)
     }
 
@@ -86,9 +87,9 @@ impl Habits {
         self.lengths.weigh(switch);
     }
 
-    /// How often streams go beyond their first read: so many times of so many.
-    pub fn goes_on(&self) -> (u32, u32) {
-        self.goes_on.parts()
+    /// How often streams go beyond their first read.
+    pub fn goes_on(&self) -> Odds {
+        self.goes_on.odds()
     }
 
     /// How long those were that did.
@@ -108,7 +109,7 @@ impl Habits {
         if !self.is_known() {
             return Usual::UNKNOWN;
         }
-        let (goes_on, of) = self.goes_on.parts();
+        let Odds { times: goes_on, of } = self.goes_on.odds();
         let go_on = (u64::from(goes_on) * u64::from(STREAMS) + u64::from(of) / 2) / u64::from(of);
         Usual {
             streams: STREAMS,

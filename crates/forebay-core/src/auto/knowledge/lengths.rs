@@ -16,6 +16,8 @@
 
 use alloc::boxed::Box;
 
+use super::share::Odds;
+
 /// Four intervals an octave, each with its upper bound: a length of a power of two ends one.
 const BUCKETS: usize = 80;
 /// What a stream counts; halved, it is not gone at once.
@@ -100,16 +102,16 @@ impl Lengths {
         self.some().filter(|bucket| bucket.longest > block).map(|bucket| bucket.streams).sum()
     }
 
-    /// Of so many streams so many went beyond `block`; the latter first.
-    pub(super) fn beyond_of(&self, block: u32) -> (u32, u32) {
-        (self.beyond(block), self.total)
+    /// How many of all streams went beyond `block`.
+    pub(super) fn beyond_of(&self, block: u32) -> Odds {
+        Odds { times: self.beyond(block), of: self.total }
     }
 
-    /// How sure it is that a stream that was read up to `from` goes beyond `to`: of so many so
-    /// many; `None` if too few are known.
-    pub fn reach(&self, from: u32, to: u32) -> Option<(u32, u32)> {
-        let all = self.beyond(from.saturating_sub(1));
-        (all >= FEW).then(|| (self.beyond(to), all))
+    /// How sure it is that a stream that was read up to `from` goes beyond `to`; `None` if too few
+    /// are known.
+    pub fn reach(&self, from: u32, to: u32) -> Option<Odds> {
+        let of = self.beyond(from.saturating_sub(1));
+        (of >= FEW).then(|| Odds { times: self.beyond(to), of })
     }
 
     /// Up to where a stream should be fetched that goes beyond `from`, of a file of `blocks`.
@@ -121,10 +123,10 @@ impl Lengths {
         self.best(from, Some(blocks)).map(|(_, end)| end)
     }
 
-    /// Up to where it should be fetched if it is read up to `from` and goes beyond that in `share`
-    /// of `of` cases only.
-    pub fn end_if(&self, from: u32, blocks: u32, (share, of): (u32, u32)) -> Option<u32> {
-        let goes_on = |cost: u64| cost * u64::from(share) / u64::from(of.max(1));
+    /// Up to where it should be fetched if it is read up to `from` and goes beyond that with such
+    /// `odds` only.
+    pub fn end_if(&self, from: u32, blocks: u32, odds: Odds) -> Option<u32> {
+        let goes_on = |cost: u64| cost * u64::from(odds.times) / u64::from(odds.of.max(1));
         if self.beyond(from) < FEW {
             return None;
         }

@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 
 pub use habits::Habits;
 pub use lengths::Lengths;
+pub use share::Odds;
 
 use crate::hint::Usual;
 use crate::types::{BlockKey, ContextId, DeviceId};

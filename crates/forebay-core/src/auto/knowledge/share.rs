@@ -1,5 +1,21 @@
 //! How often something came true.
 
+/// So many times of so many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Odds {
+    /// How often.
+    pub times: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Odds {
+    /// Whether it is so in seven cases of eight, at least.
+    pub fn are_nearly_certain(self) -> bool {
+        u64::from(self.of - self.times.min(self.of)) * 8 <= u64::from(self.of)
+    }
+}
+
 /// An exponentially weighted share (weight 1/16).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
@@ -37,8 +53,8 @@ impl Share {
         self.seen
     }
 
-    /// So many times of so many.
-    pub(super) fn parts(self) -> (u32, u32) {
-        (self.share, ONE)
+    /// How often it came true.
+    pub(super) fn odds(self) -> Odds {
+        Odds { times: self.share, of: ONE }
     }
 }

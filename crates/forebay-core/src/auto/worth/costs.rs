@@ -30,6 +30,15 @@ const FEW: u64 = 64;
 /// How far means may be from each other: in standard errors of their difference, squared.
 const ERRORS: u128 = 4;
 
+/// What a block of a device costs that was not kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BlockCost {
+    /// So many nanoseconds of waiting.
+    pub(super) nanoseconds: u64,
+    /// How many frames the device held when that was measured, if it was.
+    pub(super) held: Option<u32>,
+}
+
 /// The costs of all devices.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
@@ -86,9 +95,10 @@ impl Costs {
 
     /// What a block of a device costs, and how many frames the device held, in the mean, when that
     /// was measured; `None` as long as it was not.
-    pub(super) fn of(&self, device: usize) -> (u64, Option<u32>) {
-        let Some(Cost { lately, mean, .. }) = self.of.get(device) else { return (0, None) };
-        (*mean, lately.held.checked_div(lately.blocks).map(|held| held as u32))
+    pub(super) fn of(&self, device: usize) -> BlockCost {
+        let Some(Cost { lately, mean, .. }) = self.of.get(device) else { return BlockCost::default() };
+        let held = lately.held.checked_div(lately.blocks).map(|held| held as u32);
+        BlockCost { nanoseconds: *mean, held }
     }
 
     /// The bytes that it takes.
@@ -149,7 +159,7 @@ mod tests {
     }
 
     fn means(costs: &Costs) -> Vec<u64> {
-        (0..costs.of.len()).map(|device| costs.of(device).0).collect()
+        (0..costs.of.len()).map(|device| costs.of(device).nanoseconds).collect()
     }
 
     /// By 40 requests each 1000 and 1200 are 200 apart, with a standard error of √(1.25 · (1000² +
@@ -170,7 +180,7 @@ mod tests {
     fn who_was_not_asked_is_like_all() {
         let costs = costs(&[(100, 1000), (300, 5000), (0, 0)]);
         assert_eq!(means(&costs), [1000, 5000, 4000]);
-        assert_eq!([costs.of(1).1, costs.of(2).1, costs.of(3).1], [Some(32), None, None]);
+        assert_eq!([1, 2, 3].map(|device| costs.of(device).held), [Some(32), None, None]);
     }
 
     /// A disk that was slow has all frames, and a hundredth of the misses: what it cost is
@@ -195,6 +205,6 @@ mod tests {
             (0..2).for_each(|device| costs.request(device, u64::MAX));
             costs.look([(u32::MAX, u64::MAX / 8 * round), (u32::MAX, round)].into_iter());
         }
-        assert!(costs.of(0).1.is_some());
+        assert!(costs.of(0).held.is_some());
     }
 }

@@ -24,7 +24,7 @@
 
 use alloc::vec::Vec;
 
-use super::costs::Costs;
+use super::costs::{BlockCost, Costs};
 use super::distances::{Distances, ONE, PARTS};
 use super::hull::straighten;
 use super::prospect::{MEMORY, Prospects};
@@ -206,13 +206,13 @@ impl Worths {
 
 impl Worth {
     /// What each of so many frames is worth, where a block costs so much if so many are held.
-    fn of(&self, held: u32, frames: u32, (cost, then): (u64, Option<u32>)) -> u128 {
+    fn of(&self, held: u32, frames: u32, cost: BlockCost) -> u128 {
         let half = held / 2;
         let saves = self.hits(held, frames) - self.hits(half, frames) + UNSEEN * u64::from(ONE);
         // What a block will cost as soon as queues are as long as these frames make them.
         let misses = |held: u32| u128::from(self.references - self.hits(held, frames).min(self.references - 1));
-        let then = then.unwrap_or(held);
-        let cost = (0..QUEUE).fold(u128::from(cost.max(1)), |cost, _| cost * misses(held) / misses(then));
+        let then = cost.held.unwrap_or(held);
+        let cost = (0..QUEUE).fold(u128::from(cost.nanoseconds.max(1)), |cost, _| cost * misses(held) / misses(then));
         let saved = u128::from(saves) * u128::from(self.asked + 1) * cost;
         (saved << 8) / (u128::from(self.references) * u128::from((held - half).max(1)))
     }
