@@ -23,6 +23,7 @@ mod explain;
 mod feedback;
 mod fetch;
 mod gaps;
+mod interface;
 mod partition;
 mod prefetch;
 mod referenced;
@@ -55,6 +56,7 @@ use crate::seams::{Divider, MAX_PIECE_BYTES, Needs, Prefetcher, Reclaimer};
 use crate::stream::Streams;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
 
+pub use interface::Core;
 pub use referenced::Referenced;
 
 /// The errno of a read whose file the core does not know (EBADF).
@@ -105,71 +107,6 @@ pub struct Seats {
 /// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a
 /// block it spans one more.
 const MAX_READ_BYTES: u32 = 1 << 20;
-
-/// The policy core behind one interface, whatever its replacement and index are.
-pub trait Core: Send {
-    /// Handles events in order and appends what is to be done.
-    fn handle(&mut self, events: &[Event], out: &mut Actions);
-    /// When the core wants a [`Tick`](EventKind::Tick), if at all.
-    fn deadline(&self) -> Option<Instant>;
-    /// A read within one block that is resident and tells nobody anything new: the same as `Read`,
-    /// `Ready` and `Done` at one moment, without the ceremony. `device` is that of the block's
-    /// file. `None`: send a `Read`. Whoever copies from the frame afterwards either pins it, or
-    /// makes sure that it is not filled anew before the copy is done.
-    ///
-    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a
-    /// prefetch cache, a driver that takes the short cut says so itself, now and then.
-    fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId>;
-    /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be
-    /// an event.
-    fn no_short_cut(&mut self);
-    /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin).
-    /// `false` if too many hold it already.
-    fn pin(&mut self, frame: FrameId) -> bool;
-    /// Ends a [`pin`](Self::pin). `true` if reads wait for frames: send a `Tick`.
-    fn unpin(&mut self, frame: FrameId) -> bool;
-    /// The frame that holds a block or is being filled with it.
-    fn frame(&self, key: BlockKey) -> Option<FrameId>;
-    /// The longest read that the core takes, in blocks.
-    fn max_read(&self) -> u32;
-    /// Counts over all devices.
-    fn counters(&self) -> Counters;
-    /// The devices.
-    fn devices(&self) -> &[Device];
-    /// The streams.
-    fn streams(&self) -> &Streams;
-    /// Who keeps prefetched frames apart, if the policy does.
-    fn reclaimer(&self) -> Option<&dyn Reclaimer>;
-    /// Where the prefetch cache stands, if the policy has one.
-    fn prefetch_cache(&self) -> Option<crate::explain::Cache>;
-    /// How many pages that has, those under way included.
-    fn unread(&self) -> u32;
-    /// What is known of program contexts, if they have partitions.
-    fn contexts(&self) -> Option<&Detector>;
-    /// What was learnt of contexts that the next run could use, in their order, if they are told
-    /// apart.
-    fn hints(&self) -> Vec<(ContextId, Hint)>;
-    /// Appends how many frames the partitions of program contexts have, if there are any: the
-    /// default one, one-shot blocks, each loop. Of a divided cache, those of partition `partition`;
-    /// else that is zero.
-    fn program(&self, partition: usize, sizes: &mut Vec<u32>);
-    /// How the cache is divided among devices, if it is.
-    fn divider(&self) -> Option<&dyn Divider>;
-    /// Appends handlers whose running and exiting matters, at most so many, in the order of their
-    /// numbers behind `after`; none that exited.
-    fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
-    /// How many frames hold or are being filled with blocks of a file.
-    fn frames_of(&self, file: FileId) -> u32;
-    /// Frames in all, and free ones.
-    fn frames(&self) -> (u32, u32);
-    /// The bytes of bookkeeping.
-    fn footprint(&self) -> usize;
-    /// Why streams, the `most` most active ones, devices and partitions are as they are, as of
-    /// `now`.
-    fn explain(&self, now: Instant, most: usize) -> Explanation;
-    /// Panics unless every invariant holds. For tests; walks over everything.
-    fn check(&self);
-}
 
 /// The engine.
 pub struct Engine<R, I> {
@@ -270,34 +207,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let at = event.at;
         self.now = at;
         match event.kind {
-            EventKind::Open { file, device, bytes } => {
-                let device = DeviceId(device.0.min(self.devices.len() as u16 - 1));
-                self.files.open(file, device, bytes, self.setup.block_bytes);
-            }
-            EventKind::Striped { file, unit, devices } => self.files.stripe(file, unit, devices, self.devices.len()),
-            EventKind::Placed { extent, at_byte } => self.files.place(extent, at_byte),
             EventKind::Read { read, handler, context, file, offset, len } => {
-                let Some(extent) = self.split(file, offset, len) else {
-                    return out.push(Action::Error { read, error: UNKNOWN_FILE });
-                };
-                if let Some(reclaimer) = &mut self.reclaimer {
-                    reclaimer.ran(handler, at);
+                let caller = Caller { handler, context };
+                match self.split(file, offset, len) {
+                    Some(extent) => self.read(read, caller, extent, out),
+                    None => out.push(Action::Error { read, error: UNKNOWN_FILE }),
                 }
-                let blocks = self.files.get(file).map_or(0, |file| file.blocks);
-                let label = self.label.take().filter(|&(labelled, _)| labelled == read);
-                let label = label.map(|(_, label)| label.of(extent, blocks));
-                let stream = StreamId::NONE;
-                let begun = Read { extent, handler, context, stream, label, pending: 0, admitted: false, error: None };
-                self.inflight.begin(read, begun);
-                if !self.queue.is_empty() || !self.admit(at, read, out) {
-                    self.queue.push_back(read);
-                }
-            }
-            EventKind::Hinted { context, hint } => {
-                if let Some(detector) = &mut self.detector {
-                    detector.hint(context, hint);
-                }
-                self.prefetcher.hinted(context, hint.usual);
             }
             EventKind::Labelled { read, demand, hits } => self.label = Some((read, Label { demand, hits })),
             EventKind::Done { read } => {
@@ -314,6 +229,33 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.failed(at, io, valid, error, out);
                 self.admit_queued(at, out);
             }
+            EventKind::Tick => self.admit_queued(at, out),
+            EventKind::Hinted { context, hint } => {
+                if let Some(detector) = &mut self.detector {
+                    detector.hint(context, hint);
+                }
+                self.prefetcher.hinted(context, hint.usual);
+            }
+            EventKind::Ran { handler } => self.has_run(handler),
+            EventKind::Exited { handler } => {
+                self.streams.exited(handler);
+                if let Some(reclaimer) = &mut self.reclaimer {
+                    reclaimer.exited(handler);
+                }
+            }
+            of_file => self.hear_of_file(of_file, out),
+        }
+    }
+
+    /// What happens to files.
+    fn hear_of_file(&mut self, kind: EventKind, out: &mut Actions) {
+        match kind {
+            EventKind::Open { file, device, bytes } => {
+                let device = DeviceId(device.0.min(self.devices.len() as u16 - 1));
+                self.files.open(file, device, bytes, self.setup.block_bytes);
+            }
+            EventKind::Striped { file, unit, devices } => self.files.stripe(file, unit, devices, self.devices.len()),
+            EventKind::Placed { extent, at_byte } => self.files.place(extent, at_byte),
             EventKind::Handles { file, handles } => self.files.set_handles(file, handles),
             EventKind::Close { file } => {
                 self.files.set_handles(file, 0);
@@ -326,18 +268,29 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                     self.forget_if_idle(file, out);
                 }
             }
-            EventKind::Tick => self.admit_queued(at, out),
-            EventKind::Ran { handler } => {
-                if let Some(reclaimer) = &mut self.reclaimer {
-                    reclaimer.ran(handler, at);
-                }
-            }
-            EventKind::Exited { handler } => {
-                self.streams.exited(handler);
-                if let Some(reclaimer) = &mut self.reclaimer {
-                    reclaimer.exited(handler);
-                }
-            }
+            _ => {}
+        }
+    }
+
+    /// A handler was seen running, or reads.
+    fn has_run(&mut self, handler: HandlerId) {
+        if let Some(reclaimer) = &mut self.reclaimer {
+            reclaimer.ran(handler, self.now);
+        }
+    }
+
+    /// A read begins: it is admitted, or waits for frames behind those that wait already.
+    fn read(&mut self, read: ReadId, caller: Caller, extent: Extent, out: &mut Actions) {
+        let Caller { handler, context } = caller;
+        self.has_run(handler);
+        let blocks = self.files.get(extent.file).map_or(0, |file| file.blocks);
+        let label = self.label.take().filter(|&(labelled, _)| labelled == read);
+        let label = label.map(|(_, label)| label.of(extent, blocks));
+        let stream = StreamId::NONE;
+        let begun = Read { extent, handler, context, stream, label, pending: 0, admitted: false, error: None };
+        self.inflight.begin(read, begun);
+        if !self.queue.is_empty() || !self.admit(self.now, read, out) {
+            self.queue.push_back(read);
         }
     }
 
