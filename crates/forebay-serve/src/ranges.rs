@@ -130,9 +130,56 @@ mod tests {
         assert_eq!(Wanted::of("bytes=0-,0-", 10_000), Wanted::Whole);
     }
 
+    /// The bytes of a file that one range asks for, byte by byte.
+    fn naive(first: Option<u64>, last: Option<u64>, size: u64) -> Vec<u64> {
+        let wanted = |byte: &u64| match (first, last) {
+            (Some(first), last) => *byte >= first && last.is_none_or(|last| *byte <= last),
+            (None, Some(last)) => byte + last >= size,
+            (None, None) => false,
+        };
+        (0..size).filter(wanted).collect()
+    }
+
+    fn written((first, last): &(Option<u64>, Option<u64>)) -> String {
+        let number = |number: &Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+        format!("{}-{}", number(first), number(last))
+    }
+
     proptest! {
+        /// Ranges of which each asks for something: its very bytes, in order, unless together they
+        /// are more than the file.
         #[test]
-        fn parts_lie_within_the_file(value in "(bytes=)?[-0-9, a]{0,40}", size in 0u64..200) {
+        fn parts_are_the_bytes_that_are_asked_for(
+            ranges in proptest::collection::vec(
+                (proptest::option::weighted(0.8, 0u64..250), proptest::option::weighted(0.7, 0u64..250)),
+                1..5,
+            ),
+            size in 1u64..200,
+        ) {
+            let value = format!("bytes={}", ranges.iter().map(written).collect::<Vec<_>>().join(", "));
+            let senseless = |&(first, last): &(Option<u64>, Option<u64>)| match (first, last) {
+                (None, None) => true,
+                (Some(first), Some(last)) => first > last,
+                _ => false,
+            };
+            let asked = ranges.iter().map(|&(first, last)| naive(first, last, size));
+            let asked: Vec<Vec<u64>> = asked.filter(|bytes| !bytes.is_empty()).collect();
+            let all: usize = asked.iter().map(Vec::len).sum();
+            let wanted = Wanted::of(&value, size);
+            if ranges.iter().any(senseless) || asked.len() > 1 && all as u64 > size {
+                prop_assert_eq!(wanted, Wanted::Whole, "{}", value);
+            } else if asked.is_empty() {
+                prop_assert_eq!(wanted, Wanted::Nothing, "{}", value);
+            } else {
+                let Wanted::Parts(parts) = wanted else { panic!("{value} of {size}: {wanted:?}") };
+                let parts: Vec<Vec<u64>> = parts.into_iter().map(Iterator::collect).collect();
+                prop_assert_eq!(parts, asked, "{}", value);
+            }
+        }
+
+        /// Whatever is written, parts lie within the file.
+        #[test]
+        fn nothing_leads_out_of_the_file(value in "(bytes=)?[-0-9, a]{0,40}", size in 0u64..200) {
             if let Wanted::Parts(parts) = Wanted::of(&value, size) {
                 prop_assert!(!parts.is_empty());
                 for part in parts {

@@ -177,8 +177,13 @@ impl Experiment {
         self.rules.get(name).copied().ok_or_else(|| self.wrong(&format!("no rule is called `{name}`")))
     }
 
-    /// What was measured, judged by a rule.
+    /// What was measured, judged by a rule. An error if there is nothing to judge.
     fn judged(&self, rule: &str, value: f64, (what, paper): (&str, &str), ours: String) -> Result<Measure, Error> {
+        if value.is_nan() {
+            let reason =
+                format!("`{what}` has no figure to judge by `{rule}`: a policy or load that it names is not run");
+            return Err(self.wrong(&reason));
+        }
         let verdict = Some(self.rule(rule)?.judge(value));
         Ok(Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict })
     }
