@@ -74,12 +74,19 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
 
 /// Refuses what is no URL of a server. The client would notice when it signs a request, and panic.
 fn checked(endpoint: &str) -> object_store::Result<()> {
-    let url = reqwest::Url::parse(endpoint);
-    if url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-        return Ok(());
-    }
-    let reason =
-        format!("the endpoint '{endpoint}' is no URL: it has to begin with http:// or https:// and to name a server");
+    let shown = endpoint.rsplit('@').next().unwrap_or_default();
+    let url = reqwest::Url::parse(endpoint).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let reason = match url {
+        // S3 signs requests; a user and a password would be sent to nobody, and be shown in messages.
+        _ if endpoint.contains('@') => {
+            format!("the endpoint …{shown} has a user: keys of S3 come from AWS_ACCESS_KEY_ID, a profile, or the like")
+        }
+        Some(_) => return Ok(()),
+        None => {
+            format!("the endpoint '{shown}' is no URL: it has to begin with http:// or https:// and to name a server")
+        }
+    };
     Err(object_store::Error::Generic { store: "S3", source: reason.into() })
 }
 
@@ -125,6 +132,14 @@ fn is_yes(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_user_in_an_endpoint_is_refused_and_not_shown() {
+        for endpoint in ["http://joe:hunter2@127.0.0.1:1", "joe:hunter2@127.0.0.1", "https://joe@s3.example.com/"] {
+            let error = checked(endpoint).unwrap_err().to_string();
+            assert!(error.contains("has a user") && !error.contains("joe") && !error.contains("hunter2"), "{error}");
+        }
+    }
 
     #[test]
     fn an_endpoint_is_a_url_of_a_server() {

@@ -15,6 +15,7 @@ mod asker;
 mod complaints;
 mod fetch;
 mod gate;
+mod given_up;
 mod names;
 mod patience;
 mod retry_after;

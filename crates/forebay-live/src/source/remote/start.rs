@@ -95,7 +95,10 @@ where
         let pause = pause(failed, rand::random()).max(trouble.wait.unwrap_or_default());
         let next = Instant::now() + pause.min(patience);
         if next >= end {
-            *reason = format!("{reason}; given up after {:.0?} (--patience is {patience:?})", began.elapsed());
+            *reason = match trouble.wait.filter(|&wait| wait >= patience) {
+                Some(wait) => format!("{reason}; it asks to be left alone for {wait:?} (--patience is {patience:?})"),
+                None => format!("{reason}; given up after {:.0?} (--patience is {patience:?})", began.elapsed()),
+            };
             return Err(trouble);
         }
         if !passes(&trouble) {
