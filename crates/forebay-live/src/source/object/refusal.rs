@@ -10,7 +10,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 use super::amiss::{Amiss, element};
 use super::credentials::Missing;
 use crate::source::Error;
-use crate::source::remote::Hint;
+use crate::source::remote::{Hint, explained};
 
 /// The kind of a failure for which there were no credentials to sign with.
 pub(super) const CREDENTIALS: &str = "credentials";
@@ -143,16 +143,6 @@ pub(super) fn last(error: &StoreError) -> String {
         cause = source;
     }
     cause.to_string()
-}
-
-/// The words of the TLS library with what to do.
-fn explained(words: String) -> String {
-    let way_out = match &*words {
-        words if words.contains("InvalidContentType") => "the server speaks without encryption there, with http://",
-        words if words.contains("UnknownIssuer") => "--source-ca names certificates to trust",
-        _ => return words,
-    };
-    format!("{words} ({way_out})")
 }
 
 #[cfg(test)]

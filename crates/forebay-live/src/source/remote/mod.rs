@@ -13,6 +13,7 @@
 
 mod asker;
 mod complaints;
+mod encryption;
 mod fetch;
 mod gate;
 mod given_up;
@@ -34,6 +35,7 @@ use super::{Entry, Error, Facts, Kind, Listed, Version};
 use crate::arena::Segments;
 use crate::label::Label;
 
+pub(crate) use encryption::explained;
 pub(crate) use retry_after::retry_after;
 pub(crate) use source::{About, Limits};
 pub use source::{Modes, RemoteSource};

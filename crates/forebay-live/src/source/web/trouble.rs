@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 
 use super::head::Head;
 use crate::source::Error;
-use crate::source::remote::Trouble;
+use crate::source::remote::{Trouble, explained};
 
 /// The trouble that a status means, of a request about `name`.
 pub(super) fn of_status(name: &str, head: &Head) -> Trouble {
@@ -28,9 +28,9 @@ pub(super) fn of_transport(name: &str, error: &reqwest::Error) -> Trouble {
     let (kind, reason) = if error.is_timeout() {
         ("timeout", "no answer in time".to_owned())
     } else if error.is_connect() {
-        ("connection", format!("no connection: {}", last_cause(error)))
+        ("connection", format!("no connection: {}", explained(last_cause(error))))
     } else {
-        ("broken", format!("the answer broke off: {}", last_cause(error)))
+        ("broken", format!("the answer broke off: {}", explained(last_cause(error))))
     };
     Trouble::new(Error::Storage { name: name.to_owned(), reason }, kind)
 }
