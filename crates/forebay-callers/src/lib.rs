@@ -1,7 +1,7 @@
-//! What the preload library `forebay-context` writes, and what a mount or a recorder reads.
+//! What the preload library `forebay-preload` writes, and what a mount or a recorder reads.
 //!
 //! ```text
-//!   program ── read() ──▶ libforebay_context.so ──▶ kernel ──▶ mount
+//!   program ── read() ──▶ libforebay_preload.so ──▶ kernel ──▶ mount
 //!                              │  │  │                           │
 //!             before and after │  │  └ FOREBAY_RECORDING: a log per process      Recording
 //!                   the call   │  └─── NAME.names: what an id stands for      Dictionary

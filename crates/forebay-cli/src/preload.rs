@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::options::Program;
 
 /// The file of the library.
-const LIBRARY: &str = "libforebay_context.so";
+const LIBRARY: &str = "libforebay_preload.so";
 
 /// The variable that says where it is, if not where it usually is. No option: it is a matter of how
 /// Forebay was installed.
@@ -65,7 +65,7 @@ fn library() -> Result<PathBuf, Failure> {
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::input(format!(
-            "{LIBRARY} is not at {}; set {VARIABLE} to where it is (cargo build -p forebay-context makes it)",
+            "{LIBRARY} is not at {}; set {VARIABLE} to where it is (cargo build -p forebay-preload makes it)",
             places.join(", ")
         ))
     })

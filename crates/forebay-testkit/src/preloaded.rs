@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Builds `libforebay_context.so` in the profile of the running program, and says where it is.
+/// Builds `libforebay_preload.so` in the profile of the running program, and says where it is.
 ///
 /// # Panics
 /// If it cannot be built.
@@ -20,9 +20,9 @@ fn build() -> PathBuf {
     let profile = folder.file_name().and_then(|name| name.to_str()).expect("the folder is named by its profile");
     let profile = if profile == "debug" { "dev" } else { profile };
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "forebay-context", "--profile", profile, "--target-dir"]);
+    cargo.args(["build", "--quiet", "--package", "forebay-preload", "--profile", profile, "--target-dir"]);
     cargo.arg(folder.parent().expect("the profile's folder lies in the target folder"));
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
     assert!(built.status.success(), "the preload library: {}", String::from_utf8_lossy(&built.stderr));
-    folder.join("libforebay_context.so")
+    folder.join("libforebay_preload.so")
 }

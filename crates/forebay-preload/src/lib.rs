@@ -1,7 +1,7 @@
 //! The preload library: tells a mount, and a recording, which place of an unmodified program reads.
 //!
 //! ```text
-//! LD_PRELOAD=libforebay_context.so program …
+//! LD_PRELOAD=libforebay_preload.so program …
 //! ```
 //!
 //! It stands before the C library's functions that read. Before such a call it takes the call's
