@@ -8,6 +8,7 @@
 mod amp;
 mod auto;
 mod bridge;
+mod compare;
 mod context_id;
 mod contexts;
 mod contexts_engine;
@@ -36,13 +37,16 @@ mod zipf;
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use report::Row;
 
 /// Measurements of Forebay as ratios within one run
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Options {
+    #[command(subcommand)]
+    chore: Option<Chore>,
     /// What to measure; everything if nothing is named
     #[arg(value_parser = BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>())]
     names: Vec<String>,
@@ -94,6 +98,13 @@ struct Options {
     small: Vec<String>,
 }
 
+/// What is no measurement.
+#[derive(Subcommand)]
+enum Chore {
+    /// Prints two runs beside each other
+    Compare(compare::Compared),
+}
+
 /// Measures, or shows with `--smoke` only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
@@ -139,6 +150,9 @@ const BENCHES: &[(&str, Bench)] = &[
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
+    if let Some(Chore::Compare(compared)) = &options.chore {
+        return compare::run(compared);
+    }
     if let Some(what) = &options.count {
         return hit::count(what, options.hits);
     }
