@@ -15,13 +15,13 @@
 //!
 //! | part | rests on | test | pays on |
 //! | --- | --- | --- | --- |
-//! | `whole` | files are read to the same end again | `tests/knowledge.rs` | small files that are read whole |
-//! | `lengths` | streams have a mean length | `tests/knowledge.rs` | index search, streams of some hundred blocks |
-//! | `habits` | streams of one program context are alike | `tests/habits.rs` | random readers beside scans |
-//! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/explain.rs` | one fast reader beside slow ones |
-//! | `company` | a stream alone on a device pays no switch | `tests/explain.rs` | one stream and reuse in one memory |
-//! | `near` | free frames cost nothing | `tests/near.rs` | files that fit, read at random |
-//! | `gaits` | equal steps go on | `tests/gaits.rs` | strides |
+//! | `whole` | files are read to the same end again | `tests/all/knowledge.rs` | small files that are read whole |
+//! | `lengths` | streams have a mean length | `tests/all/knowledge.rs` | index search, streams of some hundred blocks |
+//! | `habits` | streams of one program context are alike | `tests/all/habits.rs` | random readers beside scans |
+//! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/all/explain.rs` | one fast reader beside slow ones |
+//! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
+//! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
+//! | `gaits` | equal steps go on | `tests/all/gaits.rs` | strides |
 
 pub mod cache;
 pub mod knowledge;

@@ -15,15 +15,15 @@ use crate::types::{BlockKey, ContextId, DeviceId, FileId, FrameId, HandlerId, In
 pub trait Core: Send {
     /// Handles events in order and appends what is to be done.
     fn handle(&mut self, events: &[Event], out: &mut Actions);
-    /// When the core wants a [`Tick`](EventKind::Tick), if at all.
+    /// When the core wants a [`Tick`](crate::EventKind::Tick), if at all.
     fn deadline(&self) -> Option<Instant>;
     /// A read within one block that is resident and tells nobody anything new: the same as `Read`,
     /// `Ready` and `Done` at one moment, without the ceremony. `device` is that of the block's
     /// file. `None`: send a `Read`. Whoever copies from the frame afterwards either pins it, or
     /// makes sure that it is not filled anew before the copy is done.
     ///
-    /// But a read also says that its handler runs ([`Ran`](EventKind::Ran)). Where there is a
-    /// prefetch cache, a driver that takes the short cut says so itself, now and then.
+    /// But a read also says that its handler runs ([`Ran`](crate::EventKind::Ran)). Where there is
+    /// a prefetch cache, a driver that takes the short cut says so itself, now and then.
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId>;
     /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be
     /// an event.

@@ -3,7 +3,7 @@
 //! Postgres database, which stored the images", which is not public:
 //!
 //! > The trace alternates between large reads of several files, which are most likely the database
-//! tables, and small reads and > writes.
+//! > tables, and small reads and writes.
 //!
 //! ```text
 //!  a page ── query ──▶ table: ████ ████ ████   table: ████ ████      large requests, front to back

@@ -78,7 +78,8 @@ fn checked(endpoint: &str) -> object_store::Result<()> {
     let url = reqwest::Url::parse(endpoint).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let reason = match url {
-        // S3 signs requests; a user and a password would be sent to nobody, and be shown in messages.
+        // S3 signs requests; a user and a password would be sent to nobody, and be shown in
+        // messages.
         _ if endpoint.contains('@') => {
             format!("the endpoint …{shown} has a user: keys of S3 come from AWS_ACCESS_KEY_ID, a profile, or the like")
         }

@@ -1,5 +1,5 @@
-//! Look-ups that were given up a moment ago. A kernel whose look-up of a name that it knew has failed
-//! looks it up once more at once, and whoever waits would wait for twice the patience.
+//! Look-ups that were given up a moment ago. A kernel whose look-up of a name that it knew has
+//! failed looks it up once more at once, and whoever waits would wait for twice the patience.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

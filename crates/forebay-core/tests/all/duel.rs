@@ -1,15 +1,13 @@
 //! Loops have partitions where these pay, and the default policy has all where they don't: never
 //! much worse than the better of the two.
 
+use crate::script;
 use forebay_core::context::{Access, Detector, Place, Settings};
 use forebay_core::partition::View;
 use forebay_core::replacement::Arc;
 use forebay_core::{Caller, ContextId, HandlerId};
 
 use script::{Script, key};
-
-#[path = "program/script.rs"]
-mod script;
 
 const FRAMES: u32 = 2048;
 /// With partitions or without.

@@ -5,6 +5,7 @@
 //! spaces little larger than the cache, so that ghosts are hit often; readers hold frames, files
 //! are forgotten, blocks are prefetched. A failing case prints its shortest input.
 
+use crate::cycle;
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::frames::{FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
@@ -16,30 +17,17 @@ use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
 
-#[path = "model/arc.rs"]
 mod arc;
-#[path = "model/car.rs"]
 mod car;
-#[path = "model/clock.rs"]
 mod clock;
-mod cycle;
-#[path = "model/fifo.rs"]
 mod fifo;
-#[path = "model/gill_lru.rs"]
 mod gill_lru;
-#[path = "model/lirs.rs"]
 mod lirs;
-#[path = "model/lru.rs"]
 mod lru;
-#[path = "model/mru.rs"]
 mod mru;
-#[path = "model/s3_fifo.rs"]
 mod s3_fifo;
-#[path = "model/sieve.rs"]
 mod sieve;
-#[path = "model/two_q.rs"]
 mod two_q;
-#[path = "model/w_tiny_lfu.rs"]
 mod w_tiny_lfu;
 
 /// A policy as its paper would have it run: whole, slow, without frames.

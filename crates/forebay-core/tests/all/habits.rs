@@ -1,8 +1,7 @@
 //! What is known of how long streams usually are, by device and by program context: the odds
 //! against brute force, and what is fetched by them.
 
-mod known;
-
+use crate::known;
 use forebay_core::Usual;
 use forebay_core::auto::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Odds, Whose};
 use forebay_core::auto::{Auto, Parts};

@@ -1,6 +1,7 @@
 //! The lists of SARC (Gill and Modha, USENIX 2005) against a naive twin, and by hand.
 //! (`sequence.rs` has its prefetching.)
 
+use crate::cycle;
 use std::collections::BTreeSet;
 
 use cycle::{Cycle, key};
@@ -8,9 +9,6 @@ use forebay_core::frames::{FIRST_POLICY_LIST, ListId, Slot, flag};
 use forebay_core::index::Hashed;
 use forebay_core::replacement::{Replacement, SarcLists};
 use proptest::prelude::*;
-
-#[allow(dead_code)] // This test uses a part of it.
-mod cycle;
 
 const SEQ: ListId = ListId(FIRST_POLICY_LIST);
 const RANDOM: ListId = ListId(FIRST_POLICY_LIST + 1);

@@ -1,8 +1,6 @@
 //! What a program did in an earlier run, and what it does now: now outweighs then.
 
-#[expect(dead_code, reason = "what reads page by page is for others")]
-mod known;
-
+use crate::known;
 use forebay_core::context::Hint;
 use forebay_core::{ContextId, DeviceCost, DeviceId, EventKind, FileId, HandlerId, ReadId};
 use known::Bench;

@@ -2,6 +2,7 @@
 //! against the best that can be done (SAC §2.1: it "performs within a factor of k of the optimal
 //! off-line algorithm").
 
+use crate::cycle;
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::frames::FIRST_POLICY_LIST;
@@ -10,8 +11,6 @@ use forebay_core::replacement::{Landlord, Lru, Replacement};
 use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
-
-mod cycle;
 
 /// What LANDLORD makes of a cost that nobody said, and of one that is none.
 const LEAST: u64 = 1;

@@ -1,8 +1,7 @@
 //! Random reads of a file that has room in free memory: what lies near a miss is loaded; and skips
 //! that keep to their stream.
 
-mod known;
-
+use crate::known;
 use forebay_core::{
     Action, Actions, ContextId, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId,
 };

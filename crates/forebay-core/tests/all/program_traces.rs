@@ -4,6 +4,7 @@
 //! The traces are the LIRS paper's, looked for in the folder that `FOREBAY_TRACES` names, else in
 //! `../shared/traces` beside the repository.
 
+use crate::script;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,6 @@ use forebay_core::context::{Access, Detector, Place, Settings};
 use forebay_core::replacement::Arc;
 
 use script::{Script, key};
-
-#[path = "program/script.rs"]
-mod script;
 
 fn folder() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");

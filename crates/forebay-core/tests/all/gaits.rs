@@ -1,8 +1,6 @@
 //! Streams in equal steps: what lies between is left out once it is known that nobody reads it.
 
-#[allow(dead_code)] // This test uses a part of it.
-mod known;
-
+use crate::known;
 use forebay_core::{ContextId, EventKind, FileId, HandlerId, ReadId};
 use known::Bench;
 

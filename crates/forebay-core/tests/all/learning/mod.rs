@@ -1,6 +1,5 @@
 //! A core whose fetches arrive at once, unless they are held, for the policies that learn from what
 //! becomes of them.
-#![allow(dead_code)] // Each test that includes it uses a part of it.
 
 use std::ops::Range;
 
@@ -120,12 +119,6 @@ impl Bench {
             issued.extend(self.fetches[before..].iter().map(|fetch| (page, (fetch.start, fetch.len))));
         }
         issued
-    }
-
-    /// The only stream of a file.
-    pub(crate) fn stream(&self, file: u32) -> forebay_core::stream::Stream {
-        let mut streams = self.core.streams().iter().filter(|(_, stream)| stream.file == FileId(file));
-        *streams.next().expect("the file is read").1
     }
 }
 

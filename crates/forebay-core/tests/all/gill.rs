@@ -1,6 +1,7 @@
 //! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the
 //! whole engine, and what the paper proves of them.
 
+use crate::learning as bench;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -11,9 +12,6 @@ use forebay_core::replacement::{GillLru, Lru, Replacement};
 use forebay_core::seams::{Heard, Needs, Plan, Prefetcher, Sight};
 use forebay_core::{DeviceCost, Engine, EventKind, FileId, StreamId};
 use proptest::prelude::*;
-
-#[path = "learning/mod.rs"]
-mod bench;
 
 /// The prefetcher of an engine, which the test looks into.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine
 //! misses what an untimed `amp-duel` misses, reference by reference.
 
+use crate::script;
 use forebay_core::context::{Detector, Settings};
 use forebay_core::index::Hashed;
 use forebay_core::presets::Prefetch;
@@ -11,9 +12,6 @@ use forebay_core::{
 };
 
 use script::{Script, key};
-
-#[path = "program/script.rs"]
-mod script;
 
 const FRAMES: u32 = 256;
 const BLOCK: u32 = 4096;

@@ -2,6 +2,7 @@
 //! with its lists, under random reads and under labels (SCM §4.2); and what a replacement policy
 //! that keeps sequential blocks apart is told, call by call.
 
+use crate::learning as bench;
 use std::cell::RefCell;
 
 use bench::{Bench, PAGE, setup};
@@ -15,9 +16,6 @@ use forebay_core::papers::sarc::Sarc;
 use forebay_core::replacement::{Class, Replacement};
 use forebay_core::seams::{Divider, Prefetcher};
 use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId};
-
-#[path = "learning/mod.rs"]
-mod bench;
 
 /// What was told, and of which block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

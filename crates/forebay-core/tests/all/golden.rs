@@ -5,6 +5,7 @@
 //! in the folder that `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository.
 //! Without them nothing is checked, and the test says so.
 
+use crate::cycle;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,6 @@ use forebay_core::index::{Dense, Hashed, Index};
 use forebay_core::replacement::{Arc, Car, Class, Clock, Fifo, Lirs, Lru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu};
 
 use cycle::{Cycle, Outcome, key};
-
-mod cycle;
 
 /// The simulators print four places, so that equal counts can look 0.00005 apart; 0.0001 is "the
 /// same".

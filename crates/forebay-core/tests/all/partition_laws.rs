@@ -1,13 +1,12 @@
 //! Laws of a cache divided among devices, under random events: frames are conserved, every read
 //! comes to its end, and with one device it is the replacement policy alone.
 
+use crate::divided;
 use forebay_core::presets::{Entry, PREFETCHERS, REPLACEMENTS};
 use forebay_core::{Action, Actions, ContextId, Core, Event, EventKind, FileId, HandlerId, Instant, IoId, ReadId};
 use proptest::prelude::*;
 
 use divided::{BLOCK, conserved, core};
-
-mod divided;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

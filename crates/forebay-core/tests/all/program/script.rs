@@ -24,7 +24,6 @@ pub(crate) fn key(block: u32) -> BlockKey {
     BlockKey::new(FileId(0), block)
 }
 
-#[allow(dead_code, reason = "not every test that shares this needs all of it")]
 impl<R: Replacement> Script<R> {
     pub(crate) fn new(frames: u32, settings: Settings) -> Script<R> {
         let context = Some(&settings);

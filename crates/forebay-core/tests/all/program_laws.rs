@@ -2,6 +2,7 @@
 //! nothing is detected; blocks that move; a default partition that starves and comes back; loops
 //! that end; what is fetched ahead.
 
+use crate::script;
 use forebay_core::context::{Access, Place, Rhythm, Settings};
 use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, flag};
@@ -11,9 +12,6 @@ use forebay_core::replacement::{Arc, Lru, Replacement};
 use proptest::prelude::*;
 
 use script::{Script, key};
-
-#[path = "program/script.rs"]
-mod script;
 
 /// A policy alone.
 struct Alone<R> {

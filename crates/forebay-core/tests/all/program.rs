@@ -2,6 +2,7 @@
 //! ARC and LRU, written from the paper and not from the code, with the same seeded draws and a
 //! scripted detector. The same residents in the same partitions after every step.
 
+use crate::script;
 use std::collections::BTreeSet;
 
 use forebay_core::context::{Access, Place, Rhythm, Settings};
@@ -11,9 +12,6 @@ use proptest::prelude::*;
 
 use script::Script;
 
-#[path = "program/script.rs"]
-mod script;
-#[path = "program/twin.rs"]
 mod twin;
 
 use twin::{Default, Twin};

@@ -1,6 +1,7 @@
 //! A cache divided among devices, as whole engines have it (SAC): sizes hold at once or as frames
 //! are wanted, nobody starves, waits are those of readers.
 
+use crate::divided;
 use std::collections::{BTreeMap, VecDeque};
 
 use divided::{BLOCK, conserved, core};
@@ -9,8 +10,6 @@ use forebay_core::share::State;
 use forebay_core::{
     Action, Actions, BlockKey, ContextId, Core, Event, EventKind, FileId, FrameId, HandlerId, Instant, ReadId,
 };
-
-mod divided;
 
 /// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a
 /// device.

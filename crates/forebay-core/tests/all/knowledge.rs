@@ -1,9 +1,8 @@
 //! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is
 //! believed, and what the engine fetches by it.
 
+use crate::known;
 use std::collections::BTreeMap;
-
-mod known;
 
 use forebay_core::auto::knowledge::{Knowledge, Whose};
 use forebay_core::{BlockKey, ContextId, DeviceId, FileId};

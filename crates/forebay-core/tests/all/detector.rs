@@ -12,7 +12,6 @@ use proptest::prelude::*;
 
 use twin::{PARTITIONS, REVIEW, Twin};
 
-#[path = "detector/twin.rs"]
 mod twin;
 
 const T: u32 = ONE / 10 * 4;

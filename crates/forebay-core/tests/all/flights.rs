@@ -7,7 +7,7 @@
 //! behaviour may, and its commit says which and why:
 //!
 //! ```sh
-//! FOREBAY_BLESS=1 cargo test -p forebay-core --test flights
+//! FOREBAY_BLESS=1 cargo test -p forebay-core --test all flights
 //! ```
 
 use std::collections::BTreeMap;
@@ -19,7 +19,6 @@ use forebay_core::presets::{CONTEXTS, PARTITIONS, PREFETCHERS, REPLACEMENTS};
 
 use world::{MACHINES, digest};
 
-#[path = "flights/world.rs"]
 mod world;
 
 /// Combinations of presets, beside each preset by itself.
@@ -72,7 +71,7 @@ fn flown() -> BTreeMap<(String, &'static str), u64> {
 #[test]
 fn every_preset_decides_as_it_did() {
     let flown = flown();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/flights/digests.tsv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/flights/digests.tsv");
     let mut lines = String::new();
     for policy in policies() {
         for machine in MACHINES {

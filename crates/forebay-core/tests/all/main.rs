@@ -1,0 +1,53 @@
+//! The tests of the core, in one program: a module each. `cargo test -p forebay-core --test all
+//! lru` runs those that have `lru` in their name.
+
+// Shared by several: cores without time, of several devices, whose fetches arrive at once, or that
+// know what they read, and AMP's cache by a script.
+mod cycle;
+mod divided;
+mod known;
+mod learning;
+#[path = "program/script.rs"]
+mod script;
+
+mod auto_cache;
+mod call_off;
+mod ceiling;
+mod competitive_bound;
+mod detection;
+mod detector;
+mod division;
+mod duel;
+mod engine;
+mod explain;
+mod flights;
+mod gaits;
+mod gill;
+mod golden;
+mod habits;
+mod handed_on;
+mod hints;
+mod knowledge;
+mod landlord;
+mod level;
+mod model;
+mod near;
+mod papers;
+mod partition_laws;
+mod partitioned_clock;
+mod partitions;
+mod policies;
+mod prefetch_cache;
+mod program;
+mod program_laws;
+mod program_traces;
+mod recency;
+mod resize;
+mod sarc;
+mod second_chance;
+mod sequence;
+mod shares;
+mod short_cut;
+mod slab;
+mod streams;
+mod supply;
