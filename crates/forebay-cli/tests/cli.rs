@@ -109,7 +109,7 @@ fn options_of_presets_are_listed_for_people_and_programs() {
         policy["options"].as_array().expect("options").clone()
     };
     assert!(options("linux").is_empty() && options("lru").is_empty());
-    assert_eq!(options("competitive").len(), 4);
+    assert_eq!(options("competitive").len(), 2);
     let em = options("competitive-em");
     assert!(em.iter().any(|option| option["name"] == "start" && option["default"] == "25"), "{em:?}");
     for option in &em {

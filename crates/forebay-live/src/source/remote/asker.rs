@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::complaints::Complaints;
-use super::given_up::JustGivenUp;
 use super::names::{Heard, Known, LookUp, Looking, Names, ToList, Waiting};
 use super::patience::Patience;
 use super::runtime::Shared;
@@ -30,7 +29,6 @@ pub(super) struct Asker {
     pub(super) names: Names,
     pub(super) patience: Patience,
     pub(super) complaints: Complaints,
-    pub(super) just_given_up: JustGivenUp,
     pub(super) runtime: Shared,
     /// The address of the source, of which inode numbers are hashes.
     pub(super) address: Arc<str>,
@@ -61,9 +59,6 @@ impl Asker {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return then(Err(Error::NotFound(path.display().to_string())));
         };
-        if let Some(error) = self.just_given_up.of(path) {
-            return then(Err(error));
-        }
         match self.names.look_up(folder, name, self.remote.pages_are_cheap(), then) {
             LookUp::Known(known, then) => then(Ok(known)),
             LookUp::Waits => {}
@@ -98,10 +93,7 @@ impl Asker {
                 }
                 Ok(told) => Ok(Known { told: Some(told), at }),
                 Err(Error::NotFound(_)) => Ok(Known { told: None, at }),
-                Err(error) => {
-                    asker.just_given_up.hear(&path, &error);
-                    Err(error)
-                }
+                Err(error) => Err(error),
             };
             for then in asker.names.told(&folder, &name, &answer) {
                 then(answer.clone());
@@ -201,10 +193,7 @@ impl Asker {
         }
         for looking in lookings {
             match error {
-                error if error.is_of_the_storage() => {
-                    self.just_given_up.hear(&folder.join(&looking.name), error);
-                    (looking.then)(Err(error.clone()));
-                }
+                error if error.is_of_the_storage() => (looking.then)(Err(error.clone())),
                 // Where names cannot be listed, or may not, they may still be asked for.
                 _ => self.singly(folder, looking, false),
             }

@@ -16,7 +16,6 @@ mod complaints;
 mod encryption;
 mod fetch;
 mod gate;
-mod given_up;
 mod names;
 mod patience;
 mod retry_after;

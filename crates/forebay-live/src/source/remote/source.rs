@@ -10,7 +10,6 @@ use super::asker::Asker;
 use super::complaints::Complaints;
 use super::fetch::RemoteObject;
 use super::gate::Gate;
-use super::given_up::JustGivenUp;
 use super::names::{Known, Names};
 use super::patience::Patience;
 use super::{Hint, Remote, Told, runtime, start, time};
@@ -92,7 +91,6 @@ impl RemoteSource {
             runtime,
             address: Arc::clone(&about.address),
             told_of_names: AtomicBool::new(false),
-            just_given_up: JustGivenUp::default(),
         };
         let gate = Gate::new(limits.connections);
         let view = View { asker: Arc::new(asker), gate, modes, opened: SystemTime::now() };
