@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use forebay_testkit::mounts;
@@ -54,24 +54,23 @@ fn curl(url: &str, args: &[&str]) -> Output {
 
 /// Everything below a folder as a level over HTTP shows it: a link is what it leads to, odd ones
 /// are left out.
-fn shown(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>) {
+fn shown(folder: &Path, below: &Path, names: &mut Vec<(PathBuf, Option<Vec<u8>>)>) {
     let mut entries: Vec<_> =
         fs::read_dir(folder.join(below)).expect("readable").map(|entry| entry.unwrap().file_name()).collect();
     entries.sort();
     for name in entries {
         let path = below.join(&name);
         let whole = folder.join(&path);
-        let Some(text) = path.to_str().filter(|text| !text.contains('\n')) else { continue };
         let Ok(about) = fs::metadata(&whole) else { continue };
         if about.is_dir() {
-            names.push((text.to_owned(), None));
+            names.push((path.clone(), None));
             // What links lead to is compared by files alone; folders behind links would be walked
             // twice.
             if !whole.is_symlink() {
                 shown(folder, &path, names);
             }
         } else if about.is_file() && about.len() < 100 << 20 {
-            names.push((text.to_owned(), Some(fs::read(&whole).expect("readable"))));
+            names.push((path, Some(fs::read(&whole).expect("readable"))));
         }
     }
 }
@@ -135,16 +134,16 @@ fn a_mount_over_it_reads_the_same() {
     shown(&odd.root(), Path::new(""), &mut there);
     // What is refused by the source, since it leads out, is not there; a folder that contains its
     // link is not walked into.
-    let escapes = |path: &str| odd.escapes.iter().any(|escape| Path::new(path).starts_with(escape));
+    let escapes = |path: &Path| odd.escapes.iter().any(|escape| path.starts_with(escape));
     there.retain(|(path, _)| !escapes(path) && !path.ends_with("up-two"));
     walk(mounted.point(), Path::new(""), &mut here);
-    let names = |all: &[(String, Option<Vec<u8>>)]| {
+    let names = |all: &[(PathBuf, Option<Vec<u8>>)]| {
         all.iter().map(|(path, bytes)| (path.clone(), bytes.is_some())).collect::<Vec<_>>()
     };
     here.retain(|(path, _)| there.iter().any(|(known, _)| known == path) || !through_link(&odd, path));
     assert_eq!(names(&here), names(&there));
     for ((path, here), (_, there)) in here.iter().zip(&there) {
-        assert!(here == there, "{path}");
+        assert!(here == there, "{}", path.display());
     }
     let stats = serving.get(".well-known/forebay/stats", &[]);
     let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
@@ -152,23 +151,22 @@ fn a_mount_over_it_reads_the_same() {
 }
 
 /// Whether a path comes through a link to a folder.
-fn through_link(odd: &OddTree, path: &str) -> bool {
-    odd.links.iter().any(|link| Path::new(path).starts_with(link) && Path::new(path) != link)
+fn through_link(odd: &OddTree, path: &Path) -> bool {
+    odd.links.iter().any(|link| path.starts_with(link) && path != link)
 }
 
 /// Everything below a folder without links.
-fn walk(folder: &Path, below: &Path, names: &mut Vec<(String, Option<Vec<u8>>)>) {
+fn walk(folder: &Path, below: &Path, names: &mut Vec<(PathBuf, Option<Vec<u8>>)>) {
     let mut entries: Vec<_> = fs::read_dir(folder.join(below)).expect("readable").map(|entry| entry.unwrap()).collect();
     entries.sort_by_key(|entry| entry.file_name());
     for entry in entries {
         let path = below.join(entry.file_name());
-        let text = path.to_str().expect("only such are listed").to_owned();
         let about = entry.metadata().expect("looked at");
         if about.is_dir() {
-            names.push((text, None));
+            names.push((path.clone(), None));
             walk(folder, &path, names);
         } else if about.len() < 100 << 20 {
-            names.push((text, Some(fs::read(folder.join(&path)).expect("readable"))));
+            names.push((path.clone(), Some(fs::read(folder.join(&path)).expect("readable"))));
         }
     }
 }

@@ -115,18 +115,22 @@ mod tests {
     use super::super::{Verdict, experiment};
     use super::*;
 
-    fn verdicts(ratios: &[f64]) -> Vec<Verdict> {
+    fn judged(ratios: &[f64]) -> Result<Vec<Measure>, Error> {
         let part = Part { name: "a part".to_owned(), without: String::new() };
         let ratios = ratios.iter().enumerate().map(|(number, &ratio)| (number.to_string(), ratio)).collect();
-        let measures = Worth { part, ratios }.judged(&experiment("auto-ablation").unwrap()).unwrap();
-        measures.iter().filter_map(|measure| measure.verdict).collect()
+        Worth { part, ratios }.judged(&experiment("auto-ablation").unwrap())
+    }
+
+    fn verdicts(ratios: &[f64]) -> Vec<Verdict> {
+        judged(ratios).unwrap().iter().filter_map(|measure| measure.verdict).collect()
     }
 
     #[test]
     fn a_part_pays_somewhere_or_is_to_be_off() {
         assert_eq!(verdicts(&[1.0, 1.3, 0.97]), [Verdict::Holds, Verdict::Holds]);
         assert_eq!(verdicts(&[1.0, 1.0, 0.8]), [Verdict::Fails, Verdict::Fails]);
-        assert_eq!(verdicts(&[]), [Verdict::Fails, Verdict::Fails]);
+        let error = judged(&[]).unwrap_err().to_string();
+        assert!(error.contains("no figure to judge"), "{error}");
     }
 
     #[test]
