@@ -19,6 +19,8 @@ const LOOKS: usize = 64;
 const FOLDERS: usize = 16;
 /// Objects that are read, at most.
 const OBJECTS: usize = 8;
+/// A mount that has found a file of so many bytes looks into no further folder.
+const ENOUGH: u64 = 32 << 20;
 /// Names that are asked for at once.
 const ABREAST: usize = 8;
 /// How long names are looked for, and the first block of each object is waited for, where a mount
@@ -180,6 +182,10 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
             }
         }
         files.extend(sizes(source, &here, until)?);
+        // A listing that nobody waits for any more would still take memory, beside what is measured.
+        if until.is_some() && files.iter().any(|&(_, size)| size >= ENOUGH) {
+            break;
+        }
     }
     Ok(files)
 }
