@@ -11,11 +11,15 @@ pub(crate) fn give_back() {
         /// From this size on a buffer is a mapping of its own: glibc's initial value, which setting
         /// it keeps.
         const LARGE: libc::c_int = 128 << 10;
+        /// Each of glibc's arenas keeps freed pieces for itself, and by itself there are eight a
+        /// processor.
+        const ARENAS: libc::c_int = 2;
         // SAFETY: sets parameters of the allocator, which takes its own lock for that; refusal
         // changes nothing.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
             libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE);
+            libc::mallopt(libc::M_ARENA_MAX, ARENAS);
         }
     }
 }

@@ -182,7 +182,8 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
             }
         }
         files.extend(sizes(source, &here, until)?);
-        // A listing that nobody waits for any more would still take memory, beside what is measured.
+        // A listing that nobody waits for any more would still take memory, beside what is
+        // measured.
         if until.is_some() && files.iter().any(|&(_, size)| size >= ENOUGH) {
             break;
         }
