@@ -37,8 +37,8 @@ use scene::{Ground, Run, on_a_mount, on_the_kernel, own};
 /// The disk's seconds in one of ours.
 const SPEED: f64 = 1.0;
 
-/// Who is measured, and then against whom; the kernel comes after them. `auto` has contexts, too,
-/// and duels between them and ARC.
+/// The measured policies, and then those they stand against; the kernel comes after them. `auto`
+/// has contexts, too, and duels between them and ARC.
 const POLICIES: [&str; 4] = ["competitive+amp", "competitive+arc", "auto", "linux"];
 
 /// The paper's AMP is compared with Linux's page cache: with these of all, and with those after

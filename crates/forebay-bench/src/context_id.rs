@@ -1,7 +1,7 @@
-//! What the preload library adds to a call: a C program that calls `pread` at a depth of 14 return
-//! addresses, with and without it, in processor time. Runs alternate, and the figure is the median
-//! of the differences between neighbours. And the table on its own: what a program writes to it a
-//! call, and what a mount asks of it a request.
+//! The time that the preload library adds to a call: a C program that calls `pread` at a depth of
+//! 14 return addresses, with and without it, in processor time. Runs alternate, and the figure is
+//! the median of the differences between neighbours. And the table on its own: what a program
+//! writes to it a call, and what a mount asks of it a request.
 
 use std::path::Path;
 use std::process::Command;

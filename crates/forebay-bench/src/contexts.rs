@@ -1,4 +1,4 @@
-//! What it costs to tell contexts' patterns (AMP §3.1), in instructions counted by callgrind as
+//! The cost of telling contexts' patterns (AMP §3.1), in instructions counted by callgrind as
 //! differences of two lengths: an access that the detector is told of, by how many blocks the
 //! context has, against a hit under ARC; and by the number of contexts that take turns.
 

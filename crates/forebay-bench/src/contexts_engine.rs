@@ -1,7 +1,7 @@
-//! What partitions of program contexts cost (AMP §3.2, §4.4), in instructions counted by callgrind
-//! as differences of two lengths: a hit of an engine under `amp` and under `auto` against one under
-//! `arc`, detection included; and a hit and a miss of the cache manager with ten loops, by the
-//! number of frames: it is O(1).
+//! The cost of partitions of program contexts (AMP §3.2, §4.4), in instructions counted by
+//! callgrind as differences of two lengths: a hit of an engine under `amp` and under `auto` against
+//! one under `arc`, detection included; and a hit and a miss of the cache manager with ten loops,
+//! by the number of frames: it is O(1).
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! What it costs to divide trigger distances among streams (SCM §4.1), in instructions counted by
+//! The cost of dividing trigger distances among streams (SCM §4.1), in instructions counted by
 //! callgrind as differences of two lengths: a request, its prefetches included, under `ets` and
 //! `esf` with ten streams and with ten thousand, and beside it under `even`, which measures
 //! nothing.

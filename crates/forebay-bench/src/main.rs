@@ -98,7 +98,7 @@ struct Options {
     small: Vec<String>,
 }
 
-/// What is no measurement.
+/// Chores that measure nothing.
 #[derive(Subcommand)]
 enum Chore {
     /// Prints two runs beside each other

@@ -1,4 +1,4 @@
-//! What a cache divided among devices costs (SAC), in instructions counted by callgrind as
+//! The cost of a cache divided among devices (SAC), in instructions counted by callgrind as
 //! differences of two lengths: a hit and a miss under `lazy-clock` against `clock`, a draw of the
 //! lottery by the number of partitions, a repartitioning; and a hit and a miss of LANDLORD by the
 //! number of frames.

@@ -20,11 +20,11 @@
 //! threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 
 use crate::reason::Reason;
-use crate::seams::{Needs, Plan, Prefetcher, Sight};
+use crate::seams::{Needs, Plan, Prefetcher, SEQUENTIAL, Sight};
 
 /// "SARC […] happens to detect the sequentiality of accesses with a default threshold of 4
 /// contiguous blocks" (SCM §5.3).
-pub const THRESHOLD: u32 = 4;
+pub const THRESHOLD: u32 = SEQUENTIAL;
 
 /// SARC's prefetching. Everything in blocks.
 #[derive(Clone, Copy, Debug)]

@@ -17,5 +17,6 @@ mod prefetcher;
 mod reclaimer;
 
 pub use divider::{Divider, Wait};
+pub(crate) use prefetcher::SEQUENTIAL;
 pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight};
 pub use reclaimer::{Limits, Reclaimer, Sharers};

@@ -47,7 +47,7 @@ pub struct Needs {
 }
 
 /// The threshold of SARC (SCM §5.3): "a default threshold of 4 contiguous blocks".
-const SEQUENTIAL: u32 = 4;
+pub(crate) const SEQUENTIAL: u32 = 4;
 
 impl Default for Needs {
     fn default() -> Needs {

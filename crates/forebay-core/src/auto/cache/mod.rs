@@ -5,7 +5,7 @@
 //! | `rent` | what is fetched in vain takes memory in which something would be hit | `rent.rs` |
 //! | `order` | more ahead saves switches, up to where its misses cost as much | `rent.rs`, `tests/all/explain.rs` |
 //! | `turnover` | what was passed over would have gone from any other queue by then | `tests/all/second_chance.rs` |
-//! | `active` | a file that is open and not read needs no part | `tests/all/streams.rs` |
+//! | `active` | a file that is open and not read needs no part | `tests/all/prefetch_cache.rs` |
 
 mod rent;
 
