@@ -8,10 +8,11 @@ use std::path::Path;
 const CORE: &str = "crates/forebay-core/src";
 
 /// A part of the core, and the parts that it must not name.
-const STRANGERS: [(&str, &[&str]); 4] = [
+const STRANGERS: [(&str, &[&str]); 5] = [
     ("engine", &["auto", "papers", "presets"]),
     ("seams", &["auto", "papers", "presets", "engine"]),
-    ("papers", &["auto", "presets", "engine"]),
+    ("papers", &["auto", "presets", "engine", "partition"]),
+    ("partition", &["auto", "presets", "engine"]),
     ("auto", &["presets", "engine"]),
 ];
 

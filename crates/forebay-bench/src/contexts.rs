@@ -5,11 +5,12 @@
 use std::hint::black_box;
 
 use anyhow::{Context, bail};
-use forebay_core::context::recency::{Mean, ONE, Sampling};
-use forebay_core::context::{Detection, Detector, Settings};
 use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, flag};
 use forebay_core::index::Hashed;
+use forebay_core::papers::amp::recency::{Mean, ONE, Sampling};
+use forebay_core::papers::amp::{Detection, Detector, Settings};
+use forebay_core::partition::Callers;
 use forebay_core::replacement::{Arc, Replacement};
 use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
 
@@ -85,11 +86,11 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
 
 /// As many accesses before that the sample has the size that it keeps, at whatever length.
 fn detect(settings: Settings, (contexts, blocks): (u32, u32), rounds: u64) {
-    let mut detector = Detector::new(settings).over(FRAMES);
+    let mut callers = Callers::new(Box::new(Detector::new(settings).over(FRAMES)));
     let warm = u64::from(blocks) * 4;
     for nth in 0..warm + rounds {
         let caller = Caller { handler: HandlerId(1), context: ContextId(nth as u32 % contexts) };
-        black_box(detector.access(caller, key(nth, blocks)));
+        black_box(callers.access(caller, key(nth, blocks)));
     }
 }
 

@@ -6,16 +6,19 @@
 use std::hint::black_box;
 
 use anyhow::{Context, bail};
-use forebay_core::context::{Access, Hint, Pattern, Place, Rhythm, Settings};
 use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FREE, flag};
 use forebay_core::index::Hashed;
-use forebay_core::partition::{Segments, Use};
+use forebay_core::papers::amp::Settings;
+use forebay_core::partition::Segments;
 use forebay_core::replacement::Arc;
+use forebay_core::seams::Use;
+use forebay_core::seams::{Access, Place};
 use forebay_core::{
     Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
     Instant, Policy, ReadId, Setup,
 };
+use forebay_core::{Hint, Pattern, Rhythm};
 
 use crate::hit::each;
 use crate::report::Row;
@@ -184,9 +187,9 @@ const WHO: u64 = 11;
 impl Manager {
     /// Full.
     fn new(frames: u32) -> anyhow::Result<Manager> {
-        let context = Some(&Settings::AMP);
-        let (lists, ghosts) = (Segments::<Arc>::lists(1, context), Segments::<Arc>::ghosts(frames, 1, context));
-        let (directory, segments) = (Directory::new(lists, frames, ghosts), Segments::new(&[frames], context));
+        let loops = Some(Settings::AMP.loops());
+        let (lists, ghosts) = (Segments::<Arc>::lists(1, loops), Segments::<Arc>::ghosts(frames, 1, true));
+        let (directory, segments) = (Directory::new(lists, frames, ghosts), Segments::new(&[frames], loops));
         let mut manager = Manager { directory, segments, frames, now: 0 };
         (0..u64::from(frames)).for_each(|nth| manager.access(nth));
         let free = manager.directory.frames.len(FREE);

@@ -36,7 +36,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::context::{self, Access, By, Caller, Detector, Hint};
 use crate::counters::Counters;
 use crate::demand::Demands;
 use crate::device::DeviceCost;
@@ -46,15 +45,18 @@ use crate::event::{Action, Actions, Event, EventKind};
 use crate::explain::Explanation;
 use crate::files::Files;
 use crate::frames::{FETCHING, FREE, Slot};
+use crate::hint::Hint;
 use crate::history::EvictionHistory;
 use crate::index::Index;
 use crate::inflight::{InFlight, Read};
 use crate::level::Label;
-use crate::partition::Segments;
+use crate::partition::{Callers, Segments};
 use crate::replacement::Replacement;
-use crate::seams::{Divider, MAX_PIECE_BYTES, Needs, Prefetcher, Reclaimer};
+use crate::seams::{Access, By, Divider, Loops, MAX_PIECE_BYTES, Needs, Placement, Prefetcher, Reclaimer};
 use crate::stream::Streams;
-use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId};
+use crate::types::{
+    BlockKey, Caller, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, ReadId, StreamId,
+};
 
 pub use interface::Core;
 pub use referenced::Referenced;
@@ -101,7 +103,24 @@ pub struct Seats {
     /// Whose frame goes, if the cache is divided among devices.
     pub divider: Option<Box<dyn Divider>>,
     /// Whether contexts have partitions.
-    pub context: Option<context::Settings>,
+    pub programs: Option<Programs>,
+}
+
+impl Seats {
+    /// A prefetcher, and nobody else.
+    pub fn of(prefetcher: Box<dyn Prefetcher>) -> Seats {
+        Seats { prefetcher, reclaimer: None, divider: None, programs: None }
+    }
+}
+
+/// Program contexts whose loops have partitions.
+pub struct Programs {
+    /// Who asks, and where the blocks go.
+    pub callers: Callers,
+    /// The loops of each partition of the cache.
+    pub loops: Loops,
+    /// Who has the last word of where blocks of each partition go; none if contexts have it.
+    pub placements: Vec<Box<dyn Placement>>,
 }
 
 /// The longest read that is handled whole, in bytes; one FUSE request. Where it does not begin at a
@@ -114,7 +133,8 @@ pub struct Engine<R, I> {
     directory: Directory<I>,
     segments: Segments<R>,
     divider: Option<Box<dyn Divider>>,
-    detector: Option<Detector>,
+    callers: Option<Callers>,
+    loops: Option<Loops>,
     files: Files,
     streams: Streams,
     inflight: InFlight,
@@ -149,15 +169,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// says. With more devices than there can be partitions ([`Segments::most`]) it is not divided,
     /// nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
-        let Seats { prefetcher, reclaimer, divider, mut context } = seats;
+        let Seats { prefetcher, reclaimer, divider, programs } = seats;
         let needs = prefetcher.needs();
         let frames = setup.frames;
         let sizes: Vec<u32> = divider
             .as_ref()
             .map_or_else(|| vec![frames], |divider| divider.shares().iter().map(|share| share.size).collect());
-        context = context.map(|settings| Segments::<R>::fitting(settings, sizes.len()));
+        let loops = programs.as_ref().map(|programs| programs.loops);
         let short_cut = !needs.every_reference && setup.referenced == Referenced::Kept;
-        let heard = context.is_some() || divider.as_ref().is_some_and(|divider| divider.hears_references());
+        let heard = loops.is_some() || divider.as_ref().is_some_and(|divider| divider.hears_references());
         let block_bytes = setup.block_bytes;
         let devices = setup.devices.iter().cloned().map(Device::new);
         let lag = if needs.late_parts { (MAX_READ_BYTES / block_bytes).max(1) } else { 1 };
@@ -165,20 +185,23 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let Some(slot) = needs.demand {
             streams.measure(Demands::new(slot, setup.streams.max(1), setup.devices.len()));
         }
-        let segments = Segments::<R>::new(&sizes, context.as_ref());
+        let (callers, placements) =
+            programs.map_or((None, Vec::new()), |programs| (Some(programs.callers), programs.placements));
+        let segments = Segments::<R>::new(&sizes, loops).placed_by(placements);
         let sampled = match short_cut {
             true => divider.as_ref().map_or(0, |divider| divider.sample()).max(segments.bound()),
             false => u64::MAX,
         };
         Engine {
             directory: Directory::new(
-                Segments::<R>::lists(sizes.len(), context.as_ref()),
+                Segments::<R>::lists(sizes.len(), loops),
                 frames,
-                Segments::<R>::ghosts(frames, sizes.len(), context.as_ref()),
+                Segments::<R>::ghosts(frames, sizes.len(), loops.is_some()),
             ),
             segments,
             divider,
-            detector: context.map(|settings| Detector::new(settings).over(setup.frames)),
+            callers,
+            loops,
             files: Files::default(),
             streams,
             inflight: InFlight::default(),
@@ -231,8 +254,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
             EventKind::Tick => self.admit_queued(at, out),
             EventKind::Hinted { context, hint } => {
-                if let Some(detector) = &mut self.detector {
-                    detector.hint(context, hint);
+                if let Some(callers) = &mut self.callers {
+                    callers.hint(context, hint);
                 }
                 self.prefetcher.hinted(context, hint.usual);
             }
@@ -410,15 +433,15 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         self.divider.as_deref()
     }
 
-    fn contexts(&self) -> Option<&Detector> {
-        self.detector.as_ref()
+    fn contexts(&self) -> Option<&Callers> {
+        self.callers.as_ref()
     }
 
     fn hints(&self) -> Vec<(ContextId, Hint)> {
-        let Some(detector) = self.detector.as_ref().filter(|detector| detector.settings().by == By::Context) else {
+        let Some(callers) = self.callers.as_ref().filter(|callers| callers.by() == By::Context) else {
             return Vec::new();
         };
-        let mut hints: BTreeMap<ContextId, Hint> = detector.hints().collect();
+        let mut hints: BTreeMap<ContextId, Hint> = callers.hints().into_iter().collect();
         let mut learnt = Vec::new();
         self.prefetcher.learnt(&mut learnt);
         for (context, usual) in learnt {
@@ -460,7 +483,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
             + self.reclaimer.as_ref().map_or(0, |reclaimer| reclaimer.footprint())
             + self.prefetcher.footprint()
             + self.segments.footprint()
-            + self.detector.as_ref().map_or(0, Detector::footprint)
+            + self.callers.as_ref().map_or(0, Callers::footprint)
             + self.divider.as_ref().map_or(0, |divider| divider.footprint())
     }
 

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use crate::context::Hint;
+use crate::hint::Hint;
 use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId};
 
 /// Something that happened, and when. Events reach the core in the order of `at`.

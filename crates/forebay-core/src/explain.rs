@@ -7,8 +7,8 @@
 
 use alloc::vec::Vec;
 
-use crate::context::{Learnt, Pattern};
 use crate::counters::Counters;
+use crate::hint::{Learnt, Pattern};
 use crate::reason::{Reason, Why};
 use crate::share::{Change, Prospect, State};
 use crate::stream::Feedback;

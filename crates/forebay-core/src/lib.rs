@@ -10,7 +10,6 @@
 extern crate alloc;
 
 pub mod auto;
-pub mod context;
 pub mod counters;
 pub mod demand;
 pub mod device;
@@ -21,7 +20,7 @@ mod event;
 pub mod explain;
 pub mod files;
 pub mod frames;
-mod hint;
+pub mod hint;
 pub mod history;
 pub mod index;
 pub mod inflight;
@@ -40,11 +39,12 @@ pub mod stream;
 mod types;
 pub mod walk;
 
-pub use context::Caller;
 pub use counters::Counters;
 pub use device::DeviceCost;
 pub use engine::{Core, Engine, Referenced, Setup};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
-pub use hint::Usual;
+pub use hint::{Hint, Learnt, Pattern, Rhythm, Usual};
 pub use presets::{Policy, UnknownPolicy};
-pub use types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId};
+pub use types::{
+    BlockKey, Caller, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId,
+};

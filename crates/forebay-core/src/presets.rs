@@ -10,18 +10,22 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::discriminant;
 use core::str::FromStr;
 
 mod choices;
+mod contexts;
 mod partition;
 mod parts;
 mod prefetch;
 mod reclaim;
 
 pub use choices::{CHOICES, Choice};
+pub use contexts::Contexts;
 pub use partition::Partition;
 pub use parts::{PARTS, Part};
 pub use prefetch::Prefetch;
@@ -29,14 +33,14 @@ pub use reclaim::Reclaim;
 
 use crate::auto::Parts;
 use crate::auto::cache::CacheParts;
-use crate::context;
 use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
+use crate::papers::amp::{self, Program};
 use crate::papers::cpem::Settings;
 use crate::papers::sac::Scheme;
 use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
-use crate::partition::{Program, Segments};
+use crate::partition::Segments;
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -91,9 +95,9 @@ macro_rules! registry {
             }
 
             /// How many partitions it can have, if contexts have their own in each of them or not.
-            pub fn most_partitions(self, context: Option<&context::Settings>) -> usize {
+            pub fn most_partitions(self, contexts: bool) -> usize {
                 match self {
-                    $(Replacement::$policy => Segments::<replacement::$policy>::most(context)),+
+                    $(Replacement::$policy => Segments::<replacement::$policy>::most(contexts)),+
                 }
             }
 
@@ -215,18 +219,18 @@ macro_rules! contexts {
         pub const CONTEXTS: &[Entry] = &[$(Entry { name: $name, axis: "context", paper: $paper, line: $line }),+];
 
         /// The last word says whether the replacement algorithm is part of the name.
-        const PROGRAMS: &[(&str, context::Settings, Replacement, bool)] =
+        const PROGRAMS: &[(&str, Contexts, Replacement, bool)] =
             &[$(($name, $settings, Replacement::$replacement, $whole)),+];
     };
 }
 
 contexts! {
-    "amp"     context::Settings::AMP, Arc false, "AMP §3" "a partition, evicting what was used last, for each program context that loops; what is read once is dropped";
-    "dear"    context::Settings::DEAR, Arc false, "Choi et al., USENIX 1999" "the same, patterns told process by process, by the order of blocks (DEAR)";
-    "pcc"     context::Settings::PCC, Arc false, "Gniady et al., OSDI 2004 (PCC* in AMP)" "the same, patterns told by counting blocks that come again (PCC)";
-    "ubm"     context::Settings::UBM, Arc false, "Kim et al., OSDI 2000" "the same, patterns told file by file, by blocks that follow each other (UBM)";
-    "amp-lru" context::Settings::AMP, Lru true, "AMP §4.2.2" "amp+lru";
-    "amp-duel" context::Settings::JOINED, Arc false, "past AMP" "amp where a duel of small caches says that partitions pay; else the whole, or the whole as one loop";
+    "amp"     Contexts::paper(amp::Settings::AMP), Arc false, "AMP §3" "a partition, evicting what was used last, for each program context that loops; what is read once is dropped";
+    "dear"    Contexts::paper(amp::Settings::DEAR), Arc false, "Choi et al., USENIX 1999" "the same, patterns told process by process, by the order of blocks (DEAR)";
+    "pcc"     Contexts::paper(amp::Settings::PCC), Arc false, "Gniady et al., OSDI 2004 (PCC* in AMP)" "the same, patterns told by counting blocks that come again (PCC)";
+    "ubm"     Contexts::paper(amp::Settings::UBM), Arc false, "Kim et al., OSDI 2000" "the same, patterns told file by file, by blocks that follow each other (UBM)";
+    "amp-lru" Contexts::paper(amp::Settings::AMP), Lru true, "AMP §4.2.2" "amp+lru";
+    "amp-duel" Contexts::JOINED, Arc false, "past AMP" "amp where a duel of small caches says that partitions pay; else the whole, or the whole as one loop";
 }
 
 /// What can be built around any replacement algorithm.
@@ -245,12 +249,16 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Core> {
         let EngineOver(setup, policy, _) = self;
         let (setup, loops) = (setup.sound(), policy.context.is_some());
-        let most = Segments::<R>::most(policy.context.as_ref());
+        let divider = policy.partition.build(&setup, Segments::<R>::most(loops), loops);
+        let sizes: Vec<u32> = match &divider {
+            Some(divider) => divider.shares().iter().map(|share| share.size).collect(),
+            None => vec![setup.frames],
+        };
         let seats = Seats {
             prefetcher: policy.prefetch.build(&setup, loops),
             reclaimer: policy.reclaim.build(&setup),
-            divider: policy.partition.build(&setup, most, loops),
-            context: policy.context,
+            divider,
+            programs: policy.context.map(|contexts| contexts.build::<R>(&sizes)),
         };
         Box::new(Engine::<R, I>::new(setup, seats))
     }
@@ -271,7 +279,7 @@ pub struct Policy {
     /// Whose frame goes.
     pub partition: Partition,
     /// Whether program contexts have partitions.
-    pub context: Option<context::Settings>,
+    pub context: Option<Contexts>,
     /// What goes.
     pub replacement: Replacement,
 }
@@ -297,7 +305,7 @@ impl Policy {
     pub fn most_devices(&self) -> usize {
         match self.partition {
             Partition::Whole => usize::from(u16::MAX),
-            Partition::ByDevice(_) | Partition::ByWorth => self.replacement.most_partitions(self.context.as_ref()),
+            Partition::ByDevice(_) | Partition::ByWorth => self.replacement.most_partitions(self.context.is_some()),
         }
     }
 
@@ -313,7 +321,7 @@ impl Policy {
     fn whole(prefetch: Prefetch, reclaim: Reclaim, replacement: Replacement) -> Policy {
         let policy = Policy { prefetch, reclaim, ..Policy::replacing(replacement) };
         match prefetch {
-            Prefetch::Auto(_) => Policy { partition: DEVICES, context: Some(context::Settings::JOINED), ..policy },
+            Prefetch::Auto(_) => Policy { partition: DEVICES, context: Some(Contexts::JOINED), ..policy },
             _ => policy,
         }
     }
@@ -321,11 +329,12 @@ impl Policy {
     /// The preset of contexts that this has, whatever its options.
     fn program(&self) -> Option<(&'static str, Policy)> {
         let own = self.context?;
-        let same = |settings: &context::Settings| {
-            discriminant(&settings.detection) == discriminant(&own.detection) && settings.duel == own.duel
+        let same = |known: &Contexts| {
+            discriminant(&known.settings.detection) == discriminant(&own.settings.detection)
+                && known.views.is_some() == own.views.is_some()
         };
-        let &(name, settings, ..) = PROGRAMS.iter().find(|(_, settings, _, whole)| same(settings) && !whole)?;
-        Some((name, Policy { context: Some(settings), ..*self }))
+        let &(name, known, ..) = PROGRAMS.iter().find(|(_, known, _, whole)| same(known) && !whole)?;
+        Some((name, Policy { context: Some(known), ..*self }))
     }
 
     /// The preset of partitions that this has, whatever its options.
@@ -432,8 +441,8 @@ impl Policy {
     /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is
     /// part of its name.
     fn of_context(name: &str) -> Option<(Policy, bool)> {
-        let &(_, settings, replacement, whole) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
-        Some((Policy { context: Some(settings), ..Policy::replacing(replacement) }, whole))
+        let &(_, contexts, replacement, whole) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
+        Some((Policy { context: Some(contexts), ..Policy::replacing(replacement) }, whole))
     }
 
     /// A preset of partitions, over LRU if it names no replacement algorithm; and whether it does.

@@ -1,4 +1,4 @@
-//! The draws of partitions: seeded, the same for ever.
+//! Draws that are seeded, and hashes that choose samples: the same for ever.
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -24,4 +24,11 @@ impl Random {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once
+/// before, so that runs and strides spread.
+#[inline(always)]
+pub(crate) fn hash(block: u64) -> u64 {
+    (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

@@ -33,13 +33,12 @@ use alloc::vec::Vec;
 
 use by_file::OfFile;
 
-use crate::context::Caller;
 use crate::demand::{self, Demands};
 use crate::frames::{Frames, ListId, Slot};
 use crate::level::{Label, Wanted};
 use crate::numbered::Numbered;
 use crate::reason::Why;
-use crate::types::{ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+use crate::types::{Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 pub use gait::{Gait, Gaps};
 

@@ -160,3 +160,12 @@ impl Extent {
         (self.start..self.end()).map(move |block| BlockKey::new(self.file, block))
     }
 }
+
+/// Who asks for a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Caller {
+    /// The thread.
+    pub handler: HandlerId,
+    /// The place in its program.
+    pub context: ContextId,
+}

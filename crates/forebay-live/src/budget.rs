@@ -84,7 +84,11 @@ fn per_frame(policy: Policy) -> u64 {
     let beside = u64::from(policy.replacement.bytes_beside());
     let marks = if policy.reclaim == Reclaim::WithTheRest { 0 } else { 8 + 8 };
     let knowledge = if policy.prefetch.remembers_streams() { 16 } else { 0 };
-    let bimodal = if policy.context.is_some_and(|context| context.bimodal) { slots * 4 + 2 * 16 } else { 0 };
+    let bimodal = if policy.context.is_some_and(|contexts| contexts.views.is_some_and(|views| views.bimodal)) {
+        slots * 4 + 2 * 16
+    } else {
+        0
+    };
     BLOCK as u64
         + slots * (24 + 16 + beside)
         + 4

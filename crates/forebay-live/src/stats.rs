@@ -1,8 +1,9 @@
 //! The counters of a running engine, as `forebay stats` shows them.
 
-use forebay_core::context::recency::ONE;
-use forebay_core::context::{Learnt, Pattern};
+use forebay_core::Learnt;
+use forebay_core::Pattern;
 use forebay_core::demand::SCALE;
+use forebay_core::papers::amp::recency::ONE;
 use forebay_core::share::Share;
 use forebay_core::{Core, Counters, Referenced};
 use serde::{Deserialize, Serialize};
@@ -291,8 +292,8 @@ impl Engine {
                     thrashed: core.counters().thrashed,
                 }),
                 epochs: core.divider().map(|divider| divider.epochs()),
-                context_count: core.contexts().map(|contexts| contexts.learnt().count() as u64),
-                contexts: core.contexts().map(|contexts| most_accessed(contexts.learnt())).unwrap_or_default(),
+                context_count: core.contexts().map(|callers| callers.learnt().len() as u64),
+                contexts: core.contexts().map(|callers| most_accessed(callers.learnt())).unwrap_or_default(),
                 device_count: core.devices().len() as u64,
                 devices: devices(core, names),
                 streams: streams
@@ -326,8 +327,7 @@ impl Engine {
 
 /// Those with the most accesses first; what they stand for is for the driver's side to say
 /// ([`Callers`](crate::contexts::Callers)).
-fn most_accessed(learnt: impl Iterator<Item = Learnt>) -> Vec<ContextStats> {
-    let mut learnt: Vec<Learnt> = learnt.collect();
+fn most_accessed(mut learnt: Vec<Learnt>) -> Vec<ContextStats> {
     learnt.sort_by_key(|context| (std::cmp::Reverse(context.accesses), context.id));
     let shown = learnt.into_iter().take(CONTEXTS).map(|context| ContextStats {
         context: context.id,

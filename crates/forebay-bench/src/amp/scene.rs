@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use forebay_callers::CONTEXTS;
 use forebay_core::DeviceId;
-use forebay_core::context::Pattern;
+use forebay_core::Pattern;
 use forebay_device::scheduler::Elevator;
 use forebay_device::{DeviceQueue, Queue, device};
 use forebay_fuse::MountOptions;

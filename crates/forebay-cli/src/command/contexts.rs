@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-use forebay_core::context::Pattern;
+use forebay_core::Pattern;
 use forebay_live::contexts::hints::{Hints, HintsError, Known};
 use serde::Serialize;
 use serde_json::json;
@@ -267,7 +267,7 @@ fn clear(clear: &ContextsClear) -> Result<(), Failure> {
 mod tests {
     use super::*;
     use forebay_core::Usual;
-    use forebay_core::context::{Hint, Rhythm};
+    use forebay_core::{Hint, Rhythm};
     use forebay_live::contexts::hints::Origin;
 
     fn record(id: u64, executable: &str, file: Option<&str>, pattern: Pattern) -> Record {

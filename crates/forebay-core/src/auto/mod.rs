@@ -9,7 +9,7 @@
 //! | when the next one | CP when the last is entered; SCM earlier, for fast readers | `pieces` |
 //! | how much may be unread, which goes | CPEM's prefetch cache, whose pages pay rent | `cache/` |
 //! | whose frame goes | whichever device's frames save least waiting | `worth/` |
-//! | which block of it | AMP's loops where they pay, ARC else | `partition/program` |
+//! | which block of it | AMP's loops where they pay, few new blocks, or ARC | `duel` `bimodal` |
 //!
 //! The parts of looking ahead, each of which `auto:without=PART` leaves out:
 //!
@@ -23,7 +23,9 @@
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
 //! | `gaits` | equal steps go on | `tests/all/gaits.rs` | strides |
 
+mod bimodal;
 pub mod cache;
+pub mod duel;
 pub mod knowledge;
 mod near;
 mod odds;

@@ -1,16 +1,15 @@
 //! Steps 2, 3 and 6 of a read: take what is there, wait for what is under way, find room for the
 //! rest.
 
-use super::{Access, Engine};
-use crate::context::Caller;
+use super::Engine;
 use crate::event::{Action, Actions};
 use crate::frames::{FETCHING, Slot, UNREAD, flag};
 use crate::history::Was;
 use crate::index::Index;
 use crate::inflight::Read;
-use crate::partition::Use;
 use crate::replacement::{Class, Replacement};
-use crate::types::{BlockKey, Extent, Instant, IoId, ReadId, StreamId};
+use crate::seams::{Access, Use};
+use crate::types::{BlockKey, Caller, Extent, Instant, IoId, ReadId, StreamId};
 
 /// What a read met on its way through its blocks.
 #[derive(Clone, Copy, Debug, Default)]

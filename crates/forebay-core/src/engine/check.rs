@@ -17,9 +17,8 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
         let frames = &self.directory.frames;
         frames.check_links();
         let partitions = self.divider().map_or(1, |divider| divider.shares().len());
-        let settings = self.detector.as_ref().map(crate::context::Detector::settings);
         let mut seen = Seen { pinned: 0, prefetching: 0, by_device: vec![0; self.devices.len()] };
-        for list in (0..Segments::<R>::lists(partitions, settings)).map(ListId) {
+        for list in (0..Segments::<R>::lists(partitions, self.loops)).map(ListId) {
             let mut at = frames.front(list);
             while let Some(slot) = at {
                 self.check_frame(list, slot, &mut seen);

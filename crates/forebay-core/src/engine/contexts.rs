@@ -2,19 +2,18 @@
 //! the replacement policy's all the same.
 
 use super::Engine;
-use crate::context::{Access, Caller};
 use crate::frames::Slot;
 use crate::index::Index;
-use crate::partition::Use;
 use crate::replacement::{Class, Replacement};
-use crate::types::{BlockKey, DeviceId};
+use crate::seams::{Access, Use};
+use crate::types::{BlockKey, Caller, DeviceId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// A block of a device is accessed, resident or not, by a read of so many: where it goes, if
     /// contexts have partitions.
     #[inline]
     pub(super) fn accessed(&mut self, device: usize, key: BlockKey, caller: Caller, len: u32) -> Option<Access> {
-        let access = self.detector.as_mut()?.access(caller, key);
+        let access = self.callers.as_mut()?.access(caller, key);
         let partition = self.partition(DeviceId(device as u16));
         if self.segments.accessed(&mut self.directory, partition, key, &access) {
             self.segments.charge(partition, self.part_of_a_switch(key, caller, len));

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::{Core, Engine};
-use crate::context::{By, Pattern};
-use crate::explain::{Ahead, Device, Duel, Explanation, Partition, Share, Stream};
+use crate::explain::{Ahead, Device, Explanation, Partition, Share, Stream};
+use crate::hint::Pattern;
 use crate::index::Index;
-use crate::partition::View;
+use crate::partition::Callers;
 use crate::replacement::Replacement;
+use crate::seams::By;
 use crate::types::{ContextId, DeviceId, Instant};
 
 impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
@@ -43,18 +44,18 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             epochs: self.divider.as_ref().map(|divider| divider.epochs()),
             prefetch_cache: self.prefetch_cache(),
             contexts: self
-                .detector
+                .callers
                 .as_ref()
-                .map_or_else(Vec::new, |detector| detector.learnt().map(Into::into).collect()),
+                .map_or_else(Vec::new, |callers| callers.learnt().into_iter().map(Into::into).collect()),
         }
     }
 
     fn explained_streams(&self, now: Instant, most: usize) -> Vec<Stream> {
-        let patterns: BTreeMap<u32, Pattern> = match &self.detector {
-            Some(detector) => detector.learnt().map(|learnt| (learnt.id, learnt.pattern)).collect(),
+        let patterns: BTreeMap<u32, Pattern> = match &self.callers {
+            Some(callers) => callers.learnt().into_iter().map(|learnt| (learnt.id, learnt.pattern)).collect(),
             None => BTreeMap::new(),
         };
-        let by = self.detector.as_ref().map(|detector| detector.settings().by);
+        let by = self.callers.as_ref().map(Callers::by);
         let block_bytes = u64::from(self.setup.block_bytes);
         let mut streams: Vec<_> = self.streams.iter().collect();
         streams.sort_by_key(|&(id, stream)| (!self.streams.is_active(id), Reverse(stream.last), id));
@@ -92,12 +93,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
     fn explained_partition(&self, number: usize) -> Partition {
         let mut parts = Vec::new();
         self.program(number, &mut parts);
-        let duel = self.segments.duel(number).map(|duel| {
-            let [with, without, few] = View::ALL.map(|view| duel.cost(view));
-            let (with, without) = (with.unwrap_or(0), without.unwrap_or(0));
-            let (lost, whole) = (duel.view() != View::Contexts, duel.view() == View::Whole);
-            Duel { with, without, few, lost, whole }
-        });
+        let duel = self.segments.duel(number);
         let Some(divider) = &self.divider else {
             let size = self.setup.frames;
             return Partition { size, held: size - self.free_frames(), parts, duel, share: None };

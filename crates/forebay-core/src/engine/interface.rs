@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
-use crate::context::{Caller, Detector, Hint};
 use crate::counters::Counters;
 use crate::devices::Device;
 use crate::event::{Actions, Event};
 use crate::explain::{Cache, Explanation};
+use crate::hint::Hint;
+use crate::partition::Callers;
 use crate::seams::{Divider, Reclaimer};
 use crate::stream::Streams;
-use crate::types::{BlockKey, ContextId, DeviceId, FileId, FrameId, HandlerId, Instant};
+use crate::types::{BlockKey, Caller, ContextId, DeviceId, FileId, FrameId, HandlerId, Instant};
 
 /// The policy core behind one interface, whatever its replacement and index are.
 pub trait Core: Send {
@@ -50,7 +51,7 @@ pub trait Core: Send {
     /// How many pages that has, those under way included.
     fn unread(&self) -> u32;
     /// What is known of program contexts, if they have partitions.
-    fn contexts(&self) -> Option<&Detector>;
+    fn contexts(&self) -> Option<&Callers>;
     /// What was learnt of contexts that the next run could use, in their order, if they are told
     /// apart.
     fn hints(&self) -> Vec<(ContextId, Hint)>;

@@ -2,15 +2,14 @@
 //! partition, contexts: `contexts`.
 
 use super::Engine;
-use crate::context::{Caller, hash as sample_hash};
 use crate::event::Actions;
 use crate::frames::{FREE, Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
-use crate::partition::{OUTSIDE, Use};
-use crate::replacement::{Class, Replacement};
-use crate::seams::Wait;
-use crate::types::{BlockKey, DeviceId, FrameId};
+use crate::random::hash as sample_hash;
+use crate::replacement::{Class, OUTSIDE, Replacement};
+use crate::seams::{Use, Wait};
+use crate::types::{BlockKey, Caller, DeviceId, FrameId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// The partition of a device.
@@ -62,17 +61,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             Some(_) => (self.segments.partition(&self.directory, slot), self.segments.partition(&self.directory, slot)),
         };
         let hash = sample_hash(key.raw());
-        let expected = match &mut self.detector {
+        let expected = match &mut self.callers {
             _ if hash < self.sampled => false,
             None => {
                 self.segments.hit(&mut self.directory, slot);
                 true
             }
-            Some(detector) => {
+            Some(callers) => {
                 let hit = |(access, now)| self.segments.hit_by(&mut self.directory, partition, slot, access, now);
-                let hit = detector.expects(caller, key, hash).is_some_and(hit);
+                let hit = callers.expects(caller, key, hash).is_some_and(hit);
                 if hit {
-                    detector.passes();
+                    callers.passes();
                 }
                 hit
             }

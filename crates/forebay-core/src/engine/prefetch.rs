@@ -4,7 +4,6 @@ use core::mem;
 
 use super::admit::Met;
 use super::{Access, Engine};
-use crate::context::Caller;
 use crate::demand::{Supply, cycle};
 use crate::devices::{ALWAYS, Device};
 use crate::event::Actions;
@@ -16,7 +15,7 @@ use crate::reason::Reason;
 use crate::replacement::Replacement;
 use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sharers, Sight};
 use crate::stream::Stream;
-use crate::types::{BlockKey, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
+use crate::types::{BlockKey, Caller, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 
 /// What a read is to its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,17 +9,23 @@
 //! | `sarc` `gill` | Gill and Modha 2005; Gill and Bathen 2007 | prefetcher |
 //! | `cpem/` | the prefetch cache (CPEM §4) | reclaimer |
 //! | `sac/` | storage-aware caching | divider |
+//! | `amp/` | program contexts (AMP §3) | contexts |
+//! | `dear` `pcc` `ubm` | other ways to tell patterns (AMP §2.2), with AMP's cache | contexts |
 //!
 //! Nothing here knows of [`auto`](crate::auto).
 
 pub mod aggressive;
+pub mod amp;
 pub mod cp;
 pub mod cpem;
+pub mod dear;
 pub mod fixed;
 pub mod gill;
 pub mod linux;
 pub mod none;
 pub mod one_block;
+pub mod pcc;
 pub mod sac;
 pub mod sarc;
 pub mod scm;
+pub mod ubm;

@@ -6,10 +6,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Policy, Prefetch, parts};
-use crate::context::recency::{Mean, ONE, Sampling};
-use crate::context::{Detection, MOST_PARTITIONS};
+use crate::papers::amp::Detection;
+use crate::papers::amp::recency::{Mean, ONE, Sampling};
 use crate::papers::sac::Weights;
 use crate::papers::scm::{Degree, Total};
+use crate::seams::MOST_PARTITIONS;
 
 use words::*;
 
@@ -267,11 +268,11 @@ pub const CHOICES: &[Choice] = &[
         axis: "context",
         values: "0..1",
         line: "T: below it, in thousandths, the mean reference recency of a loop (AMP §3.1)",
-        get: |policy| match policy.context?.detection {
+        get: |policy| match policy.context?.settings.detection {
             Detection::Recency { threshold, .. } => Some(fraction(threshold)),
             _ => None,
         },
-        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+        set: |policy, value| match &mut policy.context.as_mut()?.settings.detection {
             Detection::Recency { threshold, .. } => put(threshold, thousandths(value).map(|parts| ONE * parts / 1000)),
             _ => None,
         },
@@ -281,7 +282,7 @@ pub const CHOICES: &[Choice] = &[
         axis: "context",
         values: "off|1/N|adaptive|BLOCKS",
         line: "which blocks are looked at: all, one in N, or as many as keep the list at so many blocks (AMP §3.1)",
-        get: |policy| match policy.context?.detection {
+        get: |policy| match policy.context?.settings.detection {
             Detection::Recency { sampling, .. } => Some(match sampling {
                 Sampling::Off => OFF.to_string(),
                 Sampling::Fixed(one_in) => part_of(one_in),
@@ -290,7 +291,7 @@ pub const CHOICES: &[Choice] = &[
             }),
             _ => None,
         },
-        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+        set: |policy, value| match &mut policy.context.as_mut()?.settings.detection {
             Detection::Recency { sampling, .. } => {
                 let list = || value.parse().ok().filter(|&blocks| blocks > 1).map(Sampling::Adaptive);
                 let chosen = match value {
@@ -308,7 +309,7 @@ pub const CHOICES: &[Choice] = &[
         axis: "context",
         values: "periodic|continuous|1/N",
         line: "of what the mean recency is one: of a period, or the latest counts for 1/N, 1/64 (AMP §3.1)",
-        get: |policy| match policy.context?.detection {
+        get: |policy| match policy.context?.settings.detection {
             Detection::Recency { mean, .. } => Some(match mean {
                 Mean::Periodic => PERIODIC.to_string(),
                 Mean::Continuous(WEIGHT) => CONTINUOUS.to_string(),
@@ -316,7 +317,7 @@ pub const CHOICES: &[Choice] = &[
             }),
             _ => None,
         },
-        set: |policy, value| match &mut policy.context.as_mut()?.detection {
+        set: |policy, value| match &mut policy.context.as_mut()?.settings.detection {
             Detection::Recency { mean, .. } => {
                 let weight = |n: u32| (n <= ONE).then(|| Mean::Continuous(ONE / n));
                 let chosen = match value {
@@ -334,18 +335,18 @@ pub const CHOICES: &[Choice] = &[
         axis: "context",
         values: "context|file|handler",
         line: "by what accesses are told apart (AMP §2.2): the place in the program, the file (UBM), the process (DEAR)",
-        get: |policy| Some(name_of(&BYS, policy.context?.by)),
-        set: |policy, value| put(&mut policy.context.as_mut()?.by, named(&BYS, value)),
+        get: |policy| Some(name_of(&BYS, policy.context?.settings.by)),
+        set: |policy, value| put(&mut policy.context.as_mut()?.settings.by, named(&BYS, value)),
     },
     Choice {
         name: "partitions",
         axis: "context",
         values: "0..10",
         line: "how many loops have a partition, the most popular ones (AMP §3.3)",
-        get: |policy| Some(policy.context?.partitions.to_string()),
+        get: |policy| Some(policy.context?.settings.partitions.to_string()),
         set: |policy, value| {
             let partitions = value.parse().ok().filter(|&partitions| partitions <= MOST_PARTITIONS);
-            put(&mut policy.context.as_mut()?.partitions, partitions)
+            put(&mut policy.context.as_mut()?.settings.partitions, partitions)
         },
     },
     Choice {
@@ -353,15 +354,17 @@ pub const CHOICES: &[Choice] = &[
         axis: "context",
         values: "ACCESSES",
         line: "how often patterns and popularity are looked at (AMP §3)",
-        get: |policy| Some(policy.context?.review.to_string()),
-        set: |policy, value| put(&mut policy.context.as_mut()?.review, value.parse().ok().filter(|&review| review > 0)),
+        get: |policy| Some(policy.context?.settings.review.to_string()),
+        set: |policy, value| {
+            put(&mut policy.context.as_mut()?.settings.review, value.parse().ok().filter(|&review| review > 0))
+        },
     },
     Choice {
         name: "seed",
         axis: "context",
         values: "NUMBER",
         line: "fixes the draws of who gives a block (AMP Fig. 4)",
-        get: |policy| Some(policy.context?.seed.to_string()),
-        set: |policy, value| put(&mut policy.context.as_mut()?.seed, value.parse().ok()),
+        get: |policy| Some(policy.context?.settings.seed.to_string()),
+        set: |policy, value| put(&mut policy.context.as_mut()?.settings.seed, value.parse().ok()),
     },
 ];

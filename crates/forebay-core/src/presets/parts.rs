@@ -3,10 +3,11 @@
 
 use alloc::string::String;
 
-use super::{Partition, Policy, Prefetch, Reclaim};
+use super::{Contexts, Partition, Policy, Prefetch, Reclaim};
 use crate::auto::Parts;
 use crate::auto::cache::CacheParts;
-use crate::context::{self, Detection};
+use crate::auto::duel::Views;
+use crate::papers::amp::Detection;
 
 /// A part of `auto`.
 #[derive(Clone, Copy, Debug)]
@@ -87,15 +88,21 @@ pub const PARTS: &[Part] = &[
     Part {
         name: "duel",
         line: "has those only where a sample of references says that they pay",
-        lacks: |policy| policy.context.is_some_and(|settings| is_amp(&settings) && !settings.duel),
-        leave_out: |policy| policy.context = policy.context.map(|_| context::Settings::AMP),
+        lacks: |policy| policy.context.is_some_and(|contexts| is_amp(&contexts) && contexts.views.is_none()),
+        leave_out: |policy| {
+            if let Some(contexts) = &mut policy.context {
+                contexts.views = None;
+            }
+        },
     },
     Part {
         name: "bimodal",
         line: "keeps few of the new blocks where that misses less than partitions do",
-        lacks: |policy| policy.context.is_some_and(|settings| settings.duel && !settings.bimodal),
+        lacks: |policy| views(policy).is_some_and(|views| !views.bimodal),
         leave_out: |policy| {
-            policy.context = policy.context.map(|_| context::Settings { duel: true, ..context::Settings::AMP });
+            if let Some(Contexts { views: Some(views), .. }) = &mut policy.context {
+                *views = Views::TWO;
+            }
         },
     },
 ];
@@ -104,8 +111,12 @@ pub const PARTS: &[Part] = &[
 pub(super) const NAMES: &str = "PART/PART/…";
 
 /// Whether patterns are told as AMP tells them.
-fn is_amp(settings: &context::Settings) -> bool {
-    matches!(settings.detection, Detection::Recency { .. })
+fn is_amp(contexts: &Contexts) -> bool {
+    matches!(contexts.settings.detection, Detection::Recency { .. })
+}
+
+fn views(policy: &Policy) -> Option<Views> {
+    policy.context?.views
 }
 
 fn is_auto(policy: &Policy) -> bool {

@@ -103,6 +103,12 @@ pub use w_tiny_lfu::WTinyLfu;
 /// A class of admission, chosen by `miss`, handed to `victim` and `insert`: the policy's own code,
 /// 0 to 15.
 pub type Class = u8;
+/// The part of a [`Class`] that a policy sees, and that is kept.
+pub(crate) const CLASS: Class = 0x0f;
+/// What the class of a block has beside, from miss to victim, that the default policy remembers.
+pub(crate) const REMEMBERED: Class = 0x10;
+/// The class of a block that another partition has, for whoever chooses a victim: none of its own.
+pub(crate) const OUTSIDE: Class = 0x20;
 
 /// A replacement policy over the frames of one segment.
 pub trait Replacement {

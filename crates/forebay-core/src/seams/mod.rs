@@ -5,18 +5,24 @@
 //!                 ┌─ prefetcher   how much is fetched for a stream, and when
 //!   engine ───────┼─ reclaimer    which prefetched frame is given up, how many there may be
 //!   events ▼      ├─ divider      whose frame goes where each device has a partition
-//!   answers ▲     └─ replacement  which block of a partition goes (a trait of its own folder)
+//!   answers ▲     ├─ contexts     where blocks go, by who asks: AMP's parts of a partition
+//!                 ├─ placement    whether they do go there, in a partition
+//!                 └─ replacement  which block of a partition goes (a trait of its own folder)
 //! ```
 //!
 //! The engine has the state and all control flow, and knows no policy by name. A policy knows the
 //! state that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that
 //! implements a seam, and a line in [`presets`](crate::presets).
 
+mod contexts;
 mod divider;
+mod placement;
 mod prefetcher;
 mod reclaimer;
 
+pub use contexts::{Access, By, Contexts, Loops, MOST_PARTITIONS, Place, Standing};
 pub use divider::{Divider, Wait};
+pub use placement::{Placement, Use};
 pub(crate) use prefetcher::SEQUENTIAL;
 pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight};
 pub use reclaimer::{Limits, Reclaimer, Sharers};

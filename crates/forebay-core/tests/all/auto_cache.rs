@@ -2,16 +2,16 @@
 //! misses what an untimed `amp-duel` misses, reference by reference.
 
 use crate::script;
-use forebay_core::context::{Detector, Settings};
 use forebay_core::index::Hashed;
-use forebay_core::presets::Prefetch;
+use forebay_core::papers::amp::Detector;
+use forebay_core::presets::{Contexts, Prefetch};
 use forebay_core::replacement::Arc;
 use forebay_core::{
     Action, Actions, Caller, ContextId, DeviceCost, DeviceId, Event, EventKind, HandlerId, Instant, Policy, ReadId,
     Setup,
 };
 
-use script::{Script, key};
+use script::{Script, callers, key};
 
 const FRAMES: u32 = 256;
 const BLOCK: u32 = 4096;
@@ -33,7 +33,7 @@ fn references() -> impl Iterator<Item = (u32, u32)> {
 fn without_prefetching_it_misses_what_amp_misses() {
     let auto: Policy = "auto".parse().expect("a policy");
     let policy = Policy { prefetch: Prefetch::None, ..auto };
-    assert_eq!(policy.context, Some(Settings::JOINED));
+    assert_eq!(policy.context, Some(Contexts::JOINED));
     let mut core = policy.build::<Hashed>(Setup {
         frames: FRAMES,
         block_bytes: BLOCK,
@@ -42,7 +42,7 @@ fn without_prefetching_it_misses_what_amp_misses() {
         referenced: Default::default(),
     });
     let (mut cache, mut detector) =
-        (Script::<Arc>::new(FRAMES, Settings::JOINED), Detector::new(Settings::JOINED).over(FRAMES));
+        (Script::<Arc>::new(FRAMES, Contexts::JOINED), callers(Detector::new(Contexts::JOINED.settings).over(FRAMES)));
     let (mut at, mut actions) = (Instant(0), Actions::new());
     let file = key(0).file();
     core.handle(&[Event { at, kind: EventKind::Open { file, device: DeviceId(0), bytes: 1 << 40 } }], &mut actions);
@@ -51,7 +51,7 @@ fn without_prefetching_it_misses_what_amp_misses() {
         let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
         let access = detector.access(caller, key(block));
         let hit = cache.read(block, access);
-        looping += u32::from(matches!(access.place, forebay_core::context::Place::Loop(_)));
+        looping += u32::from(matches!(access.place, forebay_core::seams::Place::Loop(_)));
         at = at.plus(1_000_000);
         actions.clear();
         let read = ReadId(0);

@@ -1,9 +1,9 @@
 //! The other detectors on sequences worked out by hand: DEAR's groups, PCC's counters, UBM's runs.
 
-use forebay_core::context::Pattern;
-use forebay_core::context::dear::Detector;
-use forebay_core::context::pcc::{Counters, MOST};
-use forebay_core::context::ubm::Run;
+use forebay_core::Pattern;
+use forebay_core::papers::dear::Detector;
+use forebay_core::papers::pcc::{Counters, MOST};
+use forebay_core::papers::ubm::Run;
 use proptest::prelude::*;
 
 /// Two intervals, of the same length.

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use forebay_core::context::recency::{Mean, ONE, Sampling};
-use forebay_core::context::{
-    Access, By, Caller, Detection, Detector, Hint, Learnt, MOST_HINTS, Pattern, Place, Rhythm, Settings,
-};
+use crate::script::callers;
+use forebay_core::papers::amp::recency::{Mean, ONE, Sampling};
+use forebay_core::papers::amp::{Detection, Detector, MOST_HINTS, Settings};
+use forebay_core::partition::Callers;
+use forebay_core::seams::{Access, By, Place};
 use forebay_core::{BlockKey, ContextId, FileId, HandlerId};
+use forebay_core::{Caller, Hint, Learnt, Pattern, Rhythm};
 use proptest::prelude::*;
 
 use twin::{PARTITIONS, REVIEW, Twin};
@@ -25,21 +27,21 @@ fn exact() -> Settings {
 }
 
 /// A context accesses a block of a file.
-fn shared(detector: &mut Detector, context: u32, file: u32, block: u32) -> Access {
+fn shared(detector: &mut Callers, context: u32, file: u32, block: u32) -> Access {
     let caller = Caller { handler: HandlerId(1), context: ContextId(context) };
     detector.access(caller, BlockKey::new(FileId(file), block))
 }
 
 /// A context accesses a block of a file of its own.
-fn access(detector: &mut Detector, context: u32, block: u32) -> Access {
+fn access(detector: &mut Callers, context: u32, block: u32) -> Access {
     shared(detector, context, context, block)
 }
 
-fn of(detector: &Detector, context: u32) -> Learnt {
-    detector.learnt().find(|learnt| learnt.id == context).unwrap()
+fn of(detector: &Callers, context: u32) -> Learnt {
+    detector.learnt().into_iter().find(|learnt| learnt.id == context).unwrap()
 }
 
-fn pattern(detector: &Detector, context: u32) -> Pattern {
+fn pattern(detector: &Callers, context: u32) -> Pattern {
     of(detector, context).pattern
 }
 
@@ -52,7 +54,7 @@ fn random(state: &mut u64, below: u32) -> u32 {
 #[test]
 fn every_pattern_is_told() {
     for sampling in [Sampling::Off, Sampling::Fixed(4), Sampling::Adaptive(256)] {
-        let mut detector = Detector::new(by_recency(sampling, Mean::Periodic)).over(2000);
+        let mut detector = callers(Detector::new(by_recency(sampling, Mean::Periodic)).over(2000));
         let mut state = 1;
         for round in 0..40_000u32 {
             access(&mut detector, 1, round % 1000);
@@ -63,7 +65,7 @@ fn every_pattern_is_told() {
         let patterns = [1, 2, 3, 4].map(|context| pattern(&detector, context));
         let expected = [Pattern::Looping, Pattern::Other, Pattern::Clustered, Pattern::OneShot];
         assert_eq!(patterns, expected, "{sampling:?}");
-        let accesses: Vec<u64> = detector.learnt().map(|learnt| learnt.accesses).collect();
+        let accesses: Vec<u64> = detector.learnt().into_iter().map(|learnt| learnt.accesses).collect();
         assert_eq!(accesses, [40_000; 4], "{sampling:?}");
         // A block that the scan has not read: the first one that is read again ends a one-shot.
         let places = [1, 2, 3, 4].map(|context| access(&mut detector, context, context / 4 * 50_000).place);
@@ -76,10 +78,10 @@ fn every_pattern_is_told() {
 #[test]
 fn a_continuous_detector_tells_at_once() {
     let settings = Settings { review: 1_000_000, ..by_recency(Sampling::Off, Mean::Continuous(ONE / 64)) };
-    let mut detector = Detector::new(settings);
+    let mut detector = callers(Detector::new(settings));
     (0..300).for_each(|at| _ = access(&mut detector, 1, at % 100));
     assert_eq!((pattern(&detector, 1), of(&detector, 1).partition), (Pattern::Looping, None), "no round is known");
-    let mut detector = Detector::new(Settings { review: 250, ..settings });
+    let mut detector = callers(Detector::new(Settings { review: 250, ..settings }));
     (0..600).for_each(|at| _ = access(&mut detector, 1, at % 100));
     assert_eq!(access(&mut detector, 1, 0).place, Place::Loop(0));
     (0..600).for_each(|at| _ = access(&mut detector, 1, 1000 + at / 20 + at % 2));
@@ -91,7 +93,7 @@ fn a_continuous_detector_tells_at_once() {
 #[test]
 fn blocks_that_another_comes_back_to_are_not_one_shot() {
     for sampling in [Sampling::Off, Sampling::Adaptive(256)] {
-        let mut detector = Detector::new(by_recency(sampling, Mean::Periodic)).over(1000);
+        let mut detector = callers(Detector::new(by_recency(sampling, Mean::Periodic)).over(1000));
         for round in 0..20_000u32 {
             shared(&mut detector, 1, 1, round);
             if let Some(earlier) = round.checked_sub(300) {
@@ -110,7 +112,7 @@ fn blocks_that_another_comes_back_to_are_not_one_shot() {
 /// A long time is twice the cache: a loop longer than that is one-shot in its first round only.
 #[test]
 fn a_very_long_loop_is_taken_for_one_shot_once() {
-    let mut detector = Detector::new(Settings::AMP).over(1000);
+    let mut detector = callers(Detector::new(Settings::AMP).over(1000));
     (0..10_000).for_each(|at| _ = access(&mut detector, 1, at));
     assert_eq!(access(&mut detector, 1, 10_000).place, Place::Dropped);
     let places: Vec<Place> = (0..10_000).map(|at| access(&mut detector, 1, at).place).collect();
@@ -118,14 +120,14 @@ fn a_very_long_loop_is_taken_for_one_shot_once() {
     assert!(dropped < 100, "{dropped} blocks of the next round were dropped");
     assert_eq!(access(&mut detector, 1, 0).place, Place::Loop(0));
     // In a cache that it fits in it never is.
-    let mut detector = Detector::new(Settings::AMP).over(10_000);
+    let mut detector = callers(Detector::new(Settings::AMP).over(10_000));
     (0..10_000).for_each(|at| assert_eq!(access(&mut detector, 1, at).place, Place::Default));
 }
 
 /// After a scan the sample is thin; a loop that follows it is seen nevertheless.
 #[test]
 fn a_sample_recovers_from_a_scan() {
-    let mut detector = Detector::new(Settings::AMP).over(1000);
+    let mut detector = callers(Detector::new(Settings::AMP).over(1000));
     (0..100_000).for_each(|at| _ = access(&mut detector, 1, at));
     assert_eq!(pattern(&detector, 1), Pattern::OneShot);
     (0..500_000).for_each(|at| _ = access(&mut detector, 1, at % 500));
@@ -138,7 +140,7 @@ fn a_sample_recovers_from_a_scan() {
 #[test]
 fn a_watch_that_lacks_what_matters_decides_nothing() {
     for seed in 0..20 {
-        let mut detector = Detector::new(Settings::AMP).over(1000);
+        let mut detector = callers(Detector::new(Settings::AMP).over(1000));
         let mut state = seed;
         for at in 0..60_000 {
             access(&mut detector, 1, at % 2500);
@@ -153,12 +155,12 @@ fn a_watch_that_lacks_what_matters_decides_nothing() {
 #[test]
 fn contexts_are_what_they_are_told_apart_by() {
     let ids = |by| {
-        let mut detector = Detector::new(Settings { by, ..exact() });
+        let mut detector = callers(Detector::new(Settings { by, ..exact() }));
         for (handler, context, file) in [(1, 5, 9), (2, 5, 8), (1, 6, 9)] {
             let caller = Caller { handler: HandlerId(handler), context: ContextId(context) };
             detector.access(caller, BlockKey::new(FileId(file), 0));
         }
-        detector.learnt().map(|learnt| (learnt.id, learnt.accesses)).collect::<Vec<_>>()
+        detector.learnt().into_iter().map(|learnt| (learnt.id, learnt.accesses)).collect::<Vec<_>>()
     };
     assert_eq!(ids(By::Context), [(5, 2), (6, 1)]);
     assert_eq!(ids(By::File), [(8, 1), (9, 2)]);
@@ -170,7 +172,7 @@ fn contexts_are_what_they_are_told_apart_by() {
 fn baselines_have_partitions() {
     for settings in [Settings::PCC, Settings::DEAR, Settings::UBM] {
         // One round and a part of the next in an interval of DEAR.
-        let mut detector = Detector::new(settings);
+        let mut detector = callers(Detector::new(settings));
         for round in 0..20_000u32 {
             let caller = Caller { handler: HandlerId(3), context: ContextId(3) };
             detector.access(caller, BlockKey::new(FileId(3), round % 600));
@@ -187,7 +189,7 @@ const LOOP: Rhythm = Rhythm { size: 700, time: 800, deviation: 9 };
 /// phase."
 #[test]
 fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
-    let mut detector = Detector::new(Settings::AMP);
+    let mut detector = callers(Detector::new(Settings::AMP));
     let hint = |pattern| Hint::of(pattern, if pattern == Pattern::Looping { LOOP } else { Rhythm::default() });
     detector.hint(ContextId(1), hint(Pattern::Looping));
     detector.hint(ContextId(2), hint(Pattern::OneShot));
@@ -215,14 +217,15 @@ fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
     // And a hint that comes late does not overrule it.
     detector.hint(ContextId(1), hint(Pattern::OneShot));
     assert_eq!(access(&mut detector, 1, 1).place, Place::Default);
-    let given: Vec<(u32, Pattern)> = detector.hints().map(|(context, hint)| (context.0, hint.pattern)).collect();
+    let given: Vec<(u32, Pattern)> =
+        detector.hints().into_iter().map(|(context, hint)| (context.0, hint.pattern)).collect();
     assert_eq!(given, [(2, Pattern::Looping), (3, Pattern::Clustered)], "what is other is nothing to hint at");
 }
 
 /// A hint to a context that is known, but of which nothing is known yet.
 #[test]
 fn a_hint_in_time_is_taken() {
-    let mut detector = Detector::new(Settings::AMP);
+    let mut detector = callers(Detector::new(Settings::AMP));
     (0..40).for_each(|at| assert_eq!(access(&mut detector, 1, at).place, Place::Default));
     detector.hint(ContextId(1), Hint::of(Pattern::Looping, LOOP));
     assert_eq!(access(&mut detector, 1, 40).place, Place::Loop(0));
@@ -231,34 +234,34 @@ fn a_hint_in_time_is_taken() {
 /// What a run learnt another one knows; what was hinted at and did not appear is not lost.
 #[test]
 fn hints_are_given_on() {
-    let mut first = Detector::new(exact());
+    let mut first = callers(Detector::new(exact()));
     first.hint(ContextId(9), Hint::of(Pattern::OneShot, Rhythm::default()));
     (0..5000).for_each(|at| _ = access(&mut first, 4, at % 300));
-    let hints: Vec<(ContextId, Hint)> = first.hints().collect();
+    let hints: Vec<(ContextId, Hint)> = first.hints().into_iter().collect();
     let looping = Hint::of(Pattern::Looping, Rhythm { size: 300, time: 300, deviation: 0 });
     assert_eq!(hints.iter().map(|(context, _)| context.0).collect::<Vec<_>>(), [4, 9]);
     assert_eq!(hints[0].1, looping);
-    let mut second = Detector::new(exact());
+    let mut second = callers(Detector::new(exact()));
     hints.iter().for_each(|&(context, hint)| second.hint(context, hint));
-    assert_eq!(second.hints().collect::<Vec<_>>(), hints);
+    assert_eq!(second.hints().into_iter().collect::<Vec<_>>(), hints);
     let first = access(&mut second, 4, 0);
     assert_eq!((first.place, first.rhythm), (Place::Loop(0), looping.rhythm));
     // Files and handlers have other numbers in another run.
-    let mut by_file = Detector::new(Settings { by: By::File, ..exact() });
+    let mut by_file = callers(Detector::new(Settings { by: By::File, ..exact() }));
     by_file.hint(ContextId(4), looping);
-    assert_eq!((access(&mut by_file, 4, 0).place, by_file.hints().count()), (Place::Default, 0));
+    assert_eq!((access(&mut by_file, 4, 0).place, by_file.hints().len()), (Place::Default, 0));
 }
 
 /// "An MRU partition for each popular (in terms of unique block count) MRU context, up to a fixed
 /// number": a context keeps its number.
 #[test]
 fn the_largest_loops_have_partitions() {
-    let mut detector = Detector::new(Settings { partitions: 3, ..exact() });
-    let round = |detector: &mut Detector, sizes: &[(u32, u32)], times: u32| {
+    let mut detector = callers(Detector::new(Settings { partitions: 3, ..exact() }));
+    let round = |detector: &mut Callers, sizes: &[(u32, u32)], times: u32| {
         for at in 0..times {
             sizes.iter().for_each(|&(context, size)| _ = access(detector, context, at % size));
         }
-        let numbers = detector.learnt().filter_map(|learnt| Some((learnt.id, learnt.partition?)));
+        let numbers = detector.learnt().into_iter().filter_map(|learnt| Some((learnt.id, learnt.partition?)));
         numbers.collect::<Vec<_>>()
     };
     // At the first review, after 333 accesses of each, two are known, and the larger one comes
@@ -272,20 +275,20 @@ fn the_largest_loops_have_partitions() {
     // A loop that has stopped gives way to any.
     assert_eq!(round(&mut detector, &[(1, 100), (2, 200)], 20_000), [(1, 2), (2, 0), (5, 1)]);
     let none = Settings { partitions: 0, ..exact() };
-    assert_eq!(round(&mut Detector::new(none), &four, 3000), []);
+    assert_eq!(round(&mut callers(Detector::new(none)), &four, 3000), []);
 }
 
 /// A flood of contexts that come once leaves those that come often, and takes no more memory than
 /// there may be.
 #[test]
 fn a_flood_of_contexts_is_survived() {
-    let mut detector = Detector::new(Settings::AMP);
+    let mut detector = callers(Detector::new(Settings::AMP));
     (0..20_000).for_each(|at| _ = access(&mut detector, 1, at % 1000));
     let most = Detector::most_contexts(By::Context);
     let mut after = 0;
     for id in 0..100_000u32 {
         access(&mut detector, 1000 + id, 0);
-        assert!(detector.learnt().count() <= most);
+        assert!(detector.learnt().len() <= most);
         if id == 10_000 {
             after = detector.footprint();
         }
@@ -302,14 +305,14 @@ fn a_flood_of_contexts_is_survived() {
     for id in 0..2 * MOST_HINTS as u32 {
         detector.hint(ContextId(5_000_000 + id), Hint::of(Pattern::Clustered, Rhythm::default()));
     }
-    assert!(detector.hints().count() <= MOST_HINTS + most);
+    assert!(detector.hints().len() <= MOST_HINTS + most);
 }
 
 /// Many contexts with many blocks each: the lists are as long as they may be, and so is the memory.
 #[test]
 fn memory_is_bounded() {
     for (settings, most) in [(Settings::AMP, 8 << 20), (Settings::PCC, 64 << 20), (Settings::DEAR, 32 << 20)] {
-        let mut detector = Detector::new(settings).over(100_000);
+        let mut detector = callers(Detector::new(settings).over(100_000));
         let mut state = 3;
         for _ in 0..400_000 {
             let id = random(&mut state, 300);
@@ -323,13 +326,13 @@ fn memory_is_bounded() {
 /// A context that is forgotten leaves its pattern behind.
 #[test]
 fn a_forgotten_context_is_remembered_by_its_pattern() {
-    let mut detector = Detector::new(exact()).over(100);
+    let mut detector = callers(Detector::new(exact()).over(100));
     (0..1000).for_each(|at| _ = access(&mut detector, 1, at));
     assert_eq!(pattern(&detector, 1), Pattern::OneShot);
     for at in 0..2_000_000 {
         access(&mut detector, 10 + at % 400, random(&mut 5, 10));
     }
-    assert!(detector.learnt().all(|learnt| learnt.id != 1), "forgotten");
+    assert!(detector.learnt().into_iter().all(|learnt| learnt.id != 1), "forgotten");
     assert_eq!(access(&mut detector, 1, 5000).place, Place::Dropped, "and known again at once");
 }
 
@@ -385,7 +388,7 @@ fn small() -> Settings {
 proptest! {
     #[test]
     fn it_is_its_twin(doings in doings(), seed in 0u64..1000, frames in 1u32..200) {
-        let mut detector = Detector::new(small()).over(frames);
+        let mut detector = callers(Detector::new(small()).over(frames));
         let mut twin = Twin { long: u64::from(frames) * 2, ..Twin::default() };
         for (context, file, block) in accesses(&doings, seed) {
             // Of equals, who was there first: contexts are numbered as they come.
@@ -404,8 +407,8 @@ proptest! {
     /// Without sampling it is all the same what blocks, and what contexts, are called.
     #[test]
     fn names_mean_nothing(doings in doings(), seed in 0u64..1000) {
-        let mut plain = Detector::new(small()).over(50);
-        let mut renamed = Detector::new(small()).over(50);
+        let mut plain = callers(Detector::new(small()).over(50));
+        let mut renamed = callers(Detector::new(small()).over(50));
         for (context, file, block) in accesses(&doings, seed) {
             let one = shared(&mut plain, context, file, block);
             let other = shared(&mut renamed, u32::MAX - context * 977, 7 - file, block.wrapping_mul(0x9e37_79b1));
@@ -419,8 +422,7 @@ proptest! {
     fn numbers_are_one_contexts_each(doings in doings(), seed in 0u64..1000, sampled in any::<bool>(), number in 0u8..4) {
         let sampling = if sampled { Sampling::Adaptive(32) } else { Sampling::Off };
         let settings = Settings { partitions: number, review: 50, ..by_recency(sampling, Mean::Continuous(ONE / 32)) };
-        let mut detector = Detector::new(settings).over(50);
-        let mut again = detector.clone();
+        let [mut detector, mut again] = [(); 2].map(|()| callers(Detector::new(settings).over(50)));
         for (nth, (context, file, block)) in accesses(&doings, seed).into_iter().enumerate() {
             let told = shared(&mut detector, context, file, block);
             prop_assert_eq!(told, shared(&mut again, context, file, block));

@@ -2,18 +2,20 @@
 //! much worse than the better of the two.
 
 use crate::script;
-use forebay_core::context::{Access, Detector, Place, Settings};
-use forebay_core::partition::View;
+use forebay_core::auto::duel::Views;
+use forebay_core::papers::amp::{Detector, Settings};
+use forebay_core::presets::Contexts;
 use forebay_core::replacement::Arc;
+use forebay_core::seams::{Access, Place};
 use forebay_core::{Caller, ContextId, HandlerId};
 
-use script::{Script, key};
+use script::{Script, callers, key};
 
 const FRAMES: u32 = 2048;
 /// With partitions or without.
-const TWO: Settings = Settings { duel: true, ..Settings::AMP };
+const TWO: Contexts = Contexts { views: Some(Views::TWO), ..Contexts::JOINED };
 /// Or as one loop.
-const THREE: Settings = Settings::JOINED;
+const THREE: Contexts = Contexts::JOINED;
 
 /// A loop that is half as large again as memory: the default policy never hits it.
 fn large_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
@@ -33,7 +35,7 @@ fn wandering_loop(places: u32) -> impl Iterator<Item = (u32, u32)> {
 fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
     let amp = || Script::<Arc>::new(FRAMES, Settings::AMP);
     let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, TWO)];
-    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut detector = callers(Detector::new(Settings::AMP).over(FRAMES));
     let mut misses = [0; 3];
     for (context, block) in references {
         let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
@@ -44,7 +46,7 @@ fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
         }
     }
     caches.iter().for_each(|cache| cache.check());
-    (misses, caches[2].segments.duel(0).is_some_and(|duel| duel.view() == View::Plain))
+    (misses, caches[2].segments.duel(0).is_some_and(|duel| duel.lost && !duel.whole))
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn it_is_never_decided_for_good() {
 #[test]
 fn as_one_loop_a_loop_is_held_as_well() {
     let mut cache = Script::<Arc>::new(FRAMES, THREE);
-    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut detector = callers(Detector::new(Settings::AMP).over(FRAMES));
     let missed = large_loop(40).filter(|&(context, block)| {
         let caller = Caller { handler: HandlerId(0), context: ContextId(context) };
         !cache.read(block, detector.access(caller, key(block)))
@@ -92,8 +94,8 @@ fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
 
 #[test]
 fn a_loop_that_contexts_share_is_nobodys_partition() {
-    let mut caches = [Settings::AMP, TWO, THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
-    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut caches = [Settings::AMP.into(), TWO, THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut detector = callers(Detector::new(Settings::AMP).over(FRAMES));
     let mut misses = [0; 4];
     let mut plain = Script::<Arc>::new(FRAMES, Settings::AMP);
     for (context, block) in shared_loop(40) {
@@ -106,7 +108,7 @@ fn a_loop_that_contexts_share_is_nobodys_partition() {
     }
     caches.iter().for_each(|cache| cache.check());
     let [amp, two, three, plain] = misses;
-    assert_eq!(caches[2].segments.duel(0).map(|duel| duel.view()), Some(View::Whole), "{misses:?}");
+    assert_eq!(caches[2].segments.duel(0).map(|duel| duel.whole), Some(true), "{misses:?}");
     assert!(three * 2 < amp.min(two).min(plain), "{three} of {amp}, {two} and {plain}");
 }
 
@@ -116,31 +118,31 @@ fn a_loop_that_contexts_share_is_nobodys_partition() {
 fn what_a_miss_costs_decides() {
     let view = |references: Vec<(u32, u32)>, dear: Option<u32>| {
         let mut cache = Script::<Arc>::new(FRAMES, TWO);
-        let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+        let mut detector = callers(Detector::new(Settings::AMP).over(FRAMES));
         for (context, block) in references {
             let caller = Caller { handler: HandlerId(context), context: ContextId(context) };
             let switch = if dear == Some(context) { 100 } else { 0 };
             cache.read_at(block, detector.access(caller, key(block)), switch);
         }
         cache.check();
-        cache.segments.duel(0).map(|duel| duel.view())
+        cache.segments.duel(0).map(|duel| duel.lost)
     };
     let (large, wandering) = (Some(1), Some(2));
     let ends_large = || wandering_loop(20).chain(large_loop(20)).collect();
-    assert_eq!([None, wandering].map(|dear| view(ends_large(), dear)), [View::Contexts, View::Plain].map(Some));
+    assert_eq!([None, wandering].map(|dear| view(ends_large(), dear)), [false, true].map(Some));
     let ends_wandering = || large_loop(20).chain(wandering_loop(40)).collect();
-    assert_eq!([None, large].map(|dear| view(ends_wandering(), dear)), [View::Plain, View::Contexts].map(Some));
+    assert_eq!([None, large].map(|dear| view(ends_wandering(), dear)), [true, false].map(Some));
 }
 
 /// One-shot blocks go at once while loops have no partitions, if that is what is wanted.
 #[test]
 fn one_shots_are_dropped_whatever_the_view() {
     for (drops, one_shot) in [(true, 100), (false, 0)] {
-        let mut cache = Script::<Arc>::new(FRAMES, Settings { drops, ..THREE });
+        let mut cache = Script::<Arc>::new(FRAMES, Contexts { views: Some(Views { drops, ..Views::ALL }), ..THREE });
         for (now, block) in (1..).zip(0..100) {
             cache.read(block, Access { place: Place::Dropped, now, ..Access::default() });
         }
-        assert_eq!(cache.segments.duel(0).map(|duel| duel.view()), Some(View::Plain));
+        assert_eq!(cache.segments.duel(0).map(|duel| duel.lost && !duel.whole), Some(true));
         let parts: Vec<u32> = cache.segments.program(0).expect("contexts").sizes(&cache.directory.frames).collect();
         assert_eq!(parts[..2], [100 - one_shot, one_shot]);
     }
@@ -149,8 +151,8 @@ fn one_shots_are_dropped_whatever_the_view() {
 /// Before anything is known of contexts the third has the default policy's misses.
 #[test]
 fn who_begins_with_the_default_policy_loses_nothing_by_a_loop_that_wanders() {
-    let mut caches = [Settings::AMP, THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
-    let mut detector = Detector::new(Settings::AMP).over(FRAMES);
+    let mut caches = [Settings::AMP.into(), THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));
+    let mut detector = callers(Detector::new(Settings::AMP).over(FRAMES));
     let mut misses = [0; 2];
     for (context, block) in wandering_loop(30) {
         let caller = Caller { handler: HandlerId(context), context: ContextId(context) };

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay_core::context::{Hint, Pattern, Rhythm};
 use forebay_core::device::DeviceCost;
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
@@ -12,6 +11,7 @@ use forebay_core::{
     Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
     Instant, IoId, Policy, ReadId, Referenced, Setup,
 };
+use forebay_core::{Hint, Pattern, Rhythm};
 use proptest::prelude::*;
 
 const BLOCK: u32 = 4096;

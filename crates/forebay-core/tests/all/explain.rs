@@ -385,12 +385,8 @@ fn partitions_say_what_they_go_by() {
 /// come back, they are what is held.
 #[test]
 fn a_partition_says_what_its_next_block_would_save() {
-    let seats = Seats {
-        prefetcher: Box::new(Demand),
-        reclaimer: None,
-        divider: Some(Box::new(Worth::new(vec![32, 96], 50, false))),
-        context: None,
-    };
+    let divider = Some(Box::new(Worth::new(vec![32, 96], 50, false)) as _);
+    let seats = Seats { divider, ..Seats::of(Box::new(Demand)) };
     let devices = vec![DeviceCost::flat(10 * MS, 100_000_000, 1); 2];
     let core = Box::new(Engine::<Lru, Hashed>::new(setup(128, devices), seats));
     let mut script = Script::around(core, 10 * MS);

@@ -68,7 +68,7 @@ impl Bench {
         let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
         let setup = bench::setup(frames, bench::PAGE as u32, false, &[device]).sound();
         let gill = Shared(Arc::new(Mutex::new(Gill::new(setup.streams, most))));
-        let seats = Seats { prefetcher: Box::new(gill.clone()), reclaimer: None, divider: None, context: None };
+        let seats = Seats::of(Box::new(gill.clone()));
         let core = Box::new(Engine::<R, Hashed>::new(setup, seats));
         Bench { bench: bench::Bench::around(core, bench::PAGE as u32, 1), gill }
     }

@@ -1,7 +1,7 @@
 //! What a program did in an earlier run, and what it does now: now outweighs then.
 
 use crate::known;
-use forebay_core::context::Hint;
+use forebay_core::Hint;
 use forebay_core::{ContextId, DeviceCost, DeviceId, EventKind, FileId, HandlerId, ReadId};
 use known::Bench;
 

@@ -5,9 +5,11 @@
 use crate::script;
 use std::collections::BTreeSet;
 
-use forebay_core::context::{Access, Place, Rhythm, Settings};
+use forebay_core::Rhythm;
+use forebay_core::papers::amp::Settings;
 use forebay_core::random::Random;
 use forebay_core::replacement::{Arc, Lru};
+use forebay_core::seams::{Access, Place};
 use proptest::prelude::*;
 
 use script::Script;
@@ -60,7 +62,11 @@ fn workload() -> impl Strategy<Value = (u32, u32, Vec<Step>)> {
 }
 
 /// Runs both side by side.
-fn agree<R: forebay_core::replacement::Replacement, D: Default>(frames: u32, seed: u32, steps: &[Step]) {
+fn agree<R: forebay_core::replacement::Replacement + Send + 'static, D: Default>(
+    frames: u32,
+    seed: u32,
+    steps: &[Step],
+) {
     let settings = Settings { seed, partitions: 3, ..Settings::AMP };
     let mut script = Script::<R>::new(frames, settings);
     let mut twin = Twin::<D>::new(frames as usize, Random::new(seed));

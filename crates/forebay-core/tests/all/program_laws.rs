@@ -3,12 +3,14 @@
 //! that end; what is fetched ahead.
 
 use crate::script;
-use forebay_core::context::{Access, Place, Rhythm, Settings};
+use forebay_core::Rhythm;
 use forebay_core::directory::Directory;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, flag};
 use forebay_core::index::Hashed;
+use forebay_core::papers::amp::Settings;
 use forebay_core::presets::{Build, Replacement as Named};
 use forebay_core::replacement::{Arc, Lru, Replacement};
+use forebay_core::seams::{Access, Place};
 use proptest::prelude::*;
 
 use script::{Script, key};
@@ -127,7 +129,7 @@ fn looping(number: u8, size: u32, time: u64, now: u64) -> Access {
     Access { place: Place::Loop(number), rhythm: Rhythm { size, time, deviation: 0 }, now }
 }
 
-fn sizes<R: Replacement>(script: &Script<R>) -> Vec<usize> {
+fn sizes<R: Replacement + Send + 'static>(script: &Script<R>) -> Vec<usize> {
     script.parts().iter().map(std::collections::BTreeSet::len).collect()
 }
 
@@ -181,7 +183,7 @@ fn what_is_read_once_goes_first() {
 /// are wanted again.
 #[test]
 fn a_starved_default_partition_comes_back() {
-    fn starve<R: Replacement>() {
+    fn starve<R: Replacement + Send + 'static>() {
         let mut script = Script::<R>::new(100, Settings::AMP);
         for block in 0..150 {
             script.read(block, Access { now: script.now + 1, ..Access::default() });

@@ -12,10 +12,13 @@ use std::{env, fs};
 
 use flate2::read::GzDecoder;
 use forebay_core::Caller;
-use forebay_core::context::{Access, Detector, Place, Settings};
+use forebay_core::auto::duel::Views;
+use forebay_core::papers::amp::{Detector, Settings};
+use forebay_core::presets::Contexts;
 use forebay_core::replacement::Arc;
+use forebay_core::seams::{Access, Place};
 
-use script::{Script, key};
+use script::{Script, callers, key};
 
 fn folder() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
@@ -38,9 +41,9 @@ fn references(folder: &Path, name: &str) -> (Vec<u32>, u32) {
 }
 
 /// Misses, and how many accesses were those of a loop.
-fn run(blocks: &[u32], frames: u32, context: Option<Settings>) -> (u64, usize) {
-    let mut cache = Script::<Arc>::new(frames, context.unwrap_or(Settings::AMP));
-    let mut detector = context.map(|settings| Detector::new(settings).over(frames));
+fn run(blocks: &[u32], frames: u32, context: Option<Contexts>) -> (u64, usize) {
+    let mut cache = Script::<Arc>::new(frames, context.unwrap_or(Settings::AMP.into()));
+    let mut detector = context.map(|contexts| callers(Detector::new(contexts.settings).over(frames)));
     let (mut misses, mut looping) = (0, 0);
     for (now, &block) in (1..).zip(blocks) {
         let access = match &mut detector {
@@ -75,7 +78,7 @@ fn loops_are_found_and_nothing_is_lost_where_there_are_none() {
         for size in SIZES {
             let frames = (distinct * size / 100).max(1);
             let (arc, _) = run(&blocks, frames, None);
-            let (amp, looping) = run(&blocks, frames, Some(Settings::AMP));
+            let (amp, looping) = run(&blocks, frames, Some(Settings::AMP.into()));
             let ratio = amp as f64 / arc as f64;
             worst = if ratio > worst.0 { (ratio, size) } else { worst };
             if ["loop", "cs"].contains(&name) {
@@ -99,7 +102,8 @@ fn what_a_duel_of_three_chooses_is_no_worse_than_arc() {
         return;
     };
     // `auto` drops one-shot blocks whatever the view, which on a short trace is wrong for longer.
-    let settings = [(1.02, Settings { drops: false, ..Settings::JOINED }), (1.04, Settings::JOINED)];
+    let keeping = Contexts { views: Some(Views { drops: false, ..Views::ALL }), ..Contexts::JOINED };
+    let contexts = [(1.02, keeping), (1.04, Contexts::JOINED)];
     for (name, at_best) in [
         ("cpp", 1.0),
         ("cs", 0.6),
@@ -112,10 +116,10 @@ fn what_a_duel_of_three_chooses_is_no_worse_than_arc() {
     ] {
         let (mut blocks, distinct) = references(&folder, name);
         blocks.truncate(140_000);
-        for (at_worst, settings) in settings {
+        for (at_worst, contexts) in contexts {
             let ratios = SIZES.map(|size| {
                 let frames = (distinct * size / 100).max(1);
-                run(&blocks, frames, Some(settings)).0 as f64 / run(&blocks, frames, None).0 as f64
+                run(&blocks, frames, Some(contexts)).0 as f64 / run(&blocks, frames, None).0 as f64
             });
             let [worst, best] = [f64::max, f64::min].map(|of| ratios.into_iter().fold(ratios[0], of));
             assert!(worst <= at_worst && best <= at_best, "{name}: {ratios:.3?}");

@@ -1,6 +1,6 @@
 //! Mean reference recency (AMP §3.1): the paper's examples, a naive O(n) twin, and sampling.
 
-use forebay_core::context::recency::{Mean, ONE, Recency, Sampling};
+use forebay_core::papers::amp::recency::{Mean, ONE, Recency, Sampling};
 use proptest::prelude::*;
 
 fn of(accesses: &[u64]) -> (Vec<Option<u32>>, Option<u32>) {

@@ -94,7 +94,7 @@ fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: 
     let setup = setup(frames, PAGE as u32, false, &devices);
     let division = |scheme| Division::new(frames, &devices, Settings::paper(scheme));
     let divider = scheme.map(|scheme| Box::new(division(scheme)) as Box<dyn Divider>);
-    let seats = Seats { prefetcher: Box::new(prefetcher), reclaimer: None, divider, context: None };
+    let seats = Seats { divider, ..Seats::of(Box::new(prefetcher)) };
     told();
     Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, devices.len())
 }

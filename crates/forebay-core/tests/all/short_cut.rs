@@ -1,13 +1,13 @@
 //! A hit by the short cut is a `Read`, `Ready` and `Done` at one moment: two cores that differ only
 //! in taking it decide alike and count alike, for ever after.
 
-use forebay_core::context::{Hint, Pattern, Rhythm};
 use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
     Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId,
     HandlerId, Instant, Policy, ReadId, Setup,
 };
+use forebay_core::{Hint, Pattern, Rhythm};
 use proptest::prelude::*;
 
 const BLOCK: u64 = 4096;

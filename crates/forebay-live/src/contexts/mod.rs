@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_core::context::{By, Hint};
+use forebay_core::Hint;
+use forebay_core::seams::By;
 use forebay_core::{Caller, ContextId, EventKind, HandlerId};
 use parking_lot::Mutex;
 
@@ -208,7 +209,7 @@ fn now() -> u64 {
 impl Engine {
     /// Whether the policy asks for program contexts.
     fn tells_contexts_apart(&self) -> bool {
-        self.with_core(|_, _, _, core| core.contexts().is_some_and(|contexts| contexts.settings().by == By::Context))
+        self.with_core(|_, _, _, core| core.contexts().is_some_and(|callers| callers.by() == By::Context))
     }
 
     /// What was learnt of contexts.

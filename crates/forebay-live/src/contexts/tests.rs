@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_core::DeviceCost;
-use forebay_core::context::{Pattern, Rhythm};
+use forebay_core::{Pattern, Rhythm};
 
 use super::*;
 use crate::engine::Config;

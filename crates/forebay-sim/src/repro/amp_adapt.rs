@@ -1,7 +1,7 @@
 //! amp-adapt: how the sizes of AMP's partitions follow the loops (AMP §4.3, Fig. 13), on a workload
 //! like glimpse's.
 
-use forebay_core::context::Settings;
+use forebay_core::papers::amp::Settings;
 use forebay_core::random::Random;
 use forebay_core::replacement::Arc;
 use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
@@ -116,7 +116,7 @@ pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
 /// Five contexts take turns at random, by their shares.
 fn run(parameters: &Parameters, context: &Context<'_>) -> Result<Vec<Look>, Error> {
     let seed = context.seed as u32;
-    let mut cache: Contexts<Arc> = Contexts::new(parameters.frames, Settings { seed, ..Settings::AMP });
+    let mut cache: Contexts<Arc> = Contexts::new(parameters.frames, Settings { seed, ..Settings::AMP }.into());
     let mut random = Random::new(seed);
     let all: u32 = parameters.shares.iter().sum();
     let mut positions = [0; 5];
@@ -161,7 +161,7 @@ fn by_context(cache: &Contexts<Arc>) -> [u32; 5] {
     let sizes = cache.sizes();
     let mut frames = [0; 5];
     frames[OTHER] = sizes.first().copied().unwrap_or(0);
-    for learnt in cache.detector().learnt() {
+    for learnt in cache.callers().learnt() {
         if let (Some(own), Some(number)) = (frames.get_mut(learnt.id as usize), learnt.partition) {
             *own = sizes.get(2 + usize::from(number)).copied().unwrap_or(0);
         }

@@ -1,6 +1,6 @@
 //! amp-recency: reference recency on the paper's examples (AMP §3.1).
 
-use forebay_core::context::recency::{Mean, ONE, Recency, Sampling};
+use forebay_core::papers::amp::recency::{Mean, ONE, Recency, Sampling};
 use serde::Deserialize;
 
 use super::{Context, Error, Experiment, Finding};

@@ -1,6 +1,6 @@
 //! amp-sampling: block sampling leaves verdicts as they were, and costs a fraction (AMP §3.1).
 
-use forebay_core::context::recency::Sampling;
+use forebay_core::papers::amp::recency::Sampling;
 use serde::Deserialize;
 
 use super::amp_streams::{Found, Stream, amp};

@@ -1,8 +1,9 @@
 //! The streams of AMP §4.1 as accesses to numbered blocks, and what each detector takes them for:
 //! what several experiments of AMP share.
 
-use forebay_core::context::recency::{Mean, ONE, Recency, Sampling};
-use forebay_core::context::{Pattern, dear, pcc};
+use forebay_core::Pattern;
+use forebay_core::papers::amp::recency::{Mean, ONE, Recency, Sampling};
+use forebay_core::papers::{dear, pcc};
 use forebay_trace::generate::named;
 use forebay_trace::{Shape, Source};
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! amp-table1: what AMP, DEAR and PCC take the seven streams for (AMP §4.1, Fig. 5, Table 1).
 
-use forebay_core::context::Pattern;
-use forebay_core::context::recency::Sampling;
+use forebay_core::Pattern;
+use forebay_core::papers::amp::recency::Sampling;
 use serde::Deserialize;
 
 use super::amp_streams::{Stream, amp, dear, pcc};

@@ -1,23 +1,24 @@
 //! One cache under replay whose program contexts have partitions: the core's detector and segments
 //! over its directory.
 
-use forebay_core::context::{Detector, Settings};
 use forebay_core::directory::Directory;
+use forebay_core::engine::Programs;
 use forebay_core::frames::{FETCHING, FREE, flag};
 use forebay_core::index::Dense;
-use forebay_core::partition::{Segments, Use};
-use forebay_core::presets::{Build, Replacement};
+use forebay_core::partition::{Callers, Segments};
+use forebay_core::presets::{self, Build, Replacement};
+use forebay_core::seams::Use;
 use forebay_core::{BlockKey, Caller, FileId, replacement};
 
 use super::cache::Cache;
 use super::references::Chunk;
 
 /// A cache of `frames` blocks.
-pub(super) fn cache(policy: Replacement, settings: Settings, frames: u32) -> Box<dyn Cache> {
-    policy.build(Frames(frames, settings))
+pub(super) fn cache(policy: Replacement, contexts: presets::Contexts, frames: u32) -> Box<dyn Cache> {
+    policy.build(Frames(frames, contexts))
 }
 
-struct Frames(u32, Settings);
+struct Frames(u32, presets::Contexts);
 
 impl Build for Frames {
     type Output = Box<dyn Cache>;
@@ -31,19 +32,20 @@ impl Build for Frames {
 pub(crate) struct Contexts<R> {
     directory: Directory<Dense>,
     segments: Segments<R>,
-    detector: Detector,
+    callers: Callers,
     misses: u64,
 }
 
-impl<R: replacement::Replacement> Contexts<R> {
+impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// Of `frames` blocks.
-    pub(crate) fn new(frames: u32, settings: Settings) -> Contexts<R> {
-        let context = Some(&settings);
-        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
+    pub(crate) fn new(frames: u32, contexts: presets::Contexts) -> Contexts<R> {
+        let Programs { callers, loops, placements } = contexts.build::<R>(&[frames]);
+        let loops = Some(loops);
+        let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
         Contexts {
             directory: Directory::new(lists, frames, ghosts),
-            segments: Segments::<R>::new(&[frames], context),
-            detector: Detector::new(settings).over(frames),
+            segments: Segments::<R>::new(&[frames], loops).placed_by(placements),
+            callers,
             misses: 0,
         }
     }
@@ -55,14 +57,14 @@ impl<R: replacement::Replacement> Contexts<R> {
     }
 
     /// What is known of contexts.
-    pub(crate) fn detector(&self) -> &Detector {
-        &self.detector
+    pub(crate) fn callers(&self) -> &Callers {
+        &self.callers
     }
 
     /// Refers to the block of number `key`, which is called `name` in its trace.
     pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
-        let access = self.detector.access(caller, name);
+        let access = self.callers.access(caller, name);
         if segments.accessed(directory, 0, name, &access) {
             segments.charge(0, 0);
         }
@@ -91,7 +93,7 @@ impl<R: replacement::Replacement> Contexts<R> {
     }
 }
 
-impl<R: replacement::Replacement + Send> Cache for Contexts<R> {
+impl<R: replacement::Replacement + Send + 'static> Cache for Contexts<R> {
     fn refer(&mut self, chunk: &Chunk) {
         let mut keys = chunk.keys.iter();
         for request in &chunk.requests {

@@ -11,10 +11,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use forebay_core::context;
-use forebay_core::presets::Partition;
-use forebay_core::presets::Prefetch;
-use forebay_core::presets::{CONTEXTS, Policy, REPLACEMENTS, Replacement};
+use forebay_core::presets::{self, CONTEXTS, Partition, Policy, Prefetch, REPLACEMENTS, Replacement};
 use forebay_trace::Source;
 use serde::Serialize;
 
@@ -68,7 +65,7 @@ pub enum Algorithm {
     /// One of the core's.
     Online(Replacement),
     /// The same with partitions of program contexts around it.
-    Contexts(Replacement, context::Settings),
+    Contexts(Replacement, presets::Contexts),
 }
 
 impl fmt::Display for Algorithm {

@@ -1,7 +1,7 @@
 //! An explanation as text: a summary, then a table each for streams, devices, partitions, their
 //! parts, and contexts.
 
-use forebay_core::context::Pattern;
+use forebay_core::Pattern;
 use forebay_core::explain::Device;
 use forebay_live::engine::Referenced;
 use forebay_live::explain::Explained;

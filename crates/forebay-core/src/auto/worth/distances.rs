@@ -18,7 +18,7 @@
 
 use alloc::vec::Vec;
 
-use crate::context::hash;
+use crate::random::hash;
 use crate::types::BlockKey;
 
 /// The most blocks that are remembered of a device, where there are up to so many: a stack is

@@ -2,17 +2,18 @@
 
 use alloc::string::{String, ToString};
 
-use crate::context::recency::{ONE, Sampling};
-use crate::context::{self, By, Detection};
+use crate::papers::amp::recency::{ONE, Sampling};
+use crate::papers::amp::{self, Detection};
 use crate::papers::cpem::Settings;
 use crate::papers::sac;
 use crate::presets::{Policy, Prefetch};
+use crate::seams::By;
 
 pub(super) const OFF: &str = "off";
 pub(super) const PERIODIC: &str = "periodic";
 pub(super) const CONTINUOUS: &str = "continuous";
 /// N_L unless said.
-pub(super) const LIST: u32 = match context::Settings::AMP.detection {
+pub(super) const LIST: u32 = match amp::Settings::AMP.detection {
     Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
     _ => 0,
 };

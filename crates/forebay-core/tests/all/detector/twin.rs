@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::T;
 use forebay_core::BlockKey;
-use forebay_core::context::recency::ONE;
-use forebay_core::context::{Access, Pattern, Place, Rhythm};
+use forebay_core::papers::amp::recency::ONE;
+use forebay_core::seams::{Access, Place};
+use forebay_core::{Pattern, Rhythm};
 
 /// The detector without sampling as its rules have it, with plain lists. No more contexts than are
 /// known at a time.

@@ -4,12 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use forebay_core::context::{Hint, Pattern};
 use forebay_core::index::Hashed;
 use forebay_core::{
     Action, Actions, CALLED_OFF, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
     Instant, IoId, Policy, ReadId, Referenced, Setup,
 };
+use forebay_core::{Hint, Pattern};
 
 const MILLI: u64 = 1_000_000;
 const SEED: u64 = 20_261_126;

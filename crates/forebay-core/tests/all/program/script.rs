@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use forebay_core::context::{Access, Settings};
 use forebay_core::directory::Directory;
+use forebay_core::engine::Programs;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::Hashed;
-use forebay_core::partition::{Segments, Use};
+use forebay_core::papers::amp::Detector;
+use forebay_core::partition::{Callers, Segments};
+use forebay_core::presets::Contexts;
 use forebay_core::replacement::Replacement;
+use forebay_core::seams::Access;
+use forebay_core::seams::Use;
 use forebay_core::{BlockKey, FileId};
 
 /// One segment.
@@ -20,16 +24,22 @@ pub(crate) struct Script<R> {
     pub(crate) now: u64,
 }
 
+/// A detector, asked as seldom as can be.
+pub(crate) fn callers(detector: Detector) -> Callers {
+    Callers::new(Box::new(detector))
+}
+
 pub(crate) fn key(block: u32) -> BlockKey {
     BlockKey::new(FileId(0), block)
 }
 
-impl<R: Replacement> Script<R> {
-    pub(crate) fn new(frames: u32, settings: Settings) -> Script<R> {
-        let context = Some(&settings);
-        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
+impl<R: Replacement + Send + 'static> Script<R> {
+    pub(crate) fn new(frames: u32, contexts: impl Into<Contexts>) -> Script<R> {
+        let Programs { loops, placements, .. } = contexts.into().build::<R>(&[frames]);
+        let loops = Some(loops);
+        let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
         let directory = Directory::new(lists, frames, ghosts);
-        Script { directory, segments: Segments::new(&[frames], context), frames, lists, now: 0 }
+        Script { directory, segments: Segments::new(&[frames], loops).placed_by(placements), frames, lists, now: 0 }
     }
 
     /// The slot of a resident block.

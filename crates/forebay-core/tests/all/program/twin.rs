@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay_core::context::{Access, Place, Rhythm};
+use forebay_core::Rhythm;
 use forebay_core::random::Random;
+use forebay_core::seams::{Access, Place};
 
 type Held = BTreeSet<u32>;
 

@@ -1,7 +1,7 @@
 //! Databases of hints that are shared, damaged, of another version, too large.
 
 use super::*;
-use forebay_core::context::{Pattern, Rhythm};
+use forebay_core::{Pattern, Rhythm};
 
 fn looping(executable: &str, build: &str, size: u32, seen: u64) -> Known {
     let origin = Origin {

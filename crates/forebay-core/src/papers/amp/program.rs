@@ -11,20 +11,18 @@
 
 mod victim;
 
-use alloc::boxed::Box;
+pub use victim::Victim;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::View;
-use super::bimodal::Bimodal;
-use super::segments::{CLASS, REMEMBERED, Use};
-use crate::context::{Access, MOST_PARTITIONS, Place, Rhythm, Settings};
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, Slot, flag};
+use crate::hint::Rhythm;
 use crate::index::Index;
 use crate::random::Random;
-use crate::replacement::{Class, Replacement};
-use crate::types::BlockKey;
+use crate::replacement::{CLASS, Class, REMEMBERED, Replacement};
+use crate::seams::{Access, Loops, MOST_PARTITIONS, Place, Use};
 
 /// The default policy's part.
 const DEFAULT: usize = 0;
@@ -115,17 +113,7 @@ pub struct Program {
     /// How many ghosts it keeps for a default policy that has none.
     most_ghosts: u32,
     frames: u32,
-    /// The number of the first loop's list while partitions are open; else one that no list has.
-    loop_lists: u16,
-    view: View,
-    /// Whether one-shot blocks are dropped whatever the view.
-    drops: bool,
-    /// What is new under [`View::Whole`], if that may be.
-    bimodal: Option<Box<Bimodal>>,
 }
-
-/// No list is that far back.
-const CLOSED: u16 = u16::MAX / 2;
 
 /// The partition of a looping context.
 #[derive(Clone, Copy, Debug)]
@@ -152,23 +140,19 @@ impl Program {
 
     /// For a segment of `frames` whose policy's lists begin with `default`, and its own with
     /// `first`.
-    pub fn new<R: Replacement>(settings: &Settings, default: u8, first: u8, frames: u32) -> Program {
+    pub fn new<R: Replacement>(loops: Loops, default: u8, first: u8, frames: u32) -> Program {
         let nothing = Loop { coupons: 0, rhythm: Rhythm::default(), due: 0, epoch: 0 };
         let mut program = Program {
             default,
             default_lists: R::LISTS - R::GHOST_LISTS,
             ghost_lists: R::GHOST_LISTS,
             first,
-            loops: vec![nothing; usize::from(settings.partitions.min(MOST_PARTITIONS))],
+            loops: vec![nothing; usize::from(loops.most.min(MOST_PARTITIONS))],
             ahead: nothing,
             due: 0,
-            random: Random::new(settings.seed),
+            random: Random::new(loops.seed),
             most_ghosts: 0,
             frames: 0,
-            loop_lists: u16::from(first + LISTS),
-            view: View::Contexts,
-            drops: settings.drops,
-            bimodal: settings.bimodal.then(|| Box::new(Bimodal::new(frames))),
         };
         program.resize(frames);
         program
@@ -177,30 +161,21 @@ impl Program {
     /// The segment is meant to have so many frames from now on.
     pub fn resize(&mut self, frames: u32) {
         self.frames = frames;
-        if let Some(bimodal) = &mut self.bimodal {
-            bimodal.resize(frames);
-        }
         self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
     }
 
     /// Nothing is ever fetched ahead, so that nothing of that is swept.
-    pub(super) fn has_nothing_ahead(&mut self) {
+    pub fn has_nothing_ahead(&mut self) {
         self.ahead.due = u64::MAX;
     }
 
-    /// How blocks are told apart from now on. What loops have left is the default policy's when it
-    /// is used, or swept.
-    pub(super) fn set_view(&mut self, view: View) {
-        if view == self.view {
-            return;
-        }
-        self.view = view;
-        if view == View::Whole
-            && let Some(bimodal) = &mut self.bimodal
-        {
-            bimodal.begin(self.frames);
-        }
-        self.loop_lists = if view == View::Contexts { u16::from(self.first + LISTS) } else { CLOSED };
+    /// The draws of who gives a block.
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// What loops have saved up to take a block from others is void.
+    pub fn forgets_coupons(&mut self) {
         self.loops.iter_mut().for_each(|own| own.coupons = 0);
     }
 
@@ -213,13 +188,10 @@ impl Program {
     /// made.
     #[inline(always)]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
-        if let Some(bimodal) = &mut self.bimodal {
-            bimodal.set_time(access.now);
-        }
         if let Place::Loop(number) = access.place
             && let Some(own) = self.loops.get_mut(usize::from(number))
         {
-            own.accessed(access);
+            own.accessed(access.rhythm);
         }
         if access.now >= self.due {
             self.sweep_due(directory, access.now);
@@ -260,42 +232,32 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block, by an
-    /// access like that but for its time, which is told apart, if it is where it belongs and
-    /// nothing is due. If not, nothing is done, and it says so.
+    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block whose
+    /// place is this, in a loop of that rhythm, if it is in the part where it belongs and no sweep
+    /// is due. If not, nothing is done, and it says so.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
         slot: Slot,
-        access: &Access,
+        place: Place,
+        rhythm: Rhythm,
         now: u64,
     ) -> bool {
         let list = directory.frames.list(slot);
         if now >= self.due {
             return false;
         }
-        match access.place {
-            Place::Loop(number) if self.loop_lists != CLOSED => {
+        match place {
+            Place::Default if list.0 < self.first => policy.hit(directory, slot),
+            Place::Loop(number) if u16::from(list.0) == u16::from(self.first + LISTS) + u16::from(number) => {
                 let Some(own) = self.loops.get_mut(usize::from(number)) else { return false };
-                if u16::from(list.0) != self.loop_lists + u16::from(number) {
-                    return false;
-                }
-                own.accessed(access);
+                own.accessed(rhythm);
                 directory.frames.set_count(slot, own.epoch);
                 directory.frames.move_to_front(slot, list);
             }
-            // Where partitions are closed the default policy has the loop's blocks, and coupons
-            // count from when they open.
-            Place::Default | Place::Loop(_) if list.0 < self.first => policy.hit(directory, slot),
             _ => return false,
-        }
-        if self.view == View::Whole
-            && let Some(bimodal) = &mut self.bimodal
-        {
-            bimodal.set_time(now);
-            bimodal.used(slot);
         }
         true
     }
@@ -311,11 +273,7 @@ impl Program {
         place: Place,
         how: Use,
     ) {
-        self.used(slot);
-        let from = self.part_at(&directory.frames, slot);
-        // What waits in the queue is taken over when it is hit, and not when it is read for the
-        // first time.
-        let to = if self.view == View::Whole && how != Use::Hit { from } else { self.part(place) };
+        let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
         // Who reads everything once takes nothing from whoever will read it again. (What nobody has
         // read yet was fetched for this reader.)
         let to = if to == ONE_SHOT && how != Use::First { from } else { to };
@@ -350,12 +308,11 @@ impl Program {
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        key: BlockKey,
         ghost: Option<Slot>,
         place: Place,
         ahead: bool,
     ) -> Class {
-        let part = self.part_of_new(key, place);
+        let part = self.part(place);
         let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         if part != DEFAULT {
             // Whoever comes back to what the default policy gave up, that was a mistake it learns
@@ -376,11 +333,10 @@ impl Program {
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
-        key: BlockKey,
         ghost: Option<Slot>,
         place: Place,
     ) -> Class {
-        let part = self.part_of_new(key, place);
+        let part = self.part(place);
         if part != DEFAULT {
             return class(part);
         }
@@ -398,7 +354,7 @@ impl Program {
     /// to `place`.
     pub fn class_for(&self, old: Class, place: Place) -> Class {
         let part = self.part(place);
-        if self.view == View::Whole || part_of(old) == part { old } else { class(part) }
+        if part_of(old) == part { old } else { class(part) }
     }
 
     /// A fetched frame becomes resident.
@@ -409,7 +365,6 @@ impl Program {
         slot: Slot,
         class: Class,
     ) {
-        self.used(slot);
         let (part, frames) = (part_of(class), &mut directory.frames);
         if part == DEFAULT {
             return policy.insert(directory, slot, class & CLASS);
@@ -468,32 +423,9 @@ impl Program {
 
     fn part(&self, place: Place) -> usize {
         match place {
-            Place::Dropped if self.drops || self.view == View::Contexts => ONE_SHOT,
-            _ if self.view != View::Contexts => DEFAULT,
+            Place::Dropped => ONE_SHOT,
             Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
-            _ => DEFAULT,
-        }
-    }
-
-    /// The part of a block that comes in.
-    fn part_of_new(&mut self, key: BlockKey, place: Place) -> usize {
-        match &mut self.bimodal {
-            Some(bimodal) if self.view == View::Whole && !(self.drops && place == Place::Dropped) => {
-                match bimodal.admits(key, &mut self.random) {
-                    true => DEFAULT,
-                    false => ONE_SHOT,
-                }
-            }
-            _ => self.part(place),
-        }
-    }
-
-    /// The block of a slot is used. Under other views nobody asks how old victims are.
-    fn used(&mut self, slot: Slot) {
-        if self.view == View::Whole
-            && let Some(bimodal) = &mut self.bimodal
-        {
-            bimodal.used(slot);
+            Place::Default | Place::Loop(_) => DEFAULT,
         }
     }
 
@@ -506,10 +438,18 @@ impl Program {
         }
     }
 
-    /// How many frames one-shot contexts are done with, or are beyond the queue.
+    /// Where a resident block is.
+    pub fn place(&self, frames: &Frames, slot: Slot) -> Place {
+        match self.part_at(frames, slot) {
+            DEFAULT => Place::Default,
+            ONE_SHOT => Place::Dropped,
+            part => Place::Loop((part - LOOPS) as u8),
+        }
+    }
+
+    /// How many blocks one-shot contexts are done with.
     pub fn dropped_frames(&self, frames: &Frames) -> u32 {
-        let queue = self.bimodal.as_ref().filter(|_| self.view == View::Whole).map_or(0, |bimodal| bimodal.queue());
-        frames.len(self.dropped()).saturating_sub(queue)
+        frames.len(self.dropped())
     }
 
     fn dropped(&self) -> ListId {
@@ -531,8 +471,7 @@ impl Program {
 
     /// The bytes beside the slab.
     pub fn footprint(&self) -> usize {
-        let bimodal = self.bimodal.as_ref().map_or(0, |bimodal| bimodal.footprint());
-        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>() + bimodal
+        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>()
     }
 }
 
@@ -542,9 +481,9 @@ const LISTS: u8 = 3;
 impl Loop {
     /// On each access to partition i: c_i++
     #[inline(always)]
-    fn accessed(&mut self, access: &Access) {
+    fn accessed(&mut self, rhythm: Rhythm) {
         self.coupons = self.coupons.saturating_add(ONE);
-        self.rhythm = access.rhythm;
+        self.rhythm = rhythm;
     }
 
     /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it

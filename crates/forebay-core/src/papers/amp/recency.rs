@@ -12,9 +12,10 @@
 //! can be counted where blocks of a sample can only be estimated; and the coupons of AMP Fig. 4 are
 //! given for accesses.
 
-use super::Rhythm;
 use super::order::Order;
-use super::sample::{Sample, hash};
+use super::sample::Sample;
+use crate::hint::Rhythm;
+use crate::random::hash;
 
 pub use super::sample::Sampling;
 

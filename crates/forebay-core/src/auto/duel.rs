@@ -15,21 +15,25 @@
 //!                      └─▶ the same, few new blocks stay, 1/n ─▶ misses ───┘
 //! ```
 //!
-//! The third is there if [`Settings::bimodal`] says so. Then the default policy begins, so that
+//! The third is there if [`Views::bimodal`] says so. Then the default policy begins, so that
 //! nothing is lost before anything is known, and what was missed counts for longer: a database goes
 //! from phases in which one of them is better to such in which another is, and as blocks are not
 //! moved when it is decided otherwise, each change costs up to a cache of misses. For whom the
 //! whole of such a round is better, that counts.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::Segments;
-use super::segments::Use;
-use crate::context::{Access, Rhythm, Settings};
+use super::bimodal::Bimodal;
 use crate::directory::Directory;
-use crate::frames::{FETCHING, FREE, flag};
+use crate::explain;
+use crate::frames::{FETCHING, FREE, Slot, flag};
+use crate::hint::Rhythm;
 use crate::index::Hashed;
+use crate::partition::Segments;
+use crate::random::Random;
 use crate::replacement::Replacement;
+use crate::seams::{Access, Loops, Place, Placement, Use};
 use crate::types::BlockKey;
 
 /// Hashes are below this.
@@ -44,7 +48,7 @@ pub enum View {
     /// By program contexts, of which those that loop have partitions (AMP).
     Contexts,
     /// Not at all: all are the default policy's, but for one-shot blocks where these are always
-    /// dropped ([`Settings::drops`]).
+    /// dropped ([`Views::drops`]).
     Plain,
     /// Not at all, and few of those that are new stay.
     Whole,
@@ -53,6 +57,24 @@ pub enum View {
 impl View {
     /// All of them.
     pub const ALL: [View; 3] = [View::Contexts, View::Plain, View::Whole];
+}
+
+/// Which views there are beside that by contexts and that of the default policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Views {
+    /// Whether the whole cache as one loop takes part.
+    pub bimodal: bool,
+    /// Whether one-shot blocks are dropped also while loops have no partitions: what they leave is
+    /// room for what is fetched ahead, which no count of misses tells.
+    pub drops: bool,
+}
+
+impl Views {
+    /// With partitions or without.
+    pub const TWO: Views = Views { bimodal: false, drops: false };
+    /// Those of `auto`.
+    pub const ALL: Views = Views { bimodal: true, drops: true };
 }
 
 /// How it is fought out.
@@ -71,8 +93,8 @@ const OF_TWO: Rules = Rules { first: View::Contexts, frames: 256, most: 4096 };
 const OF_THREE: Rules = Rules { first: View::Plain, frames: 320, most: 3 << 14 };
 
 impl Rules {
-    fn of(settings: &Settings) -> Rules {
-        if settings.bimodal { OF_THREE } else { OF_TWO }
+    fn of(views: Views) -> Rules {
+        if views.bimodal { OF_THREE } else { OF_TWO }
     }
 
     /// One block of so many is in the sample of a segment of at most `frames`.
@@ -82,7 +104,6 @@ impl Rules {
 }
 
 /// A duel.
-#[derive(Clone, Debug)]
 pub struct Duel<R> {
     /// One for each view, in their order, the last one if it takes part.
     small: Vec<Small<R>>,
@@ -94,10 +115,12 @@ pub struct Duel<R> {
     /// References of the sample until that is asked again.
     until_asked: u32,
     view: View,
+    drops: bool,
+    /// What is new under [`View::Whole`], if that may be.
+    bimodal: Option<Bimodal>,
 }
 
 /// One of the caches: blocks without content, which are there at once.
-#[derive(Clone, Debug)]
 struct Small<R> {
     directory: Directory<Hashed>,
     segments: Segments<R>,
@@ -132,46 +155,20 @@ impl Missed {
 }
 
 impl<R: Replacement> Duel<R> {
-    /// For a segment of at most `frames`.
-    pub(super) fn new(settings: &Settings, frames: u32) -> Duel<R> {
-        let rules = Rules::of(settings);
-        let rate = rules.one_in(frames);
-        let each = frames.div_ceil(rate).max(1);
-        let contexts = Settings { duel: false, bimodal: false, ..*settings };
-        let plain = Settings { partitions: 0, ..contexts };
-        let whole = Settings { bimodal: true, ..plain };
+    /// For a segment of `frames` at first, and never more than `most`, with so many loops.
+    pub fn new(views: Views, loops: Loops, frames: u32, most: u32) -> Duel<R> {
+        let rules = Rules::of(views);
+        let rate = rules.one_in(most);
+        let each = most.div_ceil(rate).max(1);
+        let none = Loops { most: 0, ..loops };
         let of = |view| match view {
-            View::Contexts => Some(Small::new(each, Some(&contexts), view)),
-            View::Plain => Some(Small::new(each, settings.drops.then_some(&plain), view)),
-            View::Whole => settings.bimodal.then(|| Small::new(each, Some(&whole), view)),
+            View::Contexts => Some(Small::new(each, Some(loops), None)),
+            View::Plain => Some(Small::new(each, views.drops.then_some(none), None)),
+            View::Whole => views.bimodal.then(|| Small::new(each, Some(none), Some(Bimodal::begun(each, views.drops)))),
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
-        Duel { small, rules, rate, frames, until_asked: 0, view: rules.first }
-    }
-
-    /// The blocks of the sample of such a segment: those whose hash is below this.
-    pub(super) fn bound(settings: &Settings, frames: u32) -> u64 {
-        HASHES / u64::from(Rules::of(settings).one_in(frames))
-    }
-
-    /// An access of the sample to a segment that has so many `frames` at the moment. Says whether
-    /// any of them missed it.
-    pub(super) fn hear(&mut self, key: BlockKey, access: &Access, frames: impl FnOnce() -> u32) -> bool {
-        if self.until_asked == 0 {
-            self.until_asked = ASKED;
-            self.resize(frames());
-        }
-        self.until_asked -= 1;
-        let scaled = self.scaled(access);
-        self.small.iter_mut().for_each(|small| small.misses = !small.refer_to(key, &scaled));
-        self.small.iter().any(|small| small.misses)
-    }
-
-    /// What was just missed costs a block's transfer, and its part of a switch.
-    pub(super) fn charge(&mut self, switch: u32) {
-        let cost = 1 + u64::from(switch);
-        self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
-        self.decide();
+        let bimodal = views.bimodal.then(|| Bimodal::new(frames, views.drops));
+        Duel { small, rules, rate, frames: 0, until_asked: 0, view: rules.first, drops: views.drops, bimodal }
     }
 
     fn resize(&mut self, frames: u32) {
@@ -183,13 +180,8 @@ impl<R: Replacement> Duel<R> {
 
     /// What the misses of the cache of a view have cost lately, if it takes part, in the time of a
     /// block.
-    pub fn cost(&self, view: View) -> Option<u64> {
+    fn cost(&self, view: View) -> Option<u64> {
         self.small.get(view as usize).map(|small| small.missed.cost)
-    }
-
-    /// How blocks are told apart for now.
-    pub fn view(&self) -> View {
-        self.view
     }
 
     /// Two deviations of the difference of two sums, were they independent. They are not, so that
@@ -213,17 +205,128 @@ impl<R: Replacement> Duel<R> {
         Access { rhythm: Rhythm { size, ..access.rhythm }, ..*access }
     }
 
-    /// The bytes that it takes.
-    pub(super) fn footprint(&self) -> usize {
-        self.small.iter().map(|small| size_of::<Small<R>>() + small.footprint()).sum()
+    /// What decides where blocks go under [`View::Whole`].
+    fn whole(&mut self) -> Option<&mut Bimodal> {
+        self.bimodal.as_mut().filter(|_| self.view == View::Whole)
+    }
+}
+
+/// Where a block goes where loops have no parts, and one-shot blocks are dropped, or not.
+pub(super) fn whole(place: Place, drops: bool) -> Place {
+    if drops && place == Place::Dropped { Place::Dropped } else { Place::Default }
+}
+
+impl<R: Replacement + Send> Placement for Duel<R> {
+    fn sample(&self) -> u64 {
+        HASHES / u64::from(self.rate)
+    }
+
+    fn has_loops(&self) -> bool {
+        self.view == View::Contexts
+    }
+
+    fn hears_uses(&self) -> bool {
+        self.view == View::Whole
+    }
+
+    /// Any of the caches that missed it would be charged.
+    fn heard(&mut self, key: BlockKey, access: &Access, frames: &dyn Fn() -> u32) -> bool {
+        if self.until_asked == 0 {
+            self.until_asked = ASKED;
+            self.resize(frames());
+        }
+        self.until_asked -= 1;
+        let scaled = self.scaled(access);
+        self.small.iter_mut().for_each(|small| small.misses = !small.refer_to(key, &scaled));
+        self.small.iter().any(|small| small.misses)
+    }
+
+    /// A miss costs a block's transfer, and its part of a switch.
+    fn charged(&mut self, switch: u32) {
+        let cost = 1 + u64::from(switch);
+        self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
+        let before = self.view;
+        self.decide();
+        if self.view != before
+            && let Some(bimodal) = self.whole()
+        {
+            bimodal.begin();
+        }
+    }
+
+    fn is(&mut self, now: u64) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.is(now);
+        }
+    }
+
+    fn of_new(&mut self, key: BlockKey, place: Place, random: &mut Random) -> Place {
+        let (view, drops) = (self.view, self.drops);
+        match self.whole() {
+            Some(bimodal) => bimodal.of_new(key, place, random),
+            None if view == View::Contexts => place,
+            None => whole(place, drops),
+        }
+    }
+
+    fn of_used(&self, place: Place, how: Use) -> Option<Place> {
+        match (self.view, &self.bimodal) {
+            (View::Contexts, _) => Some(place),
+            (View::Whole, Some(bimodal)) => bimodal.of_used(place, how),
+            (View::Plain | View::Whole, _) => Some(whole(place, self.drops)),
+        }
+    }
+
+    fn used(&mut self, slot: Slot) {
+        if let Some(bimodal) = self.whole() {
+            bimodal.used(slot);
+        }
+    }
+
+    fn is_full(&mut self) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.is_full();
+        }
+    }
+
+    fn given_up(&mut self, slot: Slot) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.given_up(slot);
+        }
+    }
+
+    fn waiting(&self) -> u32 {
+        self.bimodal.as_ref().filter(|_| self.view == View::Whole).map_or(0, |bimodal| bimodal.waiting())
+    }
+
+    fn resized(&mut self, frames: u32) {
+        if let Some(bimodal) = &mut self.bimodal {
+            bimodal.resized(frames);
+        }
+    }
+
+    fn explain(&self) -> Option<explain::Duel> {
+        let [with, without, few] = View::ALL.map(|view| self.cost(view));
+        Some(explain::Duel {
+            with: with.unwrap_or(0),
+            without: without.unwrap_or(0),
+            few,
+            lost: self.view != View::Contexts,
+            whole: self.view == View::Whole,
+        })
+    }
+
+    fn footprint(&self) -> usize {
+        let small: usize = self.small.iter().map(|small| size_of::<Small<R>>() + small.footprint()).sum();
+        size_of::<Duel<R>>() + small + self.bimodal.as_ref().map_or(0, |bimodal| bimodal.footprint())
     }
 }
 
 impl<R: Replacement> Small<R> {
-    fn new(frames: u32, context: Option<&Settings>, view: View) -> Small<R> {
-        let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
-        let mut segments = Segments::new(&[frames], context);
-        segments.set_view(view);
+    fn new(frames: u32, loops: Option<Loops>, bimodal: Option<Bimodal>) -> Small<R> {
+        let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, loops.is_some()));
+        let placement = bimodal.map(|bimodal| Box::new(bimodal) as Box<dyn Placement>);
+        let mut segments = Segments::new(&[frames], loops).placed_by(placement);
         segments.have_nothing_ahead();
         Small {
             directory: Directory::new(lists, frames, ghosts),

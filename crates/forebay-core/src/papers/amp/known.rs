@@ -7,7 +7,10 @@
 use alloc::boxed::Box;
 
 use super::recency::{Mean, ONE, Recency, Sampling};
-use super::{Access, Detection, Hint, Pattern, Place, Rhythm, Settings, dear, pcc, ubm};
+use super::{Detection, Settings};
+use crate::hint::{Hint, Learnt, Pattern, Rhythm};
+use crate::papers::{dear, pcc, ubm};
+use crate::seams::{Access, Place};
 use crate::types::BlockKey;
 
 /// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ±
@@ -16,25 +19,6 @@ const EVIDENCE: u64 = 64;
 /// So many blocks in a row that were new and that nobody came back to make a one-shot context. A
 /// context every other block of which is new would pass for one once in 65,536 times.
 const LEFT_ALONE: u32 = 16;
-
-/// What is known of a context, as a list shows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Learnt {
-    /// The context, the file or the handler.
-    pub id: u32,
-    /// The pattern.
-    pub pattern: Pattern,
-    /// R̄ of the period under way, in parts of [`ONE`], if any block was accessed again.
-    pub recency: Option<u32>,
-    /// Accesses, since it is known.
-    pub accesses: u64,
-    /// Blocks, as far as one can tell from the sample.
-    pub blocks: u64,
-    /// The loop, if it is one.
-    pub rhythm: Rhythm,
-    /// The number of its partition.
-    pub partition: Option<u8>,
-}
 
 /// The state of a context.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Pattern;
+use crate::hint::Pattern;
 
 /// A block's accesses in an interval, the interval's first being 0.
 #[derive(Clone, Copy, Debug)]

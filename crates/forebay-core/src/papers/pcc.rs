@@ -9,8 +9,8 @@
 
 use alloc::collections::BTreeMap;
 
-use super::Pattern;
-use super::sample::hash;
+use crate::hint::Pattern;
+use crate::random::hash;
 
 /// More blocks than this a stream does not remember.
 pub const MOST: usize = 4096;

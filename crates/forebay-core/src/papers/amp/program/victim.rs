@@ -1,39 +1,50 @@
 //! Whose block goes (AMP §3.2, Fig. 4, where no free block is available): the part that is charged
 //! for the new block, and of it which one.
 
-use super::super::segments::{CLASS, OUTSIDE, REMEMBERED};
 use super::{DEFAULT, LOOPS, ONE, Program, part_of};
-use crate::context::MOST_PARTITIONS;
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
-use crate::replacement::{Class, Replacement};
+use crate::replacement::{CLASS, Class, OUTSIDE, REMEMBERED, Replacement};
+use crate::seams::MOST_PARTITIONS;
+
+/// A frame that was given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Victim {
+    /// Its slot, free by now.
+    pub slot: Slot,
+    /// Whether it was the default policy's.
+    pub default: bool,
+}
+
+impl Victim {
+    fn of_contexts(slot: Slot) -> Victim {
+        Victim { slot, default: false }
+    }
+}
 
 impl Program {
     /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers
-    /// hold all.
+    /// hold all. One-shot blocks are as good as free, but for so many that are `waiting`.
     pub fn victim<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
         directory: &mut Directory<I>,
         class: Class,
-    ) -> Option<Slot> {
-        if let Some(bimodal) = &mut self.bimodal {
-            bimodal.fill();
-        }
-        // One-shot blocks are as good as free.
-        let first = if self.dropped_frames(&directory.frames) > 0 { self.done_with(directory) } else { None };
-        let slot = first.or_else(|| self.choose(policy, directory, class));
-        // There is nothing left but what waits in the queue, or was fetched ahead and nobody has
-        // read.
-        slot.or_else(|| self.done_with(directory)).or_else(|| self.unread(directory))
+        waiting: u32,
+    ) -> Option<Victim> {
+        let done_with = self.dropped_frames(&directory.frames) > waiting;
+        let first = if done_with { self.done_with(directory) } else { None };
+        let victim = first.or_else(|| self.choose(policy, directory, class));
+        // There is nothing left but what waits, or was fetched ahead and nobody has read.
+        victim.or_else(|| self.done_with(directory)).or_else(|| self.unread(directory))
     }
 
     /// The oldest one-shot block.
-    fn done_with<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
+    fn done_with<I: Index>(&self, directory: &mut Directory<I>) -> Option<Victim> {
         let slot = directory.frames.unpinned_from_back(self.dropped())?;
         directory.release(slot);
-        Some(slot)
+        Some(Victim::of_contexts(slot))
     }
 
     /// Fig. 4 from where there is no free block.
@@ -42,7 +53,7 @@ impl Program {
         policy: &mut R,
         directory: &mut Directory<I>,
         class: Class,
-    ) -> Option<Slot> {
+    ) -> Option<Victim> {
         if class & OUTSIDE != 0 {
             return self.another(policy, directory, usize::MAX);
         }
@@ -51,19 +62,19 @@ impl Program {
             // if (i is ARC AND (p ∈ B1 OR p ∈ B2)) if (there is another non-empty partition) evict
             // from that
             if class & REMEMBERED != 0
-                && let Some(slot) = self.another(policy, directory, part)
+                && let Some(victim) = self.another(policy, directory, part)
             {
-                return Some(slot);
+                return Some(victim);
             }
         } else if let Some(price) = self.price(&directory.frames, part)
             // if (i is MRU && c_i ≥ loop_size_i / (|B1| + |B2|) AND there is another non-empty
             // partition)
             && self.loops[part - LOOPS].coupons >= price
-            && let Some(slot) = self.another(policy, directory, part)
+            && let Some(victim) = self.another(policy, directory, part)
         {
             // c_i = c_i − loop_size_i / (|B1| + |B2|)
             self.loops[part - LOOPS].coupons -= price;
-            return Some(slot);
+            return Some(victim);
         }
         // if (i is non-empty) evict a block from this partition, else evict from another non-empty
         // partition randomly
@@ -90,7 +101,7 @@ impl Program {
         policy: &mut R,
         directory: &mut Directory<I>,
         part: usize,
-    ) -> Option<Slot> {
+    ) -> Option<Victim> {
         let mut others = [0; LOOPS + MOST_PARTITIONS as usize];
         let mut count = 0;
         for other in (0..self.parts()).filter(|&other| other != part && self.len(&directory.frames, other) > 0) {
@@ -111,30 +122,27 @@ impl Program {
         directory: &mut Directory<I>,
         part: usize,
         class: Class,
-    ) -> Option<Slot> {
+    ) -> Option<Victim> {
         if part == DEFAULT {
             let slot = policy.victim(directory, class)?;
-            if let Some(bimodal) = &mut self.bimodal {
-                bimodal.given_up(slot);
-            }
             self.remember(directory);
-            return Some(slot);
+            return Some(Victim { slot, default: true });
         }
         // One-shot blocks that could go are gone by now.
         let list = (part >= LOOPS).then(|| self.list(part))?;
         let frames = &directory.frames;
         let slot = frames.unpinned_from_front(list).filter(|&slot| !frames.has(slot, flag::PREFETCHED))?;
         directory.release(slot);
-        Some(slot)
+        Some(Victim::of_contexts(slot))
     }
 
     /// There is nothing left but what was fetched ahead and nobody has read.
-    fn unread<I: Index>(&mut self, directory: &mut Directory<I>) -> Option<Slot> {
+    fn unread<I: Index>(&mut self, directory: &mut Directory<I>) -> Option<Victim> {
         let loops = (LOOPS..self.parts()).map(|part| self.list(part));
         let mut lists = [self.ahead()].into_iter().chain(loops);
         let slot = lists.find_map(|list| directory.frames.unpinned_from_back(list))?;
         directory.release(slot);
-        Some(slot)
+        Some(Victim::of_contexts(slot))
     }
 
     /// The default policy, which has no ghosts, gave up a block.

@@ -29,9 +29,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::context::hash;
 use crate::frames::Slot;
-use crate::random::Random;
+use crate::random::{Random, hash};
+use crate::seams::{Place, Placement, Use};
 use crate::types::BlockKey;
 
 /// One run of blocks that are new of so many stays.
@@ -47,8 +47,11 @@ type Moment = u32;
 /// Which new blocks stay.
 #[derive(Clone, Debug)]
 pub(super) struct Bimodal {
+    /// Whether one-shot blocks go, whatever would be drawn for them.
+    drops: bool,
     /// Whether every frame was used once: until then all of them stay.
     filled: bool,
+    frames: u32,
     /// How long the queue is.
     queue: u32,
     now: Moment,
@@ -67,46 +70,40 @@ pub(super) struct Bimodal {
 }
 
 impl Bimodal {
-    /// Of so many frames.
-    pub(super) fn new(frames: u32) -> Bimodal {
+    /// Of so many frames; one-shot blocks are dropped whatever is said here, or not.
+    pub(super) fn new(frames: u32, drops: bool) -> Bimodal {
         let (used, missed) = (Vec::new(), Vec::new());
-        let mut bimodal =
-            Bimodal { filled: false, queue: 0, now: 0, used, before: 0, missed, victim: 0, draw: 0, until: 0 };
-        bimodal.resize(frames);
+        let mut bimodal = Bimodal {
+            drops,
+            filled: false,
+            frames: 0,
+            queue: 0,
+            now: 0,
+            used,
+            before: 0,
+            missed,
+            victim: 0,
+            draw: 0,
+            until: 0,
+        };
+        bimodal.resized(frames);
         bimodal
     }
 
-    /// There are so many frames from now on. If they are more, they are empty.
-    pub(super) fn resize(&mut self, frames: u32) {
-        self.filled &= frames / QUEUE <= self.queue;
-        self.queue = frames / QUEUE;
-        let entries = frames.next_power_of_two() as usize;
-        if self.missed.len() < entries {
-            self.missed = vec![(BlockKey::default(), 0); entries];
-        }
+    /// The same, from its first block on.
+    pub(super) fn begun(frames: u32, drops: bool) -> Bimodal {
+        let mut bimodal = Bimodal::new(frames, drops);
+        bimodal.begin();
+        bimodal
     }
 
-    /// It is this time.
-    #[inline(always)]
-    pub(super) fn set_time(&mut self, now: u64) {
-        self.now = now as Moment;
-    }
-
-    /// New blocks stay or go by this from now on: of so many frames, used by whatever went before,
-    /// which nobody kept. A victim was used last as long ago as all of them take, about.
-    pub(super) fn begin(&mut self, frames: u32) {
+    /// New blocks stay or go by this from now on: of as many frames as there are, used by whatever
+    /// went before, which nobody kept. A victim was used last as long ago as all of them take,
+    /// about.
+    pub(super) fn begin(&mut self) {
         self.used.clear();
-        self.before = self.now.wrapping_sub(frames);
+        self.before = self.now.wrapping_sub(self.frames);
         self.victim = self.before;
-    }
-
-    /// The block of a slot is used.
-    #[inline(always)]
-    pub(super) fn used(&mut self, slot: Slot) {
-        match self.used.get_mut(slot as usize) {
-            Some(used) => *used = self.now,
-            None => self.meet(slot),
-        }
     }
 
     /// A slot is used for the first time since this began.
@@ -117,18 +114,8 @@ impl Bimodal {
         self.used.push(self.now);
     }
 
-    /// There was no free frame.
-    pub(super) fn fill(&mut self) {
-        self.filled = true;
-    }
-
-    /// The default policy has given up the block of a slot.
-    pub(super) fn given_up(&mut self, slot: Slot) {
-        self.victim = self.used.get(slot as usize).copied().unwrap_or(self.before);
-    }
-
     /// Whether a block that is missed comes to the default policy.
-    pub(super) fn admits(&mut self, key: BlockKey, random: &mut Random) -> bool {
+    fn admits(&mut self, key: BlockKey, random: &mut Random) -> bool {
         let at = hash(key.raw()) as usize & (self.missed.len() - 1);
         let (was, when) = core::mem::replace(&mut self.missed[at], (key, self.now));
         let ago = |moment: Moment| self.now.wrapping_sub(moment);
@@ -143,14 +130,63 @@ impl Bimodal {
         }
         hash((key.raw() >> RUN) ^ self.draw).is_multiple_of(ONE_IN)
     }
+}
 
-    /// So many frames of the queue are not free yet.
-    pub(super) fn queue(&self) -> u32 {
+impl Placement for Bimodal {
+    fn has_loops(&self) -> bool {
+        false
+    }
+
+    fn hears_uses(&self) -> bool {
+        true
+    }
+
+    fn is(&mut self, now: u64) {
+        self.now = now as Moment;
+    }
+
+    fn of_new(&mut self, key: BlockKey, place: Place, random: &mut Random) -> Place {
+        let one_shot = self.drops && place == Place::Dropped;
+        if !one_shot && self.admits(key, random) { Place::Default } else { Place::Dropped }
+    }
+
+    /// What waits in the queue is taken over when it is hit, and not when it is read for the first
+    /// time.
+    fn of_used(&self, place: Place, how: Use) -> Option<Place> {
+        (how == Use::Hit).then(|| super::duel::whole(place, self.drops))
+    }
+
+    fn used(&mut self, slot: Slot) {
+        match self.used.get_mut(slot as usize) {
+            Some(used) => *used = self.now,
+            None => self.meet(slot),
+        }
+    }
+
+    fn is_full(&mut self) {
+        self.filled = true;
+    }
+
+    fn given_up(&mut self, slot: Slot) {
+        self.victim = self.used.get(slot as usize).copied().unwrap_or(self.before);
+    }
+
+    fn waiting(&self) -> u32 {
         self.queue
     }
 
-    /// The bytes that it takes.
-    pub(super) fn footprint(&self) -> usize {
+    /// If there are more frames they are empty.
+    fn resized(&mut self, frames: u32) {
+        self.frames = frames;
+        self.filled &= frames / QUEUE <= self.queue;
+        self.queue = frames / QUEUE;
+        let entries = frames.next_power_of_two() as usize;
+        if self.missed.len() < entries {
+            self.missed = vec![(BlockKey::default(), 0); entries];
+        }
+    }
+
+    fn footprint(&self) -> usize {
         size_of::<Bimodal>()
             + self.used.capacity() * size_of::<Moment>()
             + self.missed.capacity() * size_of::<(BlockKey, Moment)>()
@@ -159,16 +195,16 @@ impl Bimodal {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
     use alloc::collections::BTreeMap;
 
-    use super::super::View;
-    use super::super::segments::{Segments, Use};
     use super::*;
-    use crate::context::{Access, Place, Settings};
     use crate::directory::Directory;
     use crate::frames::{FETCHING, FREE, flag};
     use crate::index::Hashed;
+    use crate::partition::Segments;
     use crate::replacement::Lru;
+    use crate::seams::{Access, Loops};
     use crate::types::FileId;
 
     const FRAMES: u32 = 200;
@@ -179,28 +215,28 @@ mod tests {
 
     #[test]
     fn what_was_missed_since_the_last_victim_was_used_stays() {
-        let mut bimodal = Bimodal::new(FRAMES);
+        let mut bimodal = Bimodal::new(FRAMES, false);
         // A draw that admits nothing of the run of these blocks.
         let seed = (0..).find(|&seed| {
-            let mut filled = Bimodal::new(FRAMES);
-            filled.fill();
+            let mut filled = Bimodal::new(FRAMES, false);
+            filled.is_full();
             !filled.drawn(key(0), &mut Random::new(seed))
         });
         let mut random = Random::new(seed.expect("31 of 32 numbers"));
-        bimodal.set_time(1);
+        bimodal.is(1);
         assert!(bimodal.admits(key(0), &mut random), "there is room");
-        bimodal.fill();
+        bimodal.is_full();
         // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9
         // and 22.
         let mut missed = |bimodal: &mut Bimodal, block, at| {
-            bimodal.set_time(at);
+            bimodal.is(at);
             bimodal.admits(key(block), &mut random)
         };
         assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
-        bimodal.set_time(10);
+        bimodal.is(10);
         bimodal.used(7);
         assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
-        bimodal.set_time(20);
+        bimodal.is(20);
         bimodal.given_up(7);
         assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
         assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
@@ -208,22 +244,22 @@ mod tests {
 
     #[test]
     fn what_was_used_before_this_began_is_as_old_as_the_cache_is_large() {
-        let mut bimodal = Bimodal::new(FRAMES);
+        let mut bimodal = Bimodal::new(FRAMES, false);
         let mut random = Random::new(1);
-        bimodal.fill();
+        bimodal.is_full();
         (bimodal.draw, bimodal.until) = (0, 10_000);
         let stranger = (0..).map(key).find(|&key| !bimodal.drawn(key, &mut random)).expect("31 of 32");
-        bimodal.set_time(900);
+        bimodal.is(900);
         bimodal.used(3);
         let mut missed = |bimodal: &mut Bimodal, at| {
-            bimodal.set_time(at);
+            bimodal.is(at);
             bimodal.admits(stranger, &mut random)
         };
         missed(&mut bimodal, 950);
         // Other views rule until 1000, and nobody knows when 3 was used.
-        bimodal.set_time(1000);
-        bimodal.begin(FRAMES);
-        bimodal.set_time(1100);
+        bimodal.is(1000);
+        bimodal.begin();
+        bimodal.is(1100);
         bimodal.given_up(3);
         assert!(missed(&mut bimodal, 1110), "950 is after 800");
         bimodal.used(3);
@@ -235,12 +271,12 @@ mod tests {
 
     #[test]
     fn more_frames_are_empty_ones_and_fewer_are_not() {
-        let mut bimodal = Bimodal::new(FRAMES);
-        bimodal.fill();
-        bimodal.resize(FRAMES / 2);
-        assert!(bimodal.filled && bimodal.queue() == 2);
-        bimodal.resize(FRAMES * 2);
-        assert!(!bimodal.filled && bimodal.queue() == 8);
+        let mut bimodal = Bimodal::new(FRAMES, false);
+        bimodal.is_full();
+        bimodal.resized(FRAMES / 2);
+        assert!(bimodal.filled && bimodal.queue == 2);
+        bimodal.resized(FRAMES * 2);
+        assert!(!bimodal.filled && bimodal.queue == 8);
     }
 
     /// The whole view over LRU, as vectors from the oldest to the newest.
@@ -318,13 +354,12 @@ mod tests {
 
     #[test]
     fn it_is_its_twin() {
-        let settings = Settings { partitions: 0, bimodal: true, ..Settings::AMP };
-        let context = Some(&settings);
-        let (lists, ghosts) = (Segments::<Lru>::lists(1, context), Segments::<Lru>::ghosts(FRAMES, 1, context));
+        let loops = Loops { most: 0, seed: 1 };
+        let (lists, ghosts) = (Segments::<Lru>::lists(1, Some(loops)), Segments::<Lru>::ghosts(FRAMES, 1, true));
         let mut directory: Directory<Hashed> = Directory::new(lists, FRAMES, ghosts);
-        let mut segments = Segments::<Lru>::new(&[FRAMES], context);
-        segments.set_view(View::Whole);
-        let (mut twin, mut random) = (Twin::default(), Random::new(settings.seed));
+        let whole: Box<dyn Placement> = Box::new(Bimodal::begun(FRAMES, false));
+        let mut segments = Segments::<Lru>::new(&[FRAMES], Some(loops)).placed_by([whole]);
+        let (mut twin, mut random) = (Twin::default(), Random::new(loops.seed));
         let mut hits = 0;
         for (now, block) in (1..).zip(references()) {
             let access = Access { now, ..Access::default() };

@@ -16,6 +16,7 @@
 //! says when they do.
 
 use super::order::Order;
+use crate::random::hash;
 
 /// Which blocks are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,11 +103,4 @@ impl Sample {
             self.bound *= 2;
         }
     }
-}
-
-/// "One hashes the block number to a 32-bit integer": the upper half of a product, folded once
-/// before, so that runs and strides spread.
-#[inline(always)]
-pub(crate) fn hash(block: u64) -> u64 {
-    (block ^ block.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

@@ -30,11 +30,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::known::{Known, Learnt};
+use super::known::Known;
 use super::recency::Sampling;
 use super::revisits::Revisits;
-use super::sample::hash;
-use super::{Access, By, Caller, Detection, Hint, MOST_PARTITIONS, Pattern, Settings};
+use super::{Detection, Settings};
+use crate::hint::{Hint, Learnt, Pattern};
+use crate::random::hash;
+use crate::seams::{By, Contexts, MOST_PARTITIONS, Standing};
 use crate::types::{BlockKey, ContextId};
 
 /// So many hints are kept of contexts that did not appear; further ones are not taken.
@@ -53,7 +55,6 @@ const CELLS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Detector {
     settings: Settings,
-    now: u64,
     /// When the next review is due.
     due: u64,
     contexts: Vec<Known>,
@@ -88,8 +89,7 @@ struct Last {
     /// The time of the last access that is counted.
     since: u64,
     /// The hash of a block that anybody wants to look at is below this.
-    bound: u64,
-    access: Access,
+    sample: u64,
 }
 
 impl Detector {
@@ -109,12 +109,10 @@ impl Detector {
         };
         Detector {
             settings,
-            now: 0,
             due: settings.review.into(),
             contexts: Vec::new(),
             cells: [0; CELLS],
-            // Whatever comes first is looked at.
-            last: Last { bound: u64::MAX, ..Last::default() },
+            last: Last::default(),
             index: BTreeMap::new(),
             hints: BTreeMap::new(),
             hand: 0,
@@ -132,11 +130,6 @@ impl Detector {
         self
     }
 
-    /// What was chosen.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// So many are known at a time. "Less than a dozen different call stacks dominate most I/O
     /// requests" (AMP §2.3); files are more.
     pub fn most_contexts(by: By) -> usize {
@@ -146,103 +139,36 @@ impl Detector {
         }
     }
 
-    /// A block is accessed: where does it go?
-    pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
-        let hash = hash(key.raw());
-        match self.expects(caller, key, hash) {
-            Some((&access, now)) => {
-                self.passes();
-                Access { now, ..access }
-            }
-            None => self.look(self.id(caller, key), key, hash),
-        }
-    }
-
-    /// The same, if it changes nothing of what is known: most do not. Then it is as the last one,
-    /// but for its time, which is told apart. The block has that hash. [`passes`](Self::passes)
-    /// says that it was so.
-    #[inline(always)]
-    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
-        let now = self.now + 1;
-        let known = self.id(caller, key) == self.last.id && hash >= self.last.bound && now < self.due;
-        known.then_some((&self.last.access, now))
-    }
-
-    /// An access was as [expected](Self::expects).
-    #[inline(always)]
-    pub(crate) fn passes(&mut self) {
-        self.now += 1;
-    }
-
-    #[inline(always)]
-    fn id(&self, caller: Caller, key: BlockKey) -> u32 {
-        // One comparison for most, who go by contexts.
-        if self.settings.by == By::Context {
-            return caller.context.0;
-        }
-        match self.settings.by {
-            By::File => key.file().0,
-            _ => caller.handler.0,
-        }
-    }
-
-    /// Another context than the last one, a block that somebody wants to look at, or a review that
-    /// is due.
-    #[inline(never)]
-    fn look(&mut self, id: u32, key: BlockKey, hash: u64) -> Access {
-        self.now += 1;
-        self.count();
-        if id != self.last.id || self.contexts.is_empty() {
-            self.turn_to(id);
-        }
-        let at = self.last.at;
-        self.contexts[at].accesses += 1;
-        self.last.since = self.now;
-        if hash < self.last.bound || self.now >= self.due {
-            if self.contexts[at].look(key, hash, self.now, &self.settings) {
-                self.lend(at);
-            }
-            self.visit(at, key, hash);
-            if self.now >= self.due {
-                self.review();
-            }
-            self.recall(at);
-        }
-        Access { now: self.now, ..self.last.access }
-    }
-
     /// Another context than the last one; it may be new.
-    fn turn_to(&mut self, id: u32) {
+    fn turn_to(&mut self, id: u32, now: u64) {
         let cell = id as usize % CELLS;
         let mut at = usize::from(self.cells[cell]);
         if self.contexts.get(at).is_none_or(|known| known.id != id) {
             let known = self.index.get(&id).map(|&at| usize::from(at));
-            at = known.unwrap_or_else(|| self.come_to_know(id));
+            at = known.unwrap_or_else(|| self.come_to_know(id, now));
             self.cells[cell] = at as u16;
         }
         (self.last.id, self.last.at) = (id, at);
-        self.recall(at);
+        self.recall();
     }
 
-    /// Which blocks anybody wants to look at when this context, the last one, accesses them, and
-    /// what is said of the others.
-    fn recall(&mut self, at: usize) {
-        let known = &self.contexts[at];
+    /// Which blocks anybody wants to look at when the last context accesses them.
+    fn recall(&mut self) {
+        let known = &self.contexts[self.last.at];
         let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
-        self.last.bound = known.wants().max(revisits.map_or(0, Revisits::bound));
-        self.last.access = known.access();
+        self.last.sample = known.wants().max(revisits.map_or(0, Revisits::bound));
     }
 
     /// Counts the accesses of the last context that were not looked at: all before this one.
-    fn count(&mut self) {
-        let before = self.now.saturating_sub(1);
+    fn count(&mut self, now: u64) {
+        let before = now.saturating_sub(1);
         if let Some(known) = self.contexts.get_mut(self.last.at) {
             known.accesses += before.saturating_sub(self.last.since);
         }
         self.last.since = before;
     }
 
-    fn come_to_know(&mut self, id: u32) -> usize {
+    fn come_to_know(&mut self, id: u32, now: u64) -> usize {
         let hint = self.hints.get(&id).copied();
         let known = Known::new(id, &self.settings, hint);
         let at = if self.contexts.len() < Detector::most_contexts(self.settings.by) {
@@ -255,7 +181,7 @@ impl Detector {
             at
         };
         self.index.insert(id, at as u16);
-        self.lend(at);
+        self.lend(at, now);
         at
     }
 
@@ -288,50 +214,50 @@ impl Detector {
 
     /// To whose block does the context come back? And is it one to whose blocks it has to be seen
     /// whether anybody does?
-    fn visit(&mut self, at: usize, key: BlockKey, hash: u64) {
+    fn visit(&mut self, key: BlockKey, hash: u64, now: u64) {
         let Some(revisits) = self.revisits.as_mut().filter(|revisits| hash < revisits.bound()) else { return };
         if let Some(whose) = revisits.come_back(key.raw())
             && let Some(&at) = self.index.get(&whose)
         {
             self.contexts[usize::from(at)].revisited();
         }
-        let known = &self.contexts[at];
+        let known = &self.contexts[self.last.at];
         if !known.is_fresh() && revisits.is_empty() {
             return;
         }
         if known.is_fresh() {
-            revisits.leave(key.raw(), known.id, self.now);
+            revisits.leave(key.raw(), known.id, now);
         }
-        self.leave_alone();
+        self.leave_alone(now);
     }
 
     /// Nobody came back to some for a long time.
-    fn leave_alone(&mut self) {
+    fn leave_alone(&mut self, now: u64) {
         let Some(revisits) = &mut self.revisits else { return };
-        while let Some(whose) = revisits.forget_one(self.now) {
+        while let Some(whose) = revisits.forget_one(now) {
             if let Some(&at) = self.index.get(&whose) {
                 self.contexts[usize::from(at)].left_alone();
             }
         }
     }
 
-    fn review(&mut self) {
-        self.due = self.now + u64::from(self.settings.review);
-        self.leave_alone();
+    fn review(&mut self, now: u64) {
+        self.due = now + u64::from(self.settings.review);
+        self.leave_alone(now);
         for known in &mut self.contexts {
-            known.review(self.now, &self.settings);
+            known.review(now, &self.settings);
         }
         if let Some(revisits) = &mut self.revisits {
             revisits.adapt();
         }
-        self.number();
+        self.number(now);
     }
 
     /// The most popular loops, "in terms of unique block count, up to a fixed number" (AMP §3.3).
-    fn number(&mut self) {
+    fn number(&mut self, now: u64) {
         self.ranks.clear();
         for (at, known) in (0..).zip(&self.contexts) {
-            if let Some(blocks) = known.deserves(self.now) {
+            if let Some(blocks) = known.deserves(now) {
                 let has_none = known.partition().is_none();
                 let blocks = Reverse(if has_none { blocks } else { blocks + blocks / 4 });
                 self.ranks.push(Rank { blocks, has_none, at });
@@ -343,13 +269,13 @@ impl Detector {
             self.contexts[usize::from(rank.at)].set_partition(None);
         }
         for nth in 0..chosen {
-            self.lend(self.ranks[nth].at.into());
+            self.lend(self.ranks[nth].at.into(), now);
         }
     }
 
     /// A context that deserves a partition gets the first that is free.
-    fn lend(&mut self, at: usize) {
-        if self.contexts[at].deserves(self.now).is_none() || self.contexts[at].partition().is_some() {
+    fn lend(&mut self, at: usize, now: u64) {
+        if self.contexts[at].deserves(now).is_none() || self.contexts[at].partition().is_some() {
             return;
         }
         let taken = self.contexts.iter().filter_map(Known::partition).fold(0u32, |taken, number| taken | 1 << number);
@@ -358,52 +284,76 @@ impl Detector {
             self.contexts[at].set_partition(Some(number as u8));
         }
     }
+}
 
-    /// Takes over what an earlier run learnt; what was measured in this one stands. Only program
-    /// contexts last: hints of anything else are not taken.
-    pub fn hint(&mut self, context: ContextId, hint: Hint) {
-        if self.settings.by != By::Context || hint.pattern == Pattern::Other {
+impl Contexts for Detector {
+    fn by(&self) -> By {
+        self.settings.by
+    }
+
+    fn accessed(&mut self, id: u32, key: BlockKey, now: u64) -> Standing {
+        self.count(now);
+        if id != self.last.id || self.contexts.is_empty() {
+            self.turn_to(id, now);
+        }
+        let (at, hash) = (self.last.at, hash(key.raw()));
+        self.contexts[at].accesses += 1;
+        self.last.since = now;
+        if hash < self.last.sample || now >= self.due {
+            if self.contexts[at].look(key, hash, now, &self.settings) {
+                self.lend(at, now);
+            }
+            self.visit(key, hash, now);
+            if now >= self.due {
+                self.review(now);
+            }
+            self.recall();
+        }
+        Standing { access: self.contexts[at].access(), sample: self.last.sample, due: self.due }
+    }
+
+    /// What was measured in this run stands.
+    fn hinted(&mut self, context: ContextId, hint: Hint, now: u64) {
+        if hint.pattern == Pattern::Other {
             return;
         }
         self.keep(context.0, hint);
         if let Some(&at) = self.index.get(&context.0) {
             self.contexts[usize::from(at)].hint(hint);
-            self.lend(at.into());
-            // What is known of the last context is looked up anew.
-            self.last.bound = u64::MAX;
+            self.lend(at.into(), now);
+            self.recall();
         }
     }
 
-    /// What was learnt, and hints of contexts that did not appear, in the order of contexts. What
-    /// has no pattern is not in it.
-    pub fn hints(&self) -> impl Iterator<Item = (ContextId, Hint)> {
-        let mut hints = BTreeMap::new();
-        if self.settings.by == By::Context {
-            hints.clone_from(&self.hints);
-            for known in &self.contexts {
-                match known.to_hint() {
-                    Some(hint) => drop(hints.insert(known.id, hint)),
-                    None => drop(hints.remove(&known.id)),
-                }
+    /// With hints of contexts that did not appear. What has no pattern is not in it.
+    fn hints(&self) -> Vec<(ContextId, Hint)> {
+        if self.settings.by != By::Context {
+            return Vec::new();
+        }
+        let mut hints = self.hints.clone();
+        for known in &self.contexts {
+            match known.to_hint() {
+                Some(hint) => drop(hints.insert(known.id, hint)),
+                None => drop(hints.remove(&known.id)),
             }
         }
-        hints.into_iter().map(|(context, hint)| (ContextId(context), hint))
+        hints.into_iter().map(|(context, hint)| (ContextId(context), hint)).collect()
     }
 
-    /// What is known of each context, in the order of their ids.
-    pub fn learnt(&self) -> impl Iterator<Item = Learnt> {
-        let uncounted = self.now - self.last.since;
-        self.index.values().map(move |&at| {
+    fn learnt(&self, now: u64) -> Vec<Learnt> {
+        let uncounted = now - self.last.since;
+        let learnt = self.index.values().map(|&at| {
             let mut learnt = self.contexts[usize::from(at)].learnt();
             learnt.accesses += if usize::from(at) == self.last.at { uncounted } else { 0 };
             learnt
-        })
+        });
+        learnt.collect()
     }
 
-    /// The bytes that it takes. Their number is bounded: contexts, hints, and the blocks of lists
-    /// are (but for [`Sampling::Off`] and [`Sampling::Fixed`], whose lists have what was accessed
-    /// of late, however many).
-    pub fn footprint(&self) -> usize {
+    /// Their number is bounded: contexts, hints, and the blocks of lists are (but for
+    /// [`Sampling::Off`] and [`Sampling::Fixed`], whose lists have what was accessed of late,
+    /// however many).
+    fn footprint(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(Known::footprint).sum();
         // An entry of a map has its part of a node.
         let maps = self.index.len() * 12 + self.hints.len() * 96;

@@ -6,7 +6,7 @@
 //! anew at its first block. An access anywhere else ends it. "Only loops that access consecutive
 //! blocks will be detected", which is what AMP holds against it.
 
-use super::Pattern;
+use crate::hint::Pattern;
 
 /// The run that a stream is in.
 #[derive(Clone, Debug)]

@@ -1,0 +1,103 @@
+//! Who asks, and where the blocks go: [`Contexts`] before a cache that asks them as seldom as can
+//! be.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::hint::{Hint, Learnt};
+use crate::random::hash;
+use crate::seams::{Access, By, Contexts, Standing};
+use crate::types::{BlockKey, Caller, ContextId};
+
+/// Contexts, what they said last, and since when.
+pub struct Callers {
+    contexts: Box<dyn Contexts>,
+    by: By,
+    /// Accesses so far: virtual time.
+    now: u64,
+    /// Who asked last.
+    last: u32,
+    standing: Standing,
+}
+
+impl Callers {
+    /// Nobody has asked yet.
+    pub fn new(contexts: Box<dyn Contexts>) -> Callers {
+        Callers { by: contexts.by(), contexts, now: 0, last: 0, standing: Standing::NOTHING }
+    }
+
+    /// By what callers are told apart.
+    pub fn by(&self) -> By {
+        self.by
+    }
+
+    /// A block is accessed: where does it go?
+    pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
+        match self.expects(caller, key, hash(key.raw())) {
+            Some((&access, now)) => {
+                self.passes();
+                Access { now, ..access }
+            }
+            None => self.ask(caller, key),
+        }
+    }
+
+    /// The same, if it is as the last one, but for its time, which is told apart: most are. The
+    /// block has that hash. [`passes`](Self::passes) says that it was so.
+    #[inline(always)]
+    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
+        let now = self.now + 1;
+        let known = self.id(caller, key) == self.last && hash >= self.standing.sample && now < self.standing.due;
+        known.then_some((&self.standing.access, now))
+    }
+
+    /// An access was as [expected](Self::expects).
+    #[inline(always)]
+    pub(crate) fn passes(&mut self) {
+        self.now += 1;
+    }
+
+    #[inline(never)]
+    fn ask(&mut self, caller: Caller, key: BlockKey) -> Access {
+        self.now += 1;
+        self.last = self.id(caller, key);
+        self.standing = self.contexts.accessed(self.last, key, self.now);
+        Access { now: self.now, ..self.standing.access }
+    }
+
+    #[inline(always)]
+    fn id(&self, caller: Caller, key: BlockKey) -> u32 {
+        // One comparison for most, who go by contexts.
+        if self.by == By::Context {
+            return caller.context.0;
+        }
+        match self.by {
+            By::File => key.file().0,
+            _ => caller.handler.0,
+        }
+    }
+
+    /// An earlier run learnt this of a context. Only program contexts last: of anything else no
+    /// hint is taken.
+    pub fn hint(&mut self, context: ContextId, hint: Hint) {
+        if self.by == By::Context {
+            self.contexts.hinted(context, hint, self.now);
+            self.standing = Standing::NOTHING;
+        }
+    }
+
+    /// What the next run could use, in the order of contexts.
+    pub fn hints(&self) -> Vec<(ContextId, Hint)> {
+        self.contexts.hints()
+    }
+
+    /// What is known of each context, in the order of their numbers.
+    pub fn learnt(&self) -> Vec<Learnt> {
+        self.contexts.learnt(self.now)
+    }
+
+    /// The bytes that they take.
+    pub fn footprint(&self) -> usize {
+        size_of::<Callers>() + self.contexts.footprint()
+    }
+}

@@ -1,0 +1,244 @@
+//! A segment whose program contexts have parts of their own: AMP's cache manager, and who has the
+//! last word of where blocks go.
+
+use alloc::boxed::Box;
+
+use crate::directory::Directory;
+use crate::explain::Duel;
+use crate::frames::{FREE, Frames, Slot};
+use crate::index::Index;
+use crate::papers::amp::Program;
+use crate::replacement::{Class, Replacement};
+use crate::seams::{Access, Place, Placement, Use};
+use crate::types::BlockKey;
+
+/// The parts of a segment.
+pub(super) struct Parted {
+    program: Program,
+    placement: Option<Box<dyn Placement>>,
+    /// Whether blocks of loops go to their parts for now, as the placement says.
+    has_loops: bool,
+    /// Whether it wants to hear of every use.
+    hears_uses: bool,
+}
+
+impl Parted {
+    /// Blocks go where their contexts say.
+    pub(super) fn new(program: Program) -> Parted {
+        Parted { program, placement: None, has_loops: true, hears_uses: false }
+    }
+
+    /// Blocks go where somebody says.
+    pub(super) fn place_by(&mut self, placement: Box<dyn Placement>) {
+        self.placement = Some(placement);
+        self.look();
+    }
+
+    /// What the placement wants may have changed.
+    fn look(&mut self) {
+        let Some(placement) = &self.placement else { return };
+        self.hears_uses = placement.hears_uses();
+        if placement.has_loops() != self.has_loops {
+            self.has_loops = !self.has_loops;
+            self.program.forgets_coupons();
+        }
+    }
+
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// A block is accessed, which may be in the placement's sample. Says whether that wants to know
+    /// the cost.
+    pub(super) fn accessed<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        key: BlockKey,
+        access: &Access,
+        sampled: bool,
+    ) -> bool {
+        let mut charged = false;
+        if let Some(placement) = &mut self.placement {
+            let (frames, program) = (&directory.frames, &self.program);
+            let held = || program.sizes(frames).sum::<u32>() + frames.len(FREE);
+            charged = sampled && placement.heard(key, access, &held);
+            placement.is(access.now);
+        }
+        self.program.accessed(directory, access);
+        charged
+    }
+
+    pub(super) fn charge(&mut self, switch: u32) {
+        if let Some(placement) = &mut self.placement {
+            placement.charged(switch);
+            self.look();
+        }
+    }
+
+    /// [`Program::hit`].
+    #[inline(always)]
+    pub(super) fn hit<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        access: &Access,
+        now: u64,
+    ) -> bool {
+        // Where loops have no parts the default policy has their blocks.
+        let place = match access.place {
+            Place::Loop(_) if !self.has_loops => Place::Default,
+            place => place,
+        };
+        let hit = self.program.hit(policy, directory, slot, place, access.rhythm, now);
+        if hit && self.hears_uses {
+            self.used(slot, now);
+        }
+        hit
+    }
+
+    #[inline(never)]
+    fn used(&mut self, slot: Slot, now: u64) {
+        if let Some(placement) = &mut self.placement {
+            placement.is(now);
+            placement.used(slot);
+        }
+    }
+
+    /// [`Program::referred`].
+    pub(super) fn referred<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        place: Place,
+        how: Use,
+    ) {
+        self.comes(slot);
+        let place = self.of_used(place, how).unwrap_or_else(|| self.program.place(&directory.frames, slot));
+        self.program.referred(policy, directory, slot, place, how);
+    }
+
+    /// Where a block goes that is used, or `None` if it stays.
+    fn of_used(&self, place: Place, how: Use) -> Option<Place> {
+        self.placement.as_ref().map_or(Some(place), |placement| placement.of_used(place, how))
+    }
+
+    /// The block of a slot is used, or comes in.
+    fn comes(&mut self, slot: Slot) {
+        if let Some(placement) = self.placement.as_mut().filter(|_| self.hears_uses) {
+            placement.used(slot);
+        }
+    }
+
+    /// Where a block goes that comes in.
+    fn of_new(&mut self, key: BlockKey, place: Place) -> Place {
+        match &mut self.placement {
+            Some(placement) => placement.of_new(key, place, self.program.random()),
+            None => place,
+        }
+    }
+
+    /// [`Program::missed`].
+    pub(super) fn missed<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        key: BlockKey,
+        ghost: Option<Slot>,
+        place: Place,
+        ahead: bool,
+    ) -> Class {
+        let place = self.of_new(key, place);
+        self.program.missed(policy, directory, ghost, place, ahead)
+    }
+
+    /// [`Program::recalls`].
+    pub(super) fn recalls<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        key: BlockKey,
+        ghost: Option<Slot>,
+        place: Place,
+    ) -> Class {
+        let place = self.of_new(key, place);
+        self.program.recalls(policy, directory, ghost, place)
+    }
+
+    /// [`Program::class_for`].
+    pub(super) fn class_for(&self, old: Class, place: Place) -> Class {
+        self.of_used(place, Use::First).map_or(old, |place| self.program.class_for(old, place))
+    }
+
+    /// [`Program::victim`].
+    pub(super) fn victim<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        class: Class,
+    ) -> Option<Slot> {
+        if let Some(placement) = &mut self.placement {
+            placement.is_full();
+        }
+        let victim = self.program.victim(policy, directory, class, self.waiting())?;
+        if let Some(placement) = self.placement.as_mut().filter(|_| victim.default) {
+            placement.given_up(victim.slot);
+        }
+        Some(victim.slot)
+    }
+
+    /// [`Program::insert`].
+    pub(super) fn insert<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        class: Class,
+    ) {
+        self.comes(slot);
+        self.program.insert(policy, directory, slot, class);
+    }
+
+    /// [`Program::give_up`].
+    pub(super) fn give_up<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        class: Class,
+    ) {
+        self.program.give_up(policy, directory, slot, class);
+    }
+
+    /// The segment is meant to have so many frames from now on.
+    pub(super) fn resize(&mut self, frames: u32) {
+        self.program.resize(frames);
+        if let Some(placement) = &mut self.placement {
+            placement.resized(frames);
+        }
+    }
+
+    pub(super) fn has_nothing_ahead(&mut self) {
+        self.program.has_nothing_ahead();
+    }
+
+    /// How many dropped blocks are as good as free.
+    pub(super) fn done_with(&self, frames: &Frames) -> u32 {
+        self.program.dropped_frames(frames).saturating_sub(self.waiting())
+    }
+
+    fn waiting(&self) -> u32 {
+        self.placement.as_ref().map_or(0, |placement| placement.waiting())
+    }
+
+    pub(super) fn explain(&self) -> Option<Duel> {
+        self.placement.as_ref()?.explain()
+    }
+
+    /// The bytes beside the slab.
+    pub(super) fn footprint(&self) -> usize {
+        size_of::<Parted>() + self.program.footprint() - size_of::<Program>()
+            + self.placement.as_ref().map_or(0, |placement| placement.footprint())
+    }
+}
