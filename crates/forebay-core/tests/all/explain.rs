@@ -1,8 +1,6 @@
 //! What a cache says of itself, by hand-worked numbers: of each size the reason, and the figures
 //! that gave it.
 
-use std::collections::BTreeMap;
-
 use forebay_core::auto::worth::Worth;
 use forebay_core::engine::{Engine, Seats};
 use forebay_core::explain::{Explanation, Stream};
@@ -12,99 +10,44 @@ use forebay_core::reason::Reason;
 use forebay_core::replacement::Lru;
 use forebay_core::share::{Cause, Change, Prospect};
 use forebay_core::walk::Course;
-use forebay_core::{
-    Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, Policy,
-    ReadId, Setup,
-};
+use forebay_core::{ContextId, Core, DeviceCost, Instant, Policy};
 
-const PAGE: u64 = 4096;
-const MS: u64 = 1_000_000;
-
-/// CP §2: the IBM drive, whose depth is 131 pages.
-fn ibm() -> DeviceCost {
-    DeviceCost {
-        seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
-        half_revolution: 3_000_000,
-        zones: vec![(0, 51_300_000)],
-        capacity: 36_000_000_000,
-        channels: 1,
-    }
-}
-
-fn setup(frames: u32, devices: Vec<DeviceCost>) -> Setup {
-    Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Default::default() }
-}
+use crate::bench::{Bench, MS, PAGE, Pace, ibm, setup};
 
 /// A core whose fetches take so long, all of them, however many are under way.
-struct Script {
-    core: Box<dyn Core>,
-    now: u64,
-    takes: u64,
-    /// What will arrive, by moment and order.
-    coming: BTreeMap<(u64, u64), EventKind>,
-    asked: u64,
-}
+struct Script(Bench);
 
 impl Script {
     fn new(policy: &str, frames: u32, devices: Vec<DeviceCost>, takes: u64) -> Script {
-        Script::of(policy.parse().unwrap(), frames, devices, takes)
-    }
-
-    fn of(policy: Policy, frames: u32, devices: Vec<DeviceCost>, takes: u64) -> Script {
+        let policy: Policy = policy.parse().unwrap();
         Script::around(policy.build::<Hashed>(setup(frames, devices)), takes)
     }
 
     fn around(core: Box<dyn Core>, takes: u64) -> Script {
-        Script { core, now: 0, takes, coming: BTreeMap::new(), asked: 0 }
+        let mut bench = Bench::around(core, PAGE as u32, Pace { event: 0, read: 0, fetch: Some(takes) });
+        bench.handler = None;
+        Script(bench)
     }
 
     fn open(&mut self, file: u32, device: u16, pages: u64) {
-        self.tell(EventKind::Open { file: FileId(file), device: DeviceId(device), bytes: pages * PAGE });
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.now), kind }], &mut actions);
-        for action in actions {
-            self.asked += 1;
-            match action {
-                Action::Fetch { io, .. } => {
-                    self.coming.insert((self.now + self.takes, self.asked), EventKind::Arrived { io });
-                }
-                Action::Ready { read } => self.tell(EventKind::Done { read }),
-                _ => {}
-            }
-        }
-    }
-
-    /// Time goes on, and what was fetched arrives.
-    fn wait(&mut self, nanoseconds: u64) {
-        let until = self.now + nanoseconds;
-        while let Some(entry) = self.coming.first_entry().filter(|entry| entry.key().0 <= until) {
-            self.now = entry.key().0;
-            let kind = entry.remove();
-            self.tell(kind);
-        }
-        self.now = until;
+        self.0.open_on(file, device, pages);
     }
 
     /// Reads pages, whether earlier reads have been answered or not.
     fn read(&mut self, file: u32, page: u64, pages: u64) {
-        self.asked += 1;
-        let (read, handler, context) = (ReadId(self.asked as u32), HandlerId(file + 10), ContextId(file));
-        let (offset, len) = (page * PAGE, (pages * PAGE) as u32);
-        self.tell(EventKind::Read { read, handler, context, file: FileId(file), offset, len });
+        self.0.context = ContextId(file);
+        self.0.read(file, page, pages);
     }
 
     /// The same, and waits until it is there.
     fn read_and_wait(&mut self, file: u32, page: u64, pages: u64) {
         self.read(file, page, pages);
-        self.wait(self.takes);
+        self.0.wait(self.0.pace.fetch.unwrap_or(0));
     }
 
     fn explain(&self) -> Explanation {
-        self.core.check();
-        self.core.explain(Instant(self.now), usize::MAX)
+        self.0.core.check();
+        self.0.core.explain(Instant(self.0.at), usize::MAX)
     }
 
     fn stream(&self, file: u32) -> Stream {
@@ -237,7 +180,7 @@ fn the_mean_length_of_streams_makes_pieces() {
         let pages = if file < 9 { 24 } else { 200 };
         (0..pages).for_each(|page| script.read_and_wait(file, page, 1));
         if file < 9 {
-            script.tell(EventKind::Close { file: FileId(file) });
+            script.0.close(file);
         }
     }
     assert_eq!(script.piece(9), (45, Reason::MeanLength));
@@ -252,7 +195,7 @@ fn the_odds_of_lengths_say_how_far_to_fetch() {
     for file in 0..60 {
         script.open(file, 0, 1000);
         (0..24).for_each(|page| script.read_and_wait(file, page, 1));
-        script.tell(EventKind::Close { file: FileId(file) });
+        script.0.close(file);
     }
     script.open(60, 0, 1000);
     script.read_and_wait(60, 0, 1);
@@ -299,7 +242,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
         script.open(0, 0, 100_000);
         for step in 0..steps {
             script.read(0, step * 4, 4);
-            script.wait(10 * MS);
+            script.0.wait(10 * MS);
         }
         script
     };
@@ -324,7 +267,7 @@ fn fast_readers_have_more_ahead_by_their_demand() {
     assert_eq!((script.explain().ahead.room, script.explain().ahead.by_ceiling), (163, true));
     assert_eq!(script.piece(0), (131, Reason::Competitive));
     assert_eq!(script.distance(0), (131, Reason::AheadWindow), "32 is less than a piece");
-    assert_eq!(script.core.streams().iter().next().map(|(_, stream)| stream.distance), Some(32));
+    assert_eq!(script.0.core.streams().iter().next().map(|(_, stream)| stream.distance), Some(32));
 }
 
 #[test]
@@ -357,7 +300,7 @@ fn partitions_say_what_they_go_by() {
     assert_eq!(before.epochs, Some(0));
     assert!(before.partitions.iter().all(|part| part.size == 500 && part.share.unwrap().change.is_none()));
     script.read_and_wait(0, 0, 1);
-    script.takes = 3 * MS;
+    script.0.pace.fetch = Some(3 * MS);
     script.read_and_wait(1, 0, 1);
     let after = script.explain();
     let shares: Vec<_> = after.partitions.iter().map(|part| part.share.unwrap()).collect();
@@ -432,7 +375,7 @@ fn slow_after(policy: &str, files: u32, of: std::ops::Range<u64>) -> Script {
     for file in 0..files {
         script.open(file, 0, 1000);
         of.clone().for_each(|page| script.read_and_wait(file, page, 1));
-        script.tell(EventKind::Close { file: FileId(file) });
+        script.0.close(file);
     }
     script
 }
@@ -440,9 +383,9 @@ fn slow_after(policy: &str, files: u32, of: std::ops::Range<u64>) -> Script {
 /// Reads a page of every `apart` of another file. Returns how many pages were fetched.
 fn stride(script: &mut Script, apart: u64) -> u64 {
     script.open(100, 0, 100_000);
-    let before = script.core.counters().fetched;
+    let before = script.0.core.counters().fetched;
     (0..60).for_each(|step| script.read_and_wait(100, step * apart, 1));
-    script.core.counters().fetched - before
+    script.0.core.counters().fetched - before
 }
 
 /// To read through a gap takes its transfer, to go around it a switch, which is as much as 8 pages'
@@ -475,9 +418,9 @@ fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
     };
     let reasons: Vec<Reason> = (0..10).map(|_| skip(&mut script)).collect();
     assert_eq!(reasons.iter().position(|&reason| reason == Reason::Sparse), Some(6), "{reasons:?}");
-    let before = script.core.counters().fetched;
+    let before = script.0.core.counters().fetched;
     (0..20).for_each(|_| assert_eq!(skip(&mut script), Reason::Sparse));
-    assert!(script.core.counters().fetched - before <= 20);
+    assert!(script.0.core.counters().fetched - before <= 20);
 }
 
 /// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where
@@ -488,7 +431,7 @@ fn odds_matter_near_where_streams_end() {
     for file in 0..8 {
         script.open(file, 0, 10_000);
         (0..4000).for_each(|page| script.read_and_wait(file, page, 1));
-        script.tell(EventKind::Close { file: FileId(file) });
+        script.0.close(file);
     }
     script.open(8, 0, 10_000);
     (0..1500).for_each(|page| script.read_and_wait(8, page, 1));

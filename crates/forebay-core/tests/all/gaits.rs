@@ -1,34 +1,26 @@
 //! Streams in equal steps: what lies between is left out once it is known that nobody reads it.
 
-use crate::known;
-use forebay_core::{ContextId, EventKind, FileId, HandlerId, ReadId};
-use known::Bench;
+use forebay_core::HandlerId;
 
-const PAGES: u32 = 100_000;
+use crate::bench::{Bench, runs};
+
+const PAGES: u64 = 100_000;
 /// Two pages are read of fourteen.
 const RUN: u32 = 2;
 const STEP: u32 = 14;
 
 fn opened(policy: &str) -> Bench {
     let mut bench = Bench::new(policy);
-    bench.tell(EventKind::Open { file: FileId(0), device: Default::default(), bytes: u64::from(PAGES) * 4096 });
+    bench.open(0, PAGES);
     bench
 }
 
 /// A handler reads pages. Returns the fetches.
 fn read(bench: &mut Bench, handler: u32, from: u32, pages: u32) -> Vec<(u32, u32)> {
-    bench.fetches.clear();
-    let (handler, context, file) = (HandlerId(handler), ContextId(0), FileId(0));
-    bench.tell(EventKind::Read {
-        read: ReadId(0),
-        handler,
-        context,
-        file,
-        offset: u64::from(from) * 4096,
-        len: pages * 4096,
-    });
+    bench.handler = Some(HandlerId(handler));
+    let fetches = bench.read(0, from.into(), pages.into());
     bench.core.check();
-    bench.fetches.clone()
+    runs(&fetches)
 }
 
 /// One that strides over so many steps.

@@ -1,16 +1,16 @@
 //! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the
 //! whole engine, and what the paper proves of them.
 
-use crate::learning as bench;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::bench;
 use forebay_core::engine::Seats;
 use forebay_core::index::Hashed;
 use forebay_core::papers::gill::{Gill, Pace};
 use forebay_core::replacement::{GillLru, Lru, Replacement};
 use forebay_core::seams::{Heard, Needs, Plan, Prefetcher, Sight};
-use forebay_core::{DeviceCost, Engine, EventKind, FileId, StreamId};
+use forebay_core::{DeviceCost, Engine, EventKind, FileId, Referenced, Setup, StreamId};
 use proptest::prelude::*;
 
 /// The prefetcher of an engine, which the test looks into.
@@ -66,11 +66,12 @@ struct Bench {
 impl Bench {
     fn over<R: Replacement + Send + 'static>(most: u32, frames: u32) -> Bench {
         let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
-        let setup = bench::setup(frames, bench::PAGE as u32, false, &[device]).sound();
+        let setup = bench::setup(frames, vec![device]).sound();
         let gill = Shared(Arc::new(Mutex::new(Gill::new(setup.streams, most))));
         let seats = Seats::of(Box::new(gill.clone()));
         let core = Box::new(Engine::<R, Hashed>::new(setup, seats));
-        Bench { bench: bench::Bench::around(core, bench::PAGE as u32, 1), gill }
+        let bench = bench::Bench::around(core, bench::PAGE as u32, bench::Pace::READS).with_files(40, 1_000_000);
+        Bench { bench, gill }
     }
 
     fn new(frames: u32) -> Bench {
@@ -237,7 +238,7 @@ proptest! {
 #[test]
 fn a_stream_begins() {
     let mut bench = Bench::new(10_000);
-    let issued = bench.issued(0..36);
+    let issued = bench.issued(0, 0..36);
     let expected = [
         (0, (0, 1)),
         (1, (1, 2)),
@@ -256,9 +257,9 @@ fn a_stream_begins() {
 /// Up to page 10 as above, when 13 … 18 are asked for; they come late.
 fn late() -> Bench {
     let mut bench = Bench::new(10_000);
-    (0..10).for_each(|page| bench.read(page, 1));
+    (0..10).for_each(|page| drop(bench.read(0, page, 1)));
     bench.held = true;
-    bench.read(10, 1);
+    bench.read(0, 10, 1);
     assert_eq!(bench.under_way.len(), 1);
     bench
 }
@@ -268,15 +269,15 @@ fn late() -> Bench {
 #[test]
 fn a_reader_that_waits_for_a_set_has_the_next_one_earlier() {
     let mut bench = late();
-    (11..=13).for_each(|page| bench.read(page, 1));
+    (11..=13).for_each(|page| drop(bench.read(0, page, 1)));
     assert_eq!(of(&bench.pace(0)), (7, 2), "not before it has arrived");
     bench.arrive();
     assert_eq!(of(&bench.pace(0)), (7, 3));
     // Three are left at 15, not at 16.
-    bench.read(14, 1);
+    bench.read(0, 14, 1);
     assert_eq!(bench.under_way, []);
-    bench.read(15, 1);
-    assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((19, 7)));
+    bench.read(0, 15, 1);
+    assert_eq!(bench.runs().last(), Some(&(19, 7)));
     bench.core.check();
 }
 
@@ -288,17 +289,17 @@ fn steps_are_as_large_as_reads() {
     let mut bench = Bench::new(10_000);
     let mut degrees = vec![];
     for read in 0..5 {
-        bench.read(read * 8, 8);
+        bench.read(0, read * 8, 8);
         degrees.push(of(&bench.pace(0)));
     }
     assert_eq!(degrees, [(8, 2), (16, 2), (24, 2), (24, 2), (32, 2)]);
-    let sets: Vec<_> = bench.fetches.iter().map(|fetch| (fetch.start, fetch.len)).collect();
+    let sets: Vec<_> = bench.runs();
     assert_eq!(sets, [(0, 8), (8, 16), (24, 16), (40, 24)]);
     // 40 … 63 are late, and the next read waits for them: g = 2 + 8.
     let mut bench = Bench::new(10_000);
-    (0..4).for_each(|read| bench.read(read * 8, 8));
+    (0..4).for_each(|read| drop(bench.read(0, read * 8, 8)));
     bench.held = true;
-    (4..6).for_each(|read| bench.read(read * 8, 8));
+    (4..6).for_each(|read| drop(bench.read(0, read * 8, 8)));
     bench.arrive();
     assert_eq!(of(&bench.pace(0)), (32, 10));
 }
@@ -306,9 +307,9 @@ fn steps_are_as_large_as_reads() {
 #[test]
 fn who_comes_when_it_is_there_has_not_waited() {
     let mut bench = late();
-    (11..=12).for_each(|page| bench.read(page, 1));
+    (11..=12).for_each(|page| drop(bench.read(0, page, 1)));
     bench.arrive();
-    bench.read(13, 1);
+    bench.read(0, 13, 1);
     assert_eq!(of(&bench.pace(0)), (7, 2));
 }
 
@@ -316,7 +317,7 @@ fn who_comes_when_it_is_there_has_not_waited() {
 #[test]
 fn the_first_page_counts() {
     let mut bench = late();
-    bench.read(14, 1);
+    bench.read(0, 14, 1);
     bench.arrive();
     assert_eq!(bench.pace(0).distance, 2);
 }
@@ -326,12 +327,12 @@ fn the_first_page_counts() {
 fn what_fails_teaches_nothing() {
     let mut bench = late();
     let before = of(&bench.pace(0));
-    let io = bench.under_way.remove(0);
+    let io = bench.under_way.pop_front().expect("a fetch under way");
     bench.tell(EventKind::Failed { io, valid: 0, error: 5 });
     assert_eq!(of(&bench.pace(0)), before);
     assert_eq!(bench.core.counters().wasted, 6);
     bench.held = false;
-    (11..40).for_each(|page| bench.read(page, 1));
+    (11..40).for_each(|page| drop(bench.read(0, page, 1)));
     let pace = bench.pace(0);
     assert!(pace.degree > before.0 && pace.distance >= 2, "{pace:?}");
     bench.core.check();
@@ -345,22 +346,22 @@ fn labelled_prefetches_do_not_teach() {
     let before = of(&bench.pace(0));
     let fetches = bench.fetches.len();
     for page in 11..=16 {
-        bench.read_labelled(page, 1, Some((page, 0)));
+        bench.read_labelled(0, page, 1, Some(bench::demand(page, 0)));
     }
     bench.arrive();
     assert_eq!(of(&bench.pace(0)), before);
-    bench.read_labelled(17, 1, Some((17, 0)));
+    bench.read_labelled(0, 17, 1, Some(bench::demand(17, 0)));
     bench.arrive();
     assert!(bench.fetches.len() > fetches, "the trigger");
     // It misses where nobody prefetches for it: at the beginning.
     let mut bench = Bench::new(1000);
     for page in (0..100).step_by(5) {
-        bench.read_labelled(page, 5, Some((page, 0)));
+        bench.read_labelled(0, page, 5, Some(bench::demand(page, 0)));
     }
     assert_eq!(of(&bench.pace(0)), (0, 0));
     // Of a request of five that has one wanted page, one counts.
     let mut bench = Bench::new(1000);
-    bench.read_labelled(0, 5, Some((0, 1)));
+    bench.read_labelled(0, 0, 5, Some(bench::demand(0, 1)));
     assert_eq!(of(&bench.pace(0)), (1, 0));
 }
 
@@ -369,10 +370,10 @@ fn labelled_prefetches_do_not_teach() {
 fn a_steady_reader_converges() {
     for bound in [64, 256] {
         let mut bench = Bench::over::<GillLru>(bound, 4000);
-        (0..40_000).for_each(|page| bench.read(page, 1));
+        (0..40_000).for_each(|page| drop(bench.read(0, page, 1)));
         let misses = bench.core.counters().misses;
         let pace = bench.pace(0);
-        (40_000..60_000).for_each(|page| bench.read(page, 1));
+        (40_000..60_000).for_each(|page| drop(bench.read(0, page, 1)));
         assert_eq!(of(&bench.pace(0)), (bound, pace.distance));
         assert_eq!((bench.core.counters().misses, bench.core.counters().wasted), (misses, 0), "{bound}");
     }
@@ -389,7 +390,7 @@ fn degrees_are_as_rates_and_together_the_cache() {
     let (mut slow, mut fast, mut samples) = (0, 0, 0);
     for step in 0..200_000u64 {
         let file = usize::from(step % 4 != 0);
-        bench.read_in(file as u32, pages[file], 1);
+        bench.read(file as u32, pages[file], 1);
         pages[file] += 1;
         if step > 100_000 && step % 97 == 0 {
             slow += bench.pace(0).degree;
@@ -410,12 +411,12 @@ fn degrees_fall_under_thrash() {
     let streams = 36;
     let mut bench = Bench::new(72);
     let before_thrash = {
-        (0..200).for_each(|page| bench.read(page, 1));
+        (0..200).for_each(|page| drop(bench.read(0, page, 1)));
         bench.pace(0).degree
     };
     assert!(before_thrash > 20, "{before_thrash}");
     for page in 200..800 {
-        (0..streams).for_each(|file| bench.read_in(file, page, 1));
+        (0..streams).for_each(|file| drop(bench.read(file, page, 1)));
     }
     let degrees: Vec<u32> = (0..streams).map(|file| bench.pace(file).degree).collect();
     println!("{degrees:?}");
@@ -427,10 +428,10 @@ fn degrees_fall_under_thrash() {
 #[test]
 fn without_second_chances_it_learns_from_evictions() {
     let mut bench = Bench::over::<Lru>(MOST, 72);
-    (0..200).for_each(|page| bench.read(page, 1));
+    (0..200).for_each(|page| drop(bench.read(0, page, 1)));
     let before = bench.pace(0).degree;
     for page in 200..800 {
-        (0..36).for_each(|file| bench.read_in(file, page, 1));
+        (0..36).for_each(|file| drop(bench.read(file, page, 1)));
     }
     let after = bench.pace(0).degree;
     assert!(after < before / 2, "{before} to {after}");
@@ -443,10 +444,12 @@ fn gill_goes_with_everything() {
     for policy in ["gill", "gill+lazy", "gill+static", "gill+eager+arc", "competitive+gill-lru", "gill+sarc-lists"] {
         for block_bytes in [512, 4096, 65536, 1 << 20, 16 << 20] {
             for handed_on in [false, true] {
-                let mut bench = bench::Bench::of(policy, 64, block_bytes, handed_on, &devices);
+                let referenced = if handed_on { Referenced::HandedOn } else { Referenced::Kept };
+                let setup = Setup { block_bytes, referenced, ..bench::setup(64, devices.to_vec()) };
+                let mut bench = bench::Bench::on(policy, setup, bench::Pace::READS).with_files(40, 1_000_000);
                 for page in 0..300 {
-                    bench.read_in(0, page, 1);
-                    bench.read_in(1, page * 7 % 400, 2);
+                    bench.read(0, page, 1);
+                    bench.read(1, page * 7 % 400, 2);
                 }
                 bench.core.check();
                 let counters = bench.core.counters();
@@ -454,7 +457,7 @@ fn gill_goes_with_everything() {
                 assert!(ended <= counters.prefetched, "{policy}, {block_bytes}: {counters:?}");
                 let bound = (8 << 20) / block_bytes;
                 // What a reader asks for, and a degree within the bound.
-                let longest = bench.fetches.iter().map(|fetch| fetch.len).max();
+                let longest = bench.fetches.iter().map(|fetch| fetch.extent.len).max();
                 assert!(
                     longest.is_some_and(|longest| longest <= bound.max(1) + 2),
                     "{policy}, {block_bytes}: {longest:?}"

@@ -1,7 +1,7 @@
 //! What is known of how long streams usually are, by device and by program context: the odds
 //! against brute force, and what is fetched by them.
 
-use crate::known;
+use crate::bench::Bench;
 use forebay_core::Usual;
 use forebay_core::auto::knowledge::{Habits, Knowledge, Lengths, MOST_CONTEXTS, Odds, Whose};
 use forebay_core::auto::{Auto, Parts};
@@ -9,7 +9,6 @@ use forebay_core::level::Label;
 use forebay_core::seams::{Prefetcher, Sight};
 use forebay_core::stream::Streams;
 use forebay_core::{Caller, ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
-use known::Bench;
 use proptest::prelude::*;
 
 /// A histogram of streams, so many of each length.
@@ -136,8 +135,8 @@ proptest! {
             let pages = 30 + file * 7;
             let (from, to) = (from.min(pages - 1), (from + len).min(pages));
             let [one, other] = benches.each_mut().map(|bench| {
-                bench.context = context;
-                bench.read(file, pages, from, to.max(from + 1))
+                bench.context = ContextId(context);
+                bench.read_through(file, pages.into(), from, to.max(from + 1))
             });
             prop_assert!(one.iter().all(|&(start, len)| start + len <= pages), "{one:?}");
             prop_assert_eq!(one, other);
@@ -152,11 +151,15 @@ fn each_context_has_its_habits() {
     let mut bench = Bench::new("auto");
     let mut file = 0;
     let mut streams = |bench: &mut Bench, context, many, len| {
-        bench.context = context;
+        bench.context = ContextId(context);
         let reads = (0..many).map(|_| {
             file += 1;
             let from = 50 + file * 13 % 200;
-            bench.read(file - 1, 1000, from, from + len).iter().map(|&(start, len)| (start - from, len)).collect()
+            bench
+                .read_through(file - 1, 1000, from, from + len)
+                .iter()
+                .map(|&(start, len)| (start - from, len))
+                .collect()
         });
         reads.collect::<Vec<Vec<(u32, u32)>>>()
     };
@@ -175,14 +178,14 @@ fn each_context_has_its_habits() {
 #[test]
 fn who_read_at_random_is_seen_to_read_on() {
     let mut bench = Bench::new("auto");
-    bench.context = 7;
-    (0..40).for_each(|file| drop(bench.read(file, 1000, 500, 501)));
-    assert_eq!(bench.read(40, 1000, 500, 501), [(500, 1)]);
-    let fetches = bench.read(41, 1000, 500, 800);
+    bench.context = ContextId(7);
+    (0..40).for_each(|file| drop(bench.read_through(file, 1000, 500, 501)));
+    assert_eq!(bench.read_through(40, 1000, 500, 501), [(500, 1)]);
+    let fetches = bench.read_through(41, 1000, 500, 800);
     assert_eq!(fetches[0], (500, 1));
     assert!(fetches.len() < 12, "{fetches:?}");
-    (42..60).for_each(|file| drop(bench.read(file, 1000, 500, 800)));
-    assert!(bench.read(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
+    (42..60).for_each(|file| drop(bench.read_through(file, 1000, 500, 800)));
+    assert!(bench.read_through(60, 1000, 500, 800).len() <= 3, "{fetches:?}");
 }
 
 /// A program that reads here and there in a file that stays open: its streams are over once they
@@ -190,13 +193,17 @@ fn who_read_at_random_is_seen_to_read_on() {
 #[test]
 fn who_reads_elsewhere_leaves_a_stream_behind() {
     let mut bench = Bench::new("auto");
-    bench.context = 1;
-    (0..20).for_each(|file| drop(bench.read(file, 1000, 100, 200)));
-    bench.tell(EventKind::Open { file: FileId(20), device: DeviceId(0), bytes: 100_000 * 4096 });
-    bench.context = 2;
+    bench.context = ContextId(1);
+    (0..20).for_each(|file| drop(bench.read_through(file, 1000, 100, 200)));
+    bench.open(20, 100_000);
+    bench.context = ContextId(2);
     let mut portion = |number: u32| {
         let page = 1000 + number * 7919 % 90_000;
-        bench.read(20, 100_000, page, page + 1).iter().map(|&(start, len)| (start - page, len)).collect::<Vec<_>>()
+        bench
+            .read_through(20, 100_000, page, page + 1)
+            .iter()
+            .map(|&(start, len)| (start - page, len))
+            .collect::<Vec<_>>()
     };
     assert_eq!(portion(0), [(0, 100)], "as others do on the device");
     (1..24).for_each(|number| drop(portion(number)));
@@ -275,20 +282,20 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
 #[test]
 fn it_outlives_a_run() {
     let mut first = Bench::new("auto");
-    first.context = 5;
-    (0..20).for_each(|file| drop(first.read(file, 1000, 100 + file, 200 + file)));
-    first.context = 6;
-    (0..20).for_each(|file| drop(first.read(20 + file, 1000, 100, 101)));
+    first.context = ContextId(5);
+    (0..20).for_each(|file| drop(first.read_through(file, 1000, 100 + file, 200 + file)));
+    first.context = ContextId(6);
+    (0..20).for_each(|file| drop(first.read_through(20 + file, 1000, 100, 101)));
     let hints = first.core.hints();
     assert_eq!(hints.iter().map(|(context, _)| context.0).collect::<Vec<_>>(), [5, 6]);
     let mut second = Bench::new("auto");
-    hints.iter().for_each(|&(context, hint)| second.tell(EventKind::Hinted { context, hint }));
-    second.context = 5;
-    assert_eq!(second.read(0, 1000, 300, 400), [(300, 100)]);
-    second.context = 6;
-    assert_eq!(second.read(1, 1000, 300, 301), [(300, 1)]);
-    second.context = 7;
-    assert_eq!(second.read(2, 1000, 300, 400)[0], (300, 16), "of others it says nothing");
+    hints.iter().for_each(|&(context, hint)| drop(second.tell(EventKind::Hinted { context, hint })));
+    second.context = ContextId(5);
+    assert_eq!(second.read_through(0, 1000, 300, 400), [(300, 100)]);
+    second.context = ContextId(6);
+    assert_eq!(second.read_through(1, 1000, 300, 301), [(300, 1)]);
+    second.context = ContextId(7);
+    assert_eq!(second.read_through(2, 1000, 300, 400)[0], (300, 16), "of others it says nothing");
     assert!(Bench::new("auto:without=contexts").core.hints().is_empty());
 }
 
@@ -296,6 +303,6 @@ fn it_outlives_a_run() {
 #[test]
 fn it_can_be_left_out() {
     let mut bench = Bench::new("auto:without=habits");
-    (0..30).for_each(|file| drop(bench.read(file, 1000, 100 + file, 200 + file)));
-    assert_eq!(bench.read(30, 1000, 300, 400)[0], (300, 16));
+    (0..30).for_each(|file| drop(bench.read_through(file, 1000, 100 + file, 200 + file)));
+    assert_eq!(bench.read_through(30, 1000, 300, 400)[0], (300, 16));
 }

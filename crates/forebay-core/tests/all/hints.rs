@@ -1,9 +1,8 @@
 //! What a program did in an earlier run, and what it does now: now outweighs then.
 
-use crate::known;
-use forebay_core::Hint;
-use forebay_core::{ContextId, DeviceCost, DeviceId, EventKind, FileId, HandlerId, ReadId};
-use known::Bench;
+use forebay_core::{ContextId, DeviceCost, EventKind, Hint};
+
+use crate::bench::Bench;
 
 /// Pages of a file.
 const FILE: u32 = 100_000;
@@ -12,25 +11,21 @@ const SWITCH: u32 = 439;
 
 /// A core before a store: 20 ms to the first byte, 90 MB/s on each of eight connections.
 fn bench(hints: &[(ContextId, Hint)]) -> Bench {
-    let mut bench = Bench::on("auto", DeviceCost::flat(20_000_000, 90_000_000, 8));
-    hints.iter().for_each(|&(context, hint)| bench.tell(EventKind::Hinted { context, hint }));
-    bench.context = 1;
+    let mut bench = Bench::over("auto", DeviceCost::flat(20_000_000, 90_000_000, 8));
+    hints.iter().for_each(|&(context, hint)| drop(bench.tell(EventKind::Hinted { context, hint })));
+    bench.context = ContextId(1);
     bench
 }
 
 /// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had
 /// something fetched, and the pages that were.
 fn read(bench: &mut Bench, file: u32, len: u32, pages: impl Iterator<Item = u32>) -> (u32, u32) {
-    let file = FileId(file);
-    bench.tell(EventKind::Open { file, device: DeviceId(0), bytes: u64::from(FILE) * 4096 });
+    bench.open(file, FILE.into());
     let (mut fetches, mut fetched) = (0, 0);
     for page in pages {
-        bench.fetches.clear();
-        let (read, handler, context) = (ReadId(0), HandlerId(1), ContextId(bench.context));
-        let (offset, len) = (u64::from(page) * 4096, len * 4096);
-        bench.tell(EventKind::Read { read, handler, context, file, offset, len });
-        fetches += u32::from(!bench.fetches.is_empty());
-        fetched += bench.fetches.iter().map(|&(_, len)| len).sum::<u32>();
+        let brought = bench.read(file, page.into(), len.into());
+        fetches += u32::from(!brought.is_empty());
+        fetched += brought.iter().map(|fetch| fetch.extent.len).sum::<u32>();
     }
     bench.core.check();
     (fetches, fetched)
@@ -84,7 +79,7 @@ fn who_read_whole_files_and_now_does_not_wastes_little() {
     let whole = |bench: &mut Bench| {
         (0..20).for_each(|file| {
             read(bench, file, 64, (0..FILE / 64 / 10).map(|nth| nth * 64));
-            bench.tell(EventKind::Close { file: FileId(file) });
+            bench.close(file);
         });
     };
     let hints = learnt(whole);
@@ -105,7 +100,7 @@ fn two_streams_refute_a_hint() {
     assert_eq!(first(&mut bench, 0), 1, "nothing is fetched ahead of a program that reads at random");
     for file in 1..3 {
         read(&mut bench, file, 1, 0..100);
-        bench.tell(EventKind::Close { file: FileId(file) });
+        bench.close(file);
     }
     assert_eq!(first(&mut bench, 3), 16, "the first window, as of any other");
 }

@@ -1,14 +1,12 @@
 //! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is
 //! believed, and what the engine fetches by it.
 
-use crate::known;
 use std::collections::BTreeMap;
 
+use crate::bench::Bench;
 use forebay_core::auto::knowledge::{Knowledge, Whose};
 use forebay_core::{BlockKey, ContextId, DeviceId, FileId};
 use proptest::prelude::*;
-
-use known::Bench;
 
 const BLOCKS: u32 = 500;
 
@@ -120,18 +118,22 @@ fn whole_files_are_fetched_whole_once_that_is_known() {
     for policy in [ONLY_WHOLE] {
         let mut bench = Bench::new(policy);
         for file in 0..8 {
-            assert_eq!(bench.read(file, 100, 0, 100)[..2], [(0, 16), (16, 32)], "slow start: nothing is known yet");
+            assert_eq!(
+                bench.read_through(file, 100, 0, 100)[..2],
+                [(0, 16), (16, 32)],
+                "slow start: nothing is known yet"
+            );
         }
-        assert_eq!(bench.read(8, 100, 0, 100), [(0, 100)], "one switch, as the offline optimum");
+        assert_eq!(bench.read_through(8, 100, 0, 100), [(0, 100)], "one switch, as the offline optimum");
         assert_eq!(
-            bench.read(9, 400, 0, 400),
+            bench.read_through(9, 400, 0, 400),
             [(0, 100), (100, 100), (200, 100), (300, 100)],
             "four pieces, none above 131"
         );
         // It is a share of seven in eight: one file that is not read whole is forgiven, several are
         // not.
-        (10..14).for_each(|file| drop(bench.read(file, 100, 0, 20)));
-        assert_eq!(bench.read(14, 100, 0, 100)[0], (0, 16), "no longer reliable");
+        (10..14).for_each(|file| drop(bench.read_through(file, 100, 0, 20)));
+        assert_eq!(bench.read_through(14, 100, 0, 100)[0], (0, 16), "no longer reliable");
     }
 }
 
@@ -142,7 +144,7 @@ fn random_portions_are_not_believed() {
     let mut plain = Bench::new("auto:without=whole/lengths/demand/habits/company/near/gaits/cache/devices/contexts");
     for round in 0..200u32 {
         let to = 20 + round * 48_271 % 61;
-        let (known, unknown) = (bench.read(round % 60, 100, 0, to), plain.read(round % 60, 100, 0, to));
+        let (known, unknown) = (bench.read_through(round % 60, 100, 0, to), plain.read_through(round % 60, 100, 0, to));
         assert_eq!(known, unknown, "round {round}");
     }
 }
@@ -151,7 +153,7 @@ fn random_portions_are_not_believed() {
 #[test]
 fn the_paper_knows_nothing_of_files() {
     let mut bench = Bench::new("competitive");
-    (0..30).for_each(|file| assert_eq!(bench.read(file, 100, 0, 100)[0], (0, 16)));
+    (0..30).for_each(|file| assert_eq!(bench.read_through(file, 100, 0, 100)[0], (0, 16)));
 }
 
 /// Depth D = 131: of streams of L blocks the best piece is √(D · L / 1.5), after slow start.
@@ -160,9 +162,9 @@ fn pieces_are_as_large_as_the_mean_length_makes_them_best() {
     for (length, best) in [(400, 186), (100, 93)] {
         let mut bench = Bench::new("auto:without=whole/demand/habits/company/near/gaits/cache/devices/contexts");
         for file in 0..8 {
-            bench.read(file, length, 0, length);
+            bench.read_through(file, length.into(), 0, length);
         }
-        let pieces: Vec<u32> = bench.read(8, 3000, 0, 1500).iter().map(|&(_, len)| len).collect();
+        let pieces: Vec<u32> = bench.read_through(8, 3000, 0, 1500).iter().map(|&(_, len)| len).collect();
         assert_eq!(pieces[..3], [16, 32, 64]);
         assert_eq!(pieces[4..6], [best, best], "{length}: {pieces:?}");
     }

@@ -1,26 +1,18 @@
 //! Labels between levels (SCM §4.2): what a fetch says of who wants it, what a core makes of being
 //! told, and the note of hits.
 
-use forebay_core::index::Hashed;
 use forebay_core::level::{Label, Wanted};
 use forebay_core::stream::Stream;
-use forebay_core::{
-    Action, Actions, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant,
-    Policy, ReadId, Setup,
-};
+use forebay_core::{DeviceCost, Extent, FileId};
 use proptest::prelude::*;
 
-const BLOCK: u64 = 4096;
+use crate::bench::{Bench, MS, Pace, setup};
+
 const BLOCKS: u32 = 4000;
 const FILE: FileId = FileId(0);
 
-/// A core whose fetches arrive at once.
-struct Driver {
-    core: Box<dyn Core>,
-    at: u64,
-    fetches: Vec<(Extent, Label)>,
-    ready: u32,
-}
+/// A level whose storage answers at once.
+struct Driver(Bench);
 
 fn extent(start: u32, end: u32) -> Extent {
     Extent::between(FILE, start, end)
@@ -28,55 +20,20 @@ fn extent(start: u32, end: u32) -> Extent {
 
 impl Driver {
     fn new(policy: &str, frames: u32) -> Driver {
-        let policy: Policy = policy.parse().unwrap();
-        let setup = Setup {
-            frames,
-            block_bytes: BLOCK as u32,
-            streams: 16,
-            devices: vec![DeviceCost::flat(1_000_000, 40_000_000, 2)],
-            referenced: Default::default(),
-        };
-        let core = policy.build::<Hashed>(setup);
-        let mut driver = Driver { core, at: 0, fetches: Vec::new(), ready: 0 };
-        driver.tell(EventKind::Open { file: FILE, device: DeviceId(0), bytes: u64::from(BLOCKS) * BLOCK });
-        driver
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        for action in actions {
-            match action {
-                Action::Fetch { io, extent, demand, hits, .. } => {
-                    self.fetches.push((extent, Label { demand, hits }));
-                    self.tell(EventKind::Arrived { io });
-                }
-                Action::Ready { read } => {
-                    self.ready += 1;
-                    self.tell(EventKind::Done { read });
-                }
-                _ => {}
-            }
-        }
+        let device = DeviceCost::flat(MS, 40_000_000, 2);
+        let pace = Pace { event: 0, read: 10 * MS, fetch: None };
+        Driver(Bench::on(policy, setup(frames, vec![device]), pace).with_files(1, BLOCKS.into()))
     }
 
     /// Reads blocks and returns what was fetched because of it.
     fn read(&mut self, wanted: Extent, label: Option<Label>) -> Vec<(Extent, Label)> {
-        self.at += 10_000_000;
-        let read = ReadId(0);
-        if let Some(Label { demand, hits }) = label {
-            self.tell(EventKind::Labelled { read, demand, hits });
-        }
-        let (offset, len) = (u64::from(wanted.start) * BLOCK, wanted.len * BLOCK as u32);
-        let (handler, context) = (HandlerId(1), ContextId(0));
-        self.fetches.clear();
-        self.tell(EventKind::Read { read, handler, context, file: wanted.file, offset, len });
-        self.core.check();
-        std::mem::take(&mut self.fetches)
+        let fetches = self.0.read_labelled(wanted.file.0, wanted.start.into(), wanted.len.into(), label);
+        self.0.core.check();
+        fetches.into_iter().map(|fetch| (fetch.extent, fetch.label)).collect()
     }
 
     fn streams(&self) -> Vec<Stream> {
-        self.core.streams().iter().map(|(_, stream)| *stream).collect()
+        self.0.core.streams().iter().map(|(_, stream)| *stream).collect()
     }
 }
 
@@ -196,7 +153,7 @@ proptest! {
         for extent in extents(&reads) {
             prop_assert_eq!(plain.read(extent, None), labelled.read(extent, Some(Label::all(extent))));
         }
-        prop_assert_eq!(plain.core.counters(), labelled.core.counters());
+        prop_assert_eq!(plain.0.core.counters(), labelled.0.core.counters());
     }
 
     #[test]
@@ -210,7 +167,7 @@ proptest! {
                 lower.read(extent, None);
                 continue;
             }
-            let before: Vec<Stream> = lower.core.streams().iter().map(|(_, stream)| *stream).collect();
+            let before: Vec<Stream> = lower.streams();
             lower.read(extent, Some(Label { demand: Extent { len: 0, ..extent }, hits: Extent::default() }));
             for (was, is) in before.iter().zip(lower.streams()) {
                 if was.piece > 0 && (was.began, was.first) == (is.began, is.first) {
@@ -261,6 +218,6 @@ proptest! {
                 prop_assert!(label.demand.end() <= fetched.end() && label.hits.end() <= BLOCKS);
             }
         }
-        prop_assert_eq!(lower.ready as usize, extents.len());
+        prop_assert_eq!(lower.0.answered.len(), extents.len());
     }
 }

@@ -1,12 +1,11 @@
 //! The tests of the core, in one program: a module each. `cargo test -p forebay-core --test all
 //! lru` runs those that have `lru` in their name.
 
-// Shared by several: cores without time, of several devices, whose fetches arrive at once, or that
-// know what they read, and AMP's cache by a script.
+// Shared by several: a core without a driver (`bench`), a replacement policy alone (`cycle`), cores
+// of several devices (`divided`), AMP's cache by a script.
+mod bench;
 mod cycle;
 mod divided;
-mod known;
-mod learning;
 #[path = "program/script.rs"]
 mod script;
 

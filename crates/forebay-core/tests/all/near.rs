@@ -1,23 +1,22 @@
 //! Random reads of a file that has room in free memory: what lies near a miss is loaded; and skips
 //! that keep to their stream.
 
-use crate::known;
+use crate::bench::Bench;
 use forebay_core::{
     Action, Actions, ContextId, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId,
 };
-use known::Bench;
 
 /// Pages of a region: what the device transfers in the time of a switch, as the bench has it.
 const REGION: u32 = 131;
 
 fn one(bench: &mut Bench, file: u32, pages: u32, page: u32) -> Vec<(u32, u32)> {
-    bench.read(file, pages, page, page + 1)
+    bench.read_through(file, pages.into(), page, page + 1)
 }
 
 /// What streams of this bench are: single pages, far from each other.
 fn random(policy: &str) -> Bench {
     let mut bench = Bench::new(policy);
-    (0..40).for_each(|file| drop(bench.read(file, 9000, 4000, 4001)));
+    (0..40).for_each(|file| drop(bench.read_through(file, 9000, 4000, 4001)));
     bench
 }
 
@@ -69,14 +68,9 @@ fn a_region_is_loaded_once() {
 #[test]
 fn who_misses_behind_a_stream_is_like_any_other() {
     let mut bench = random("auto");
-    let file = FileId(50);
-    bench.tell(EventKind::Open { file, device: DeviceId(0), bytes: 1000 * 4096 });
+    bench.open(50, 1000);
     bench.fetches.clear();
-    for nth in 0..500u32 {
-        let (read, handler, context) = (ReadId(0), HandlerId(1 + nth % 8), ContextId(0));
-        let offset = u64::from(nth * 617 % 1000) * 4096;
-        bench.tell(EventKind::Read { read, handler, context, file, offset, len: 4096 });
-    }
+    (0..500).for_each(|nth| bench.read_by(1 + nth % 8, 50, u64::from(nth * 617 % 1000)));
     let fetches = bench.fetches.len();
     assert!(
         fetches <= 7 + 8 * 4 + 8,
@@ -115,8 +109,8 @@ fn what_is_loaded_takes_free_frames_only() {
 #[test]
 fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
     let missed = |under_way: u32| {
-        let mut bench = Bench::on("auto", DeviceCost::flat(90_000, 900_000_000, 3));
-        (0..40).for_each(|file| drop(bench.read(file, 9000, 4000, 4001)));
+        let mut bench = Bench::over("auto", DeviceCost::flat(90_000, 900_000_000, 3));
+        (0..40).for_each(|file| drop(bench.read_through(file, 9000, 4000, 4001)));
         (0..20).for_each(|read| drop(one(&mut bench, 50, 1000, read * 617 % 1000 / 40 * 40)));
         let mut out = Actions::new();
         let mut handle = |at: u64, kind| {
@@ -145,11 +139,10 @@ fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
 #[test]
 fn who_skips_where_hardly_anybody_goes_on_has_come_so_far_by_chance() {
     let mut bench = random("auto");
-    bench.tell(EventKind::Open { file: FileId(60), device: DeviceId(0), bytes: 9000 * 4096 });
+    bench.open(60, 9000);
     let mut fetched = |page: u64| {
         let before = bench.core.counters().prefetched;
-        let (read, handler, context, file) = (ReadId(0), HandlerId(1), ContextId(0), FileId(60));
-        bench.tell(EventKind::Read { read, handler, context, file, offset: page * 4096, len: 4096 });
+        bench.read(60, page, 1);
         bench.core.counters().prefetched - before
     };
     assert_eq!([4000, 4007, 4010].map(&mut fetched), [0; 3]);
@@ -163,13 +156,11 @@ fn a_stride_is_a_stream() {
     let mut bench = random("auto");
     let mut fetches = 0;
     for stride in 0..30_u32 {
-        let at = u64::from(stride) * 7 * 4096;
         if stride == 0 {
-            bench.tell(EventKind::Open { file: FileId(60), device: DeviceId(0), bytes: 9000 * 4096 });
+            bench.open(60, 9000);
         }
         let before = bench.core.counters().fetches;
-        let (read, handler, context, file) = (ReadId(0), HandlerId(1), ContextId(0), FileId(60));
-        bench.tell(EventKind::Read { read, handler, context, file, offset: at, len: 4096 });
+        bench.read(60, u64::from(stride) * 7, 1);
         fetches += bench.core.counters().fetches - before;
     }
     assert!(fetches <= 8, "{fetches} fetches for 30 reads");

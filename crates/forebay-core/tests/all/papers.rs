@@ -1,99 +1,18 @@
 //! Worked examples of the papers, by their own numbers, and what the issue says of streams.
 
-use forebay_core::index::Hashed;
-use forebay_core::{
-    Action, Actions, Cause, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId,
-    Instant, Policy, ReadId, Setup,
-};
+use forebay_core::{Cause, DeviceCost, EventKind, Extent, FileId};
 
-const PAGE: u64 = 4096;
+use crate::bench::{Bench, PAGE, Pace, ibm, runs, setup};
+
+/// A file of a gigabyte is read.
 const FILE: FileId = FileId(0);
 
-/// A core whose fetches arrive at once, unless `held`, and the sizes and starts of those fetches.
-struct Bench {
-    core: Box<dyn Core>,
-    at: u64,
-    fetches: Vec<(u32, u32)>,
-    causes: Vec<Cause>,
-    under_way: Vec<Action>,
-    held: bool,
-    reads: u32,
-}
-
-/// CP §2: the IBM drive.
-fn ibm() -> DeviceCost {
-    DeviceCost {
-        seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
-        half_revolution: 3_000_000,
-        zones: vec![(0, 51_300_000)],
-        capacity: 36_000_000_000,
-        channels: 1,
-    }
-}
-
 fn bench(policy: &str, cost: DeviceCost) -> Bench {
-    let policy: Policy = policy.parse().unwrap();
-    let setup = Setup {
-        frames: 20_000,
-        block_bytes: PAGE as u32,
-        streams: 100,
-        devices: vec![cost],
-        referenced: Default::default(),
-    };
-    let core = policy.build::<Hashed>(setup);
-    let mut bench = Bench { core, at: 0, fetches: vec![], causes: vec![], under_way: vec![], held: false, reads: 0 };
-    bench.open(FILE, 1 << 30);
-    bench
+    Bench::on(policy, setup(20_000, vec![cost]), Pace::EVENTS).with_files(1, GIGABYTE)
 }
 
-impl Bench {
-    fn open(&mut self, file: FileId, bytes: u64) {
-        self.tell(EventKind::Open { file, device: DeviceId(0), bytes });
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        self.at += 100_000;
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        if self.at.is_multiple_of(5_000_000) {
-            self.core.check();
-        }
-        for action in actions {
-            match action {
-                Action::Fetch { extent, cause, .. } => {
-                    self.fetches.push((extent.start, extent.len));
-                    self.causes.push(cause);
-                    self.under_way.push(action);
-                }
-                Action::Ready { read } => self.tell(EventKind::Done { read }),
-                _ => {}
-            }
-        }
-        if !self.held {
-            self.arrive();
-        }
-    }
-
-    fn arrive(&mut self) {
-        while !self.under_way.is_empty() {
-            if let Action::Fetch { io, .. } = self.under_way.remove(0) {
-                self.tell(EventKind::Arrived { io });
-            }
-        }
-    }
-
-    /// Reads `pages` pages of `file` from `page` on.
-    fn read(&mut self, file: FileId, page: u64, pages: u64) {
-        let (handler, context) = (HandlerId(1), ContextId(0));
-        let (offset, len) = (page * PAGE, (pages * PAGE) as u32);
-        self.reads += 1;
-        self.tell(EventKind::Read { read: ReadId(self.reads), handler, context, file, offset, len });
-    }
-
-    fn sizes(&self) -> Vec<u32> {
-        self.fetches.iter().map(|&(_, len)| len).collect()
-    }
-}
+/// In pages.
+const GIGABYTE: u64 = 1 << 18;
 
 /// CPEM §2.2: "Typical series of prefetching depths used for a sequential access stream are: 16
 /// pages → 18 pages → 32 pages → 32 pages". The next one is issued when a page in the ahead window
@@ -101,12 +20,7 @@ impl Bench {
 #[test]
 fn linux_windows() {
     let mut bench = bench("linux", ibm());
-    let mut issued_at = Vec::new();
-    for page in 0..100 {
-        let before = bench.fetches.len();
-        bench.read(FILE, page, 1);
-        issued_at.extend((before..bench.fetches.len()).map(|_| page));
-    }
+    let issued_at: Vec<u64> = bench.issued(0, 0..100).into_iter().map(|(page, _)| page).collect();
     assert_eq!(bench.sizes()[..5], [16, 18, 32, 32, 32]);
     // First page; first sequential one; then the first page of each ahead window.
     assert_eq!(issued_at[..5], [0, 1, 16, 34, 66]);
@@ -117,7 +31,7 @@ fn linux_windows() {
 fn aggressive_windows() {
     let mut bench = bench("aggressive", ibm());
     for page in 0..1000 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 256, 256, 256]);
 }
@@ -128,7 +42,7 @@ fn aggressive_windows() {
 fn competitive_slow_start() {
     let mut bench = bench("competitive", ibm());
     for page in 0..800 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 131, 131, 131]);
 }
@@ -142,12 +56,12 @@ fn competitive_depth_follows_the_place() {
     let extent = Extent { file: FILE, start: 0, len: 1 << 18 };
     bench.tell(EventKind::Placed { extent, at_byte: 0 });
     for page in 0..800 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     let outer = *bench.sizes().last().unwrap();
     assert_eq!(outer, 131);
     for page in (1 << 17)..(1 << 17) + 800 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     let inner = *bench.sizes().last().unwrap();
     // One seek of half a gigabyte has brought the mean seek from 7.53 to 6.63 ms.
@@ -160,14 +74,14 @@ fn competitive_depth_follows_the_place() {
 fn competitive_depth_follows_seek_distances() {
     let mut bench = bench("competitive", ibm());
     // Two files, side by side on the disk, read in turn: every switch is short.
-    bench.open(FileId(1), 1 << 30);
+    bench.open(1, GIGABYTE);
     bench.tell(EventKind::Placed { extent: Extent { file: FILE, start: 0, len: 1 << 18 }, at_byte: 0 });
     let second = Extent { file: FileId(1), start: 0, len: 1 << 18 };
     bench.tell(EventKind::Placed { extent: second, at_byte: 1 << 30 });
     let mean = bench.core.devices()[0].seek_distance;
     for page in 0..10_000 {
-        bench.read(FILE, page, 1);
-        bench.read(FileId(1), page, 1);
+        bench.read(0, page, 1);
+        bench.read(1, page, 1);
     }
     let near = bench.core.devices()[0].seek_distance;
     assert!(near < mean / 8 && near >= 1 << 29, "{near} after {mean}");
@@ -180,22 +94,22 @@ fn competitive_depth_follows_seek_distances() {
 #[test]
 fn fixed_degree() {
     let mut bench = bench("fixed", ibm());
-    bench.read(FILE, 0, 1);
-    bench.read(FILE, 1, 1);
-    bench.read(FILE, 100, 1);
-    assert_eq!(bench.fetches, [(0, 5), (5, 1), (100, 5)]);
+    bench.read(0, 0, 1);
+    bench.read(0, 1, 1);
+    bench.read(0, 100, 1);
+    assert_eq!(bench.runs(), [(0, 5), (5, 1), (100, 5)]);
     // Also when the block was there already.
-    bench.read(FILE, 3, 1);
-    assert_eq!(bench.fetches[3..], [(6, 2)]);
+    bench.read(0, 3, 1);
+    assert_eq!(bench.runs()[3..], [(6, 2)]);
 }
 
 #[test]
 fn one_block_lookahead() {
     let mut bench = bench("one-block", ibm());
-    bench.read(FILE, 0, 1);
-    bench.read(FILE, 1, 1);
-    bench.read(FILE, 1, 1);
-    assert_eq!(bench.fetches, [(0, 2), (2, 1)]);
+    bench.read(0, 0, 1);
+    bench.read(0, 1, 1);
+    bench.read(0, 1, 1);
+    assert_eq!(bench.runs(), [(0, 2), (2, 1)]);
 }
 
 /// "The slow-start phase used in all kernels quickly identifies the non-sequential access pattern
@@ -208,7 +122,7 @@ fn random_readers_get_what_they_ask_for() {
         let mut page = 7u64;
         for _ in 0..200 {
             page = page * 48_271 % 262_144;
-            bench.read(FILE, page, 1);
+            bench.read(0, page, 1);
         }
         assert!(bench.sizes().iter().all(|&len| len <= 16), "{policy}: {:?}", bench.sizes());
         assert!(bench.sizes()[10..].iter().all(|&len| len == 1), "{policy}: {:?}", bench.sizes());
@@ -220,10 +134,10 @@ fn random_readers_get_what_they_ask_for() {
 fn one_read_a_file_gets_the_initial_window() {
     let mut bench = bench("competitive", ibm());
     for file in 1..50 {
-        bench.open(FileId(file), 1 << 22);
-        bench.read(FileId(file), 100, 16);
+        bench.open(file, 1 << 10);
+        bench.read(file, 100, 16);
     }
-    assert!(bench.fetches.iter().all(|&(_, len)| len == 16));
+    assert!(bench.sizes().iter().all(|&len| len == 16));
 }
 
 /// A stream goes on over a skip forward of less than its depth, and begins anew beyond that.
@@ -231,15 +145,15 @@ fn one_read_a_file_gets_the_initial_window() {
 fn a_short_skip_keeps_the_stream() {
     let mut bench = bench("competitive", ibm());
     for page in 0..240 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     assert_eq!(bench.core.streams().iter().count(), 1);
     let (_, stream) = bench.core.streams().iter().next().unwrap();
     let (next, reach) = (stream.next, stream.remaining().max(stream.piece));
-    bench.read(FILE, u64::from(next + reach - 1), 1);
+    bench.read(0, u64::from(next + reach - 1), 1);
     assert_eq!(bench.core.streams().iter().count(), 1, "a skip of less than the depth");
     assert_eq!(*bench.sizes().last().unwrap(), 131, "the depth stays");
-    bench.read(FILE, 100_000, 1);
+    bench.read(0, 100_000, 1);
     assert_eq!(bench.core.streams().iter().count(), 2, "a jump");
 }
 
@@ -249,7 +163,7 @@ fn many_streams_in_one_file() {
     let mut bench = bench("competitive", ibm());
     for page in 0..300 {
         for stream in 0..40 {
-            bench.read(FILE, stream * 5000 + page, 1);
+            bench.read(0, stream * 5000 + page, 1);
         }
     }
     let streams = bench.core.streams();
@@ -265,7 +179,7 @@ fn many_streams_in_one_file() {
 fn parts_of_a_read_in_any_order() {
     let mut bench = bench("competitive", ibm());
     for start in [0u64, 32, 96, 64, 128, 192, 160, 256, 224] {
-        bench.read(FILE, start, 32);
+        bench.read(0, start, 32);
     }
     assert_eq!(bench.core.streams().iter().count(), 1);
 }
@@ -279,10 +193,10 @@ fn a_short_file_read_again_is_fetched_ahead_again() {
     let mut bench = bench("competitive", ibm());
     let mut whole = |file: u32| {
         let from = bench.fetches.len();
-        bench.open(FileId(file), 250 * PAGE);
-        (0..250).step_by(5).for_each(|page| bench.read(FileId(file), page, 5));
-        bench.tell(EventKind::Close { file: FileId(file) });
-        bench.fetches[from..].to_vec()
+        bench.open(file, 250);
+        (0..250).step_by(5).for_each(|page| drop(bench.read(file, page, 5)));
+        bench.close(file);
+        runs(&bench.fetches[from..])
     };
     let first = whole(1);
     assert!(first.len() < 8, "in pieces, not read by read: {first:?}");
@@ -294,22 +208,22 @@ fn a_short_file_read_again_is_fetched_ahead_again() {
 fn competitive_is_early_only_on_an_idle_device() {
     let mut alone = bench("competitive", ibm());
     for page in 0..20 {
-        alone.read(FILE, page, 1);
+        alone.read(0, page, 1);
     }
-    assert_eq!(alone.fetches, [(0, 16), (16, 32), (48, 64)]);
-    assert_eq!(alone.causes[1..], [Cause::Prefetch, Cause::Prefetch]);
+    assert_eq!(alone.runs(), [(0, 16), (16, 32), (48, 64)]);
+    assert!(alone.fetches[1..].iter().all(|fetch| fetch.cause == Cause::Prefetch));
 
     let mut busy = bench("competitive", ibm());
-    busy.open(FileId(1), 1 << 30);
-    busy.read(FILE, 0, 16);
+    busy.open(1, GIGABYTE);
+    busy.read(0, 0, 16);
     busy.held = true;
-    busy.read(FileId(1), 0, 1);
+    busy.read(1, 0, 1);
     busy.held = false;
     let before = busy.fetches.len();
     busy.held = true;
-    busy.read(FILE, 16, 1);
-    assert_eq!(busy.fetches[before..], [(16, 32)], "demand and prefetch of one extent are one fetch");
-    assert_eq!(busy.causes[before..], [Cause::Mixed]);
+    busy.read(0, 16, 1);
+    assert_eq!(runs(&busy.fetches[before..]), [(16, 32)], "demand and prefetch of one extent are one fetch");
+    assert_eq!(busy.fetches[before].cause, Cause::Mixed);
 }
 
 /// A store that serves four requests at once gets four pieces for a lone stream.
@@ -317,7 +231,7 @@ fn competitive_is_early_only_on_an_idle_device() {
 fn a_lone_stream_uses_every_channel() {
     let mut bench = bench("competitive", DeviceCost::flat(20_000_000, 50_000_000, 4));
     for page in 0..4000 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     assert_eq!(*bench.sizes().last().unwrap(), 244, "20 ms at 50 MB/s");
     let (_, stream) = bench.core.streams().iter().next().unwrap();
@@ -330,7 +244,7 @@ fn a_lone_stream_uses_every_channel() {
 fn feedback_adds_up() {
     let mut bench = bench("competitive", ibm());
     for page in 0..100 {
-        bench.read(FILE, page, 1);
+        bench.read(0, page, 1);
     }
     let counters = bench.core.counters();
     assert_eq!(counters.used + counters.late + counters.misses, 100);

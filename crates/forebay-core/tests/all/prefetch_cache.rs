@@ -2,99 +2,20 @@
 //! handler that dies, of a thousand that sleep.
 
 use forebay_core::history::{EvictionHistory, Was};
-use forebay_core::index::Hashed;
-use forebay_core::{
-    Action, Actions, BlockKey, CALLED_OFF, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
-    HandlerId, Instant, IoId, Policy, ReadId, Setup,
-};
+use forebay_core::{BlockKey, CALLED_OFF, EventKind, FileId, HandlerId, Setup};
 
-const PAGE: u64 = 4096;
-const MILLI: u64 = 1_000_000;
-
-/// A core whose fetches arrive at once, unless `held`.
-struct Bench {
-    core: Box<dyn Core>,
-    at: u64,
-    fetches: Vec<Extent>,
-    under_way: Vec<IoId>,
-    called_off: Vec<IoId>,
-    held: bool,
-    reads: u32,
-}
-
-/// CP §2: the IBM drive, on which 131 pages are transferred in the time of a switch.
-fn ibm() -> DeviceCost {
-    DeviceCost {
-        seek: vec![(0, 0), (12_000_000_000, 7_530_000), (36_000_000_000, 13_000_000)],
-        half_revolution: 3_000_000,
-        zones: vec![(0, 51_300_000)],
-        capacity: 36_000_000_000,
-        channels: 1,
-    }
-}
+use crate::bench::{Bench, MS, PAGE, Pace, ibm, setup};
 
 fn bench(policy: &str, frames: u32) -> Bench {
-    let policy: Policy = policy.parse().unwrap();
-    let setup =
-        Setup { frames, block_bytes: PAGE as u32, streams: 4096, devices: vec![ibm()], referenced: Default::default() };
-    let core = policy.build::<Hashed>(setup);
-    Bench { core, at: 0, fetches: vec![], under_way: vec![], called_off: vec![], held: false, reads: 0 }
+    Bench::on(policy, Setup { streams: 4096, ..setup(frames, vec![ibm()]) }, Pace::READS)
 }
 
-impl Bench {
-    fn open(&mut self, file: u32, pages: u64) {
-        self.tell(EventKind::Open { file: FileId(file), device: DeviceId(0), bytes: pages * PAGE });
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        for action in actions {
-            match action {
-                Action::Fetch { io, extent, .. } => {
-                    self.fetches.push(extent);
-                    self.under_way.push(io);
-                }
-                Action::CallOff { io } => self.called_off.push(io),
-                Action::Ready { read } => self.tell(EventKind::Done { read }),
-                _ => {}
-            }
-        }
-        if !self.held {
-            self.arrive();
-        }
-    }
-
-    fn arrive(&mut self) {
-        while !self.under_way.is_empty() {
-            let io = self.under_way.remove(0);
-            self.tell(EventKind::Arrived { io });
-        }
-    }
-
-    /// Handler `who` reads a page of `file`, a tenth of a millisecond after whatever was before.
-    fn read(&mut self, who: u32, file: u32, page: u64) {
-        self.at += MILLI / 10;
-        self.reads += 1;
-        let (read, handler, context) = (ReadId(self.reads % 64), HandlerId(who), ContextId(0));
-        let (offset, len) = (page * PAGE, PAGE as u32);
-        self.tell(EventKind::Read { read, handler, context, file: FileId(file), offset, len });
-        if self.reads.is_multiple_of(997) {
-            self.core.check();
-        }
-    }
-
-    /// The pages that fill memory: single pages of files that nobody reads again.
-    fn fill(&mut self, from: u32, pages: u32) {
-        for file in from..from + pages {
-            self.open(file, 1);
-            self.read(9, file, 0);
-            self.tell(EventKind::Close { file: FileId(file) });
-        }
-    }
-
-    fn sizes(&self) -> Vec<u32> {
-        self.fetches.iter().map(|extent| extent.len).collect()
+/// Fills memory with single pages of files that nobody reads again.
+fn fill(bench: &mut Bench, from: u32, pages: u32) {
+    for file in from..from + pages {
+        bench.open(file, 1);
+        bench.read_by(9, file, 0);
+        bench.close(file);
     }
 }
 
@@ -103,14 +24,14 @@ fn a_prefetched_page_is_in_the_prefetch_cache_until_its_first_reference() {
     let mut bench = bench("competitive-em", 1000);
     bench.open(0, 16);
     bench.held = true;
-    bench.read(1, 0, 0);
+    bench.read_by(1, 0, 0);
     assert_eq!((bench.core.unread(), bench.core.reclaimer().unwrap().under_way()), (15, 15), "under way");
     bench.arrive();
     assert_eq!((bench.core.unread(), bench.core.reclaimer().unwrap().under_way()), (15, 0), "arrived");
     for page in 1..16 {
-        bench.read(1, 0, page);
+        bench.read_by(1, 0, page);
         assert_eq!(bench.core.unread(), 15 - page as u32);
-        bench.read(1, 0, page);
+        bench.read_by(1, 0, page);
         assert_eq!(bench.core.unread(), 15 - page as u32, "it moves once");
     }
     assert_eq!(bench.core.counters().used, 15);
@@ -128,7 +49,7 @@ fn open_files_share_the_ceiling() {
             bench.open(file as u32, 100_000);
             bench.tell(EventKind::Handles { file: FileId(file as u32), handles });
         }
-        (0..800).for_each(|page| bench.read(1, 0, page));
+        (0..800).for_each(|page| bench.read_by(1, 0, page));
         assert_eq!(bench.core.prefetch_cache().unwrap().ceiling, FRAMES / 4);
         bench.sizes()
     };
@@ -150,8 +71,8 @@ fn a_late_page_goes_to_the_replacement_policy() {
     let mut bench = bench("competitive-em", 1000);
     bench.open(0, 16);
     bench.held = true;
-    bench.read(1, 0, 0);
-    bench.read(2, 0, 5);
+    bench.read_by(1, 0, 0);
+    bench.read_by(2, 0, 5);
     let counters = bench.core.counters();
     assert_eq!((counters.late, bench.core.unread()), (1, 14));
     bench.arrive();
@@ -164,11 +85,11 @@ fn a_late_page_goes_to_the_replacement_policy() {
 fn what_is_called_off_leaves_the_prefetch_cache() {
     let mut bench = bench("competitive-em", 1000);
     bench.open(0, 1000);
-    bench.read(1, 0, 0);
+    bench.read_by(1, 0, 0);
     bench.held = true;
-    bench.read(1, 0, 1);
+    bench.read_by(1, 0, 1);
     assert_eq!(bench.core.unread(), 14 + 32);
-    bench.tell(EventKind::Close { file: FileId(0) });
+    bench.close(0);
     let io = bench.called_off[0];
     bench.under_way.clear();
     bench.tell(EventKind::Failed { io, valid: 0, error: CALLED_OFF });
@@ -185,20 +106,20 @@ fn what_is_called_off_leaves_the_prefetch_cache() {
 fn the_eviction_history_tells_thrashing_from_lru_misses() {
     let mut bench = bench("competitive-em:start=5,epoch=0", 100);
     bench.open(0, 16);
-    bench.read(1, 0, 0);
+    bench.read_by(1, 0, 0);
     assert_eq!(bench.core.unread(), 4, "a first window within the ceiling");
     bench.tell(EventKind::Exited { handler: HandlerId(1) });
     // Pages 1 to 4 are handed to the replacement policy as soon as memory is full, and leave when
     // it is their turn.
     let filled = (10..1000).find(|&file| {
-        bench.fill(file, 1);
+        fill(&mut bench, file, 1);
         bench.core.counters().wasted == 4
     });
     assert_eq!((filled, bench.core.unread()), (Some(10 + 95 + 99), 0));
-    bench.read(2, 0, 4);
+    bench.read_by(2, 0, 4);
     assert_eq!(bench.core.counters().thrashed, 1, "it went a moment ago, and nobody had read it");
     // What page 4 has pushed out had been read: an LRU miss.
-    bench.read(2, filled.unwrap() - 95, 0);
+    bench.read_by(2, filled.unwrap() - 95, 0);
     assert_eq!(bench.core.counters().thrashed, 1);
 
     let mut history = EvictionHistory::new(1000);
@@ -230,8 +151,8 @@ fn what_nobody_read_does_not_drive_out_what_was_read() {
 fn a_thousand(bench: &mut Bench) {
     for who in 0..1000 {
         bench.open(1 + who, 1000);
-        bench.read(10 + who, 1 + who, 0);
-        bench.tell(EventKind::Close { file: FileId(1 + who) });
+        bench.read_by(10 + who, 1 + who, 0);
+        bench.close(1 + who);
     }
     assert_eq!(bench.core.unread(), 15_000);
 }
@@ -249,9 +170,9 @@ fn pages_of_the_dead_go_first() {
     for start in [5, 25, 90] {
         let mut bench = bench(&format!("competitive-em:epoch=0,start={start}"), 32_768);
         a_thousand(&mut bench);
-        (0..1000).for_each(|who| bench.tell(EventKind::Exited { handler: HandlerId(10 + who) }));
+        (0..1000).for_each(|who| drop(bench.tell(EventKind::Exited { handler: HandlerId(10 + who) })));
         bench.open(0, 100_000);
-        (0..60_000).for_each(|page| bench.read(1, 0, page));
+        (0..60_000).for_each(|page| bench.read_by(1, 0, page));
         assert_eq!(bench.core.unread(), ahead(&bench), "all that is left is the reader's own");
         let counters = bench.core.counters();
         assert_eq!((counters.wasted, counters.thrashed), (15_000, 0), "all of theirs, and no other");
@@ -271,17 +192,17 @@ fn sleepers_keep_their_pages_for_a_while() {
     let mut page = 0;
     let mut until = |bench: &mut Bench, at: u64| {
         while bench.at < at {
-            bench.at += 2 * MILLI;
-            bench.read(1, 0, page);
+            bench.at += 2 * MS;
+            bench.read_by(1, 0, page);
             page += 1;
         }
     };
-    until(&mut bench, slept + 119_000 * MILLI);
+    until(&mut bench, slept + 119_000 * MS);
     assert_eq!(bench.core.frames().1, 0, "there is pressure");
     assert_eq!(bench.core.unread(), 15_000 + ahead(&bench));
-    until(&mut bench, slept + 121_000 * MILLI);
+    until(&mut bench, slept + 121_000 * MS);
     assert_eq!(bench.core.unread(), ahead(&bench), "two minutes are the most");
-    until(&mut bench, slept + 205_000 * MILLI);
+    until(&mut bench, slept + 205_000 * MS);
     assert_eq!((bench.core.counters().wasted, bench.core.counters().thrashed), (15_000, 0));
 }
 
@@ -295,7 +216,7 @@ fn sleepers_leave_under_pressure() {
     let ceiling = bench.core.prefetch_cache().unwrap().ceiling;
     let mut most = 0;
     for page in 0..60_000 {
-        bench.read(1, 0, page);
+        bench.read_by(1, 0, page);
         if bench.core.frames().1 == 0 {
             most = most.max(bench.core.unread());
         }
@@ -317,7 +238,7 @@ fn readers_that_take_turns_lose_nothing() {
         let mut bench = bench(policy, 2_000);
         (0..50).for_each(|file| bench.open(file, 10_000));
         for page in 0..1_000 {
-            (0..50).for_each(|file| bench.read(1 + file, file, page));
+            (0..50).for_each(|file| bench.read_by(1 + file, file, page));
         }
         bench.core.check();
         bench.core.counters().thrashed
@@ -331,9 +252,9 @@ fn readers_that_take_turns_lose_nothing() {
 fn no_piece_is_longer_than_its_share() {
     let mut bench = bench("competitive-em:epoch=0", 4_096);
     (0..300).for_each(|file| bench.open(file, 10_000));
-    (0..300).for_each(|file| bench.tell(EventKind::Handles { file: FileId(file), handles: 1 }));
+    (0..300).for_each(|file| drop(bench.tell(EventKind::Handles { file: FileId(file), handles: 1 })));
     for page in 0..50 {
-        (0..300).for_each(|file| bench.read(1 + file, file, page));
+        (0..300).for_each(|file| bench.read_by(1 + file, file, page));
     }
     assert_eq!(bench.sizes().into_iter().max(), Some(1_024 / 300));
 }

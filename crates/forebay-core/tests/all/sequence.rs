@@ -2,10 +2,9 @@
 //! with its lists, under random reads and under labels (SCM §4.2); and what a replacement policy
 //! that keeps sequential blocks apart is told, call by call.
 
-use crate::learning as bench;
 use std::cell::RefCell;
 
-use bench::{Bench, PAGE, setup};
+use crate::bench::{Bench, PAGE, Pace, demand, setup};
 use forebay_core::directory::Directory;
 use forebay_core::engine::Seats;
 use forebay_core::frames::{ListId, Slot, flag};
@@ -15,7 +14,7 @@ use forebay_core::papers::sac::{Division, Scheme, Settings};
 use forebay_core::papers::sarc::Sarc;
 use forebay_core::replacement::{Class, Replacement};
 use forebay_core::seams::{Divider, Prefetcher};
-use forebay_core::{BlockKey, DeviceCost, Engine, Extent, FileId};
+use forebay_core::{BlockKey, DeviceCost, Engine, FileId, Referenced, Setup};
 
 /// What was told, and of which block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,12 +90,21 @@ const FIRST: u8 = 4;
 fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: u32) -> Bench {
     let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
     let devices = if scheme.is_none() { vec![device] } else { vec![device.clone(), device] };
-    let setup = setup(frames, PAGE as u32, false, &devices);
+    let setup = setup(frames, devices.clone());
     let division = |scheme| Division::new(frames, &devices, Settings::paper(scheme));
     let divider = scheme.map(|scheme| Box::new(division(scheme)) as Box<dyn Divider>);
     let seats = Seats { divider, ..Seats::of(Box::new(prefetcher)) };
     told();
-    Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, devices.len())
+    Bench::around(Box::new(Engine::<Recorder, Hashed>::new(setup, seats)), PAGE as u32, Pace::READS)
+        .with_files(40, BLOCKS)
+}
+
+/// Of each file, of which there are forty.
+const BLOCKS: u64 = 1_000_000;
+
+fn core(policy: &str, frames: u32) -> Bench {
+    let device = DeviceCost::flat(1_000_000, 50_000_000, 1);
+    Bench::on(policy, setup(frames, vec![device]), Pace::READS).with_files(40, BLOCKS)
 }
 
 const SARC: Sarc = Sarc { threshold: 4, degree: 4, distance: 2 };
@@ -107,17 +115,17 @@ const SARC: Sarc = Sarc { threshold: 4, degree: 4, distance: 2 };
 #[test]
 fn the_fourth_block_is_sequential() {
     let mut bench = bench(SARC, None, 100);
-    (0..3).for_each(|page| bench.read(page, 1));
+    (0..3).for_each(|page| drop(bench.read(0, page, 1)));
     assert_eq!(told(), [Random(0), Random(1), Random(2)]);
-    bench.read(3, 1);
+    bench.read(0, 3, 1);
     assert_eq!(told(), [Missed(FIRST), Sequential(3), Sequential(4), Sequential(5), Sequential(6), Sequential(7)]);
-    bench.read(4, 1);
+    bench.read(0, 4, 1);
     assert_eq!(told(), [Hit(4)]);
     // 6 and 7 are left: the next four, which lie above them.
-    bench.read(5, 1);
+    bench.read(0, 5, 1);
     assert_eq!(told(), [Hit(5), Renewed(6), Renewed(7), Sequential(8), Sequential(9), Sequential(10), Sequential(11)]);
     // What is referenced again is what it was: in its list.
-    bench.read(1, 1);
+    bench.read(0, 1, 1);
     assert_eq!(told(), [Hit(1)]);
 }
 
@@ -125,7 +133,7 @@ fn the_fourth_block_is_sequential() {
 #[test]
 fn a_read_is_one_miss() {
     let mut bench = bench(SARC, None, 100);
-    bench.read(10, 6);
+    bench.read(0, 10, 6);
     let random = [Random(10), Random(11), Random(12)];
     let sequential = [13, 14, 15, 16, 17, 18, 19].map(Sequential);
     assert_eq!(told(), [&[Missed(FIRST)][..], &random, &sequential].concat());
@@ -137,10 +145,10 @@ fn a_read_is_one_miss() {
 fn a_block_counts_once() {
     let mut bench = bench(SARC, None, 100);
     for page in [0, 1, 0, 1, 0, 1, 2] {
-        bench.read(page, 1);
+        bench.read(0, page, 1);
     }
     assert_eq!(told(), [Random(0), Random(1), Hit(0), Hit(1), Hit(0), Hit(1), Random(2)]);
-    bench.read(3, 1);
+    bench.read(0, 3, 1);
     assert_eq!(told()[..2], [Missed(FIRST), Sequential(3)]);
 }
 
@@ -149,20 +157,20 @@ fn a_block_counts_once() {
 #[test]
 fn what_nobody_wants_is_no_miss() {
     let mut bench = bench(SARC, None, 100);
-    bench.read_labelled(0, 6, Some((0, 1)));
+    bench.read_labelled(0, 0, 6, Some(demand(0, 1)));
     assert_eq!(told(), [0, 1, 2, 3, 4, 5].map(Random));
     // Sequential from its fourth wanted block on; two appended, and four more.
-    bench.read_labelled(20, 6, Some((20, 4)));
+    bench.read_labelled(0, 20, 6, Some(demand(20, 4)));
     let (random, sequential) = ([20, 21, 22].map(Random), [23, 24, 25, 26, 27, 28, 29].map(Sequential));
     assert_eq!(told(), [&[Missed(FIRST)][..], &random, &sequential].concat());
     // 30 is missed by nobody, and brings four more.
-    bench.read_labelled(30, 1, Some((30, 0)));
+    bench.read_labelled(0, 30, 1, Some(demand(30, 0)));
     assert_eq!(told(), [30, 31, 32, 33, 34].map(Sequential));
-    bench.read_labelled(31, 1, Some((31, 0)));
+    bench.read_labelled(0, 31, 1, Some(demand(31, 0)));
     assert_eq!(told(), [Passed(31)], "prefetched, and nobody wants it yet");
-    bench.read_labelled(31, 1, Some((31, 1)));
+    bench.read_labelled(0, 31, 1, Some(demand(31, 1)));
     assert_eq!(told(), [Hit(31)]);
-    bench.read_labelled(2, 2, Some((2, 1)));
+    bench.read_labelled(0, 2, 2, Some(demand(2, 1)));
     assert_eq!(told(), [Hit(2), Passed(3)]);
 }
 
@@ -170,9 +178,9 @@ fn what_nobody_wants_is_no_miss() {
 #[test]
 fn partitions_miss_apart() {
     let mut bench = bench(SARC, Some(Scheme::Lazy), 100);
-    bench.read_in(1, 0, 4);
+    bench.read(1, 0, 4);
     assert_eq!(told()[0], Missed(FIRST + 1));
-    bench.read_in(0, 0, 4);
+    bench.read(0, 0, 4);
     assert_eq!(told()[0], Missed(FIRST));
 }
 
@@ -180,7 +188,7 @@ fn partitions_miss_apart() {
 #[test]
 fn what_any_policy_fetches_ahead_is_sequential() {
     let mut bench = bench(Fixed { degree: 2 }, None, 100);
-    bench.read(0, 1);
+    bench.read(0, 0, 1);
     assert_eq!(told(), [Random(0), Sequential(1), Sequential(2)]);
 }
 
@@ -189,8 +197,8 @@ fn what_any_policy_fetches_ahead_is_sequential() {
 /// follow.
 #[test]
 fn a_miss_and_then_triggers() {
-    let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
-    let issued = bench.issued(10..40);
+    let mut bench = core("sarc:degree=8,distance=3", 1000);
+    let issued = bench.issued(0, 10..40);
     let random = [10, 11, 12].map(|page| (page, (page as u32, 1)));
     assert_eq!(issued[..3], random);
     // 13 is missed with 14 … 21. 18 leaves 19, 20, 21 of it.
@@ -204,9 +212,9 @@ fn a_miss_and_then_triggers() {
 /// blocks fill memory; the next one takes the place of 13, which was read.
 #[test]
 fn what_is_unread_outlives_what_was_read() {
-    let mut bench = Bench::new("sarc:degree=8,distance=3", 24);
-    (10..=18).for_each(|page| bench.read(page, 1));
-    (1..6).for_each(|page| bench.read(page * 1000, 1));
+    let mut bench = core("sarc:degree=8,distance=3", 24);
+    (10..=18).for_each(|page| drop(bench.read(0, page, 1)));
+    (1..6).for_each(|page| drop(bench.read(0, page * 1000, 1)));
     let there: Vec<u32> = (10..30).filter(|&page| bench.core.frame(BlockKey::new(FileId(0), page)).is_some()).collect();
     let expected: Vec<u32> = (10..30).filter(|&page| page != 13).collect();
     assert_eq!(there, expected);
@@ -216,10 +224,10 @@ fn what_is_unread_outlives_what_was_read() {
 #[test]
 fn the_threshold_is_in_blocks() {
     for (threshold, at) in [(1, 0), (4, 2), (5, 4), (7, 6)] {
-        let mut bench = Bench::new(&format!("sarc:threshold={threshold},degree=8,distance=3"), 1000);
+        let mut bench = core(&format!("sarc:threshold={threshold},degree=8,distance=3"), 1000);
         let first = (0..20).step_by(2).find(|&page| {
-            bench.read(page, 2);
-            bench.fetches.last().is_some_and(|fetch| fetch.len > 2)
+            bench.read(0, page, 2);
+            bench.fetches.last().is_some_and(|fetch| fetch.extent.len > 2)
         });
         assert_eq!(first, Some(at), "threshold {threshold}");
     }
@@ -231,11 +239,11 @@ fn the_threshold_is_in_blocks() {
 #[test]
 fn random_requests_with_four_appended_are_sequential_without_labels() {
     let prefetched = |threshold: u32, labelled: bool| {
-        let mut bench = Bench::new(&format!("sarc:threshold={threshold}"), 4000);
+        let mut bench = core(&format!("sarc:threshold={threshold}"), 4000);
         for request in 0..50 {
             let page = request * 1000 % 47_777;
-            let demand = labelled.then_some((page, 1));
-            bench.read_labelled(page, 5, demand);
+            let demand = labelled.then_some(demand(page, 1));
+            bench.read_labelled(0, page, 5, demand);
         }
         bench.core.counters().prefetched
     };
@@ -256,11 +264,11 @@ fn random_requests_with_four_appended_are_sequential_without_labels() {
 /// requests that nobody waits for.
 #[test]
 fn what_nobody_wants_may_trigger() {
-    let mut bench = Bench::new("sarc:degree=8,distance=3", 1000);
-    bench.read_labelled(0, 4, Some((0, 4)));
-    assert_eq!(bench.fetches, [Extent { file: FileId(0), start: 0, len: 12 }]);
-    bench.read_labelled(4, 5, Some((4, 0)));
-    assert_eq!(bench.fetches.last().map(|fetch| (fetch.start, fetch.len)), Some((12, 8)));
+    let mut bench = core("sarc:degree=8,distance=3", 1000);
+    bench.read_labelled(0, 0, 4, Some(demand(0, 4)));
+    assert_eq!(bench.runs(), [(0, 12)]);
+    bench.read_labelled(0, 4, 5, Some(demand(4, 0)));
+    assert_eq!(bench.runs().last(), Some(&(12, 8)));
 }
 
 /// A working set of random blocks that fills four fifths of memory, beside streams that need
@@ -268,18 +276,18 @@ fn what_nobody_wants_may_trigger() {
 #[test]
 fn streams_do_not_wash_out_a_working_set() {
     let random_hits = |policy: &str| {
-        let mut bench = Bench::new(policy, 1000);
+        let mut bench = core(policy, 1000);
         let mut seed = 7u64;
         let (mut hits, mut page) = (0, 0);
         for step in 0..60_000u64 {
             if step % 2 == 0 {
-                bench.read_in(0, page, 1);
+                bench.read(0, page, 1);
                 page += 1;
             } else {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 // Every other page, so that none is next to another.
                 let before = bench.core.counters().misses;
-                bench.read_in(1, (seed >> 33) % 800 * 2, 1);
+                bench.read(1, (seed >> 33) % 800 * 2, 1);
                 hits += u64::from(step > 20_000 && bench.core.counters().misses == before);
             }
         }
@@ -297,7 +305,7 @@ fn streams_do_not_wash_out_a_working_set() {
 #[test]
 fn random_reads_without_reuse_leave_memory_to_streams() {
     let wasted = |policy: &str| {
-        let mut bench = Bench::new(policy, 1000);
+        let mut bench = core(policy, 1000);
         let mut pages = [0u64; 8];
         let mut early = 0;
         for step in 0..60_000u64 {
@@ -305,11 +313,11 @@ fn random_reads_without_reuse_leave_memory_to_streams() {
                 early = bench.core.counters().wasted;
             }
             let stream = (step % 8) as usize;
-            bench.read_in(10 + stream as u32, pages[stream], 1);
+            bench.read(10 + stream as u32, pages[stream], 1);
             pages[stream] += 1;
             // Three of them for each page of a stream.
             for other in 0..3 {
-                bench.read_in(1, (step * 3 + other) * 7, 1);
+                bench.read(1, (step * 3 + other) * 7, 1);
             }
         }
         let late = bench.core.counters().wasted - early;
@@ -328,16 +336,13 @@ fn sarc_goes_with_everything() {
     for policy in ["sarc", "sarc+lazy", "sarc+static", "sarc+eager+arc", "competitive+sarc-lists", "fixed+sarc-lists"] {
         for block_bytes in [512, 4096, 65536, 1 << 20] {
             for handed_on in [false, true] {
-                let mut bench = Bench::of(
-                    policy,
-                    64,
-                    block_bytes,
-                    handed_on,
-                    &[DeviceCost::flat(1_000_000, 50_000_000, 1), DeviceCost::flat(9_000_000, 10_000_000, 2)],
-                );
+                let referenced = if handed_on { Referenced::HandedOn } else { Referenced::Kept };
+                let devices = [DeviceCost::flat(1_000_000, 50_000_000, 1), DeviceCost::flat(9_000_000, 10_000_000, 2)];
+                let setup = Setup { block_bytes, referenced, ..setup(64, devices.to_vec()) };
+                let mut bench = Bench::on(policy, setup, Pace::READS).with_files(40, BLOCKS);
                 for page in 0..300 {
-                    bench.read_in(0, page, 1);
-                    bench.read_in(1, page * 7 % 400, 2);
+                    bench.read(0, page, 1);
+                    bench.read(1, page * 7 % 400, 2);
                 }
                 bench.core.check();
                 let counters = bench.core.counters();

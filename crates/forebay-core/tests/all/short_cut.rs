@@ -1,63 +1,35 @@
 //! A hit by the short cut is a `Read`, `Ready` and `Done` at one moment: two cores that differ only
 //! in taking it decide alike and count alike, for ever after.
 
-use forebay_core::index::Hashed;
 use forebay_core::presets::{PREFETCHERS, REPLACEMENTS};
 use forebay_core::{
-    Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, FrameId,
-    HandlerId, Instant, Policy, ReadId, Setup,
+    BlockKey, Caller, ContextId, DeviceCost, DeviceId, EventKind, FileId, FrameId, HandlerId, Hint, Pattern, Rhythm,
+    Setup,
 };
-use forebay_core::{Hint, Pattern, Rhythm};
 use proptest::prelude::*;
 
-const BLOCK: u64 = 4096;
+use crate::bench::{Bench, MS, Pace, setup};
+
 const BLOCKS: u64 = 200;
 
 struct Driver {
-    core: Box<dyn Core>,
+    bench: Bench,
     short_cut: bool,
     taken: u32,
-    at: u64,
-    /// Everything decided, but for who is ready.
-    decided: Actions,
 }
 
 impl Driver {
     fn new(policy: &str, frames: u32, short_cut: bool) -> Driver {
-        let policy: Policy = policy.parse().unwrap();
-        let setup = Setup {
-            frames,
-            block_bytes: BLOCK as u32,
-            streams: 4,
-            devices: vec![DeviceCost::flat(1_000_000, 40_000_000, 2)],
-            referenced: Default::default(),
-        };
-        let core = policy.build::<Hashed>(setup);
-        let mut driver = Driver { core, short_cut, taken: 0, at: 0, decided: Vec::new() };
-        driver.tell(EventKind::Open { file: FileId(0), device: DeviceId(0), bytes: BLOCKS * BLOCK });
-        driver
-    }
-
-    fn tell(&mut self, kind: EventKind) {
-        let mut actions = Actions::new();
-        self.core.handle(&[Event { at: Instant(self.at), kind }], &mut actions);
-        for action in actions {
-            match action {
-                Action::Fetch { io, .. } => {
-                    self.decided.push(action);
-                    self.tell(EventKind::Arrived { io });
-                }
-                Action::Ready { read } => self.tell(EventKind::Done { read }),
-                other => self.decided.push(other),
-            }
-        }
+        let setup = Setup { streams: 4, ..setup(frames, vec![DeviceCost::flat(MS, 40_000_000, 2)]) };
+        let pace = Pace { event: 0, read: 0, fetch: None };
+        Driver { bench: Bench::on(policy, setup, pace).with_files(1, BLOCKS), short_cut, taken: 0 }
     }
 
     /// What contexts 1 and 2 do is known from an earlier run.
     fn hints(mut self) -> Driver {
         let rhythm = Rhythm { size: 90, time: 200, deviation: 20 };
         for (context, pattern) in [(1, Pattern::Looping), (2, Pattern::OneShot)] {
-            self.tell(EventKind::Hinted { context: ContextId(context), hint: Hint::of(pattern, rhythm) });
+            self.bench.tell(EventKind::Hinted { context: ContextId(context), hint: Hint::of(pattern, rhythm) });
         }
         self
     }
@@ -69,27 +41,26 @@ impl Driver {
 
     fn read_by(&mut self, context: ContextId, block: u64, pinned: bool) {
         let handler = HandlerId(1);
-        self.at += 1_000_000;
+        self.bench.at += MS;
         if self.short_cut {
             let key = BlockKey::new(FileId(0), block as u32);
-            if let Some(frame) = self.core.hit(key, DeviceId(0), Caller { handler, context }) {
-                assert_eq!(self.core.frame(key), Some(frame));
+            if let Some(frame) = self.bench.core.hit(key, DeviceId(0), Caller { handler, context }) {
+                assert_eq!(self.bench.core.frame(key), Some(frame));
                 if pinned {
-                    assert!(self.core.pin(frame));
-                    assert!(!self.core.unpin(frame), "nobody waits");
+                    assert!(self.bench.core.pin(frame));
+                    assert!(!self.bench.core.unpin(frame), "nobody waits");
                 }
                 self.taken += 1;
                 // That its reader runs the short cut doesn't tell; a driver of a prefetch cache
                 // does.
-                if self.core.prefetch_cache().is_some() {
-                    self.tell(EventKind::Ran { handler });
+                if self.bench.core.prefetch_cache().is_some() {
+                    self.bench.tell(EventKind::Ran { handler });
                 }
                 return;
             }
         }
-        let file = FileId(0);
-        let (read, offset, len) = (ReadId(0), block * BLOCK, BLOCK as u32);
-        self.tell(EventKind::Read { read, handler, context, file, offset, len });
+        self.bench.context = context;
+        self.bench.read(0, block, 1);
     }
 }
 
@@ -111,10 +82,10 @@ proptest! {
             for block in start..(start + len).min(BLOCKS) {
                 long.read_by(ContextId(context), block, pinned);
                 short.read_by(ContextId(context), block, pinned);
-                short.core.check();
+                short.bench.core.check();
             }
-            prop_assert_eq!(&short.decided, &long.decided);
-            prop_assert_eq!(short.core.counters(), long.core.counters());
+            prop_assert_eq!(&short.bench.fetches, &long.bench.fetches);
+            prop_assert_eq!(short.bench.core.counters(), long.bench.core.counters());
         }
     }
 }
@@ -129,8 +100,8 @@ fn the_short_cut_is_taken_for_what_tells_nothing() {
     driver.read(0, false);
     driver.read(1, true);
     assert_eq!(driver.taken, 2);
-    driver.core.no_short_cut();
+    driver.bench.core.no_short_cut();
     driver.read(0, false);
     assert_eq!(driver.taken, 2, "while a flight is recorded");
-    assert_eq!(driver.core.hit(BlockKey::new(FileId(7), 0), DeviceId(0), Caller::default()), None::<FrameId>);
+    assert_eq!(driver.bench.core.hit(BlockKey::new(FileId(7), 0), DeviceId(0), Caller::default()), None::<FrameId>);
 }
