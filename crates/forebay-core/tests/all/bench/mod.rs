@@ -2,7 +2,6 @@
 //! at once, unless it is held or takes time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::mem;
 use std::ops::Range;
 
 use forebay_core::index::Hashed;
@@ -221,7 +220,7 @@ impl Bench {
 
     /// One handler reads a page of a file.
     pub(crate) fn read_by(&mut self, who: u32, file: u32, page: u64) {
-        let before = mem::replace(&mut self.handler, Some(HandlerId(who)));
+        let before = self.handler.replace(HandlerId(who));
         self.read(file, page, 1);
         self.handler = before;
     }
