@@ -174,6 +174,14 @@ impl Nodes {
         }
     }
 
+    /// Whether the kernel holds a node that was found there first; `number` is the inode number of
+    /// that name.
+    pub(super) fn has(&self, spot: Spot<'_>, number: u64) -> bool {
+        let mut ids = std::iter::once(NodeId(number)).chain(self.displaced.values().copied());
+        let is_there = |node: &Node| node.branch as usize == spot.branch && node.found.is(spot);
+        ids.any(|id| self.by_id.get(&id).is_some_and(is_there))
+    }
+
     /// What an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Sameness)> {
         self.by_id.get(&id).map(|node| (node.place(), node.sameness))
