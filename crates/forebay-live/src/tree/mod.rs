@@ -16,6 +16,7 @@
 
 mod branch;
 mod explain;
+mod found;
 mod given_up;
 mod nodes;
 mod sameness;
