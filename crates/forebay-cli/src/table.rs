@@ -1,5 +1,6 @@
 //! Tables in a terminal: a heading, aligned columns, numbers to the right.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Which side of its column a cell keeps to.
@@ -10,6 +11,12 @@ pub(crate) enum Side {
     /// Numbers.
     Right,
 }
+
+/// How many characters a line has at most.
+pub(crate) const WIDTH: usize = 100;
+
+/// What a note's lines begin with.
+const NOTE: &str = "    ";
 
 /// Characters between two columns.
 const GAP: usize = 2;
@@ -22,13 +29,15 @@ const LEAST: usize = 12;
 pub(crate) struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
+    /// What is said below rows, by their numbers.
+    notes: BTreeMap<usize, String>,
 }
 
 impl Table {
     /// A table with these headings.
     pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Side)>) -> Table {
         let (heading, sides) = columns.into_iter().map(|(name, side)| (printable(name.to_owned()), side)).unzip();
-        Table { sides, rows: vec![heading] }
+        Table { sides, rows: vec![heading], notes: BTreeMap::new() }
     }
 
     /// Adds a row. Cells that are missing stay empty, what is too much is left out.
@@ -36,6 +45,13 @@ impl Table {
         let mut row: Vec<String> = cells.into_iter().take(self.sides.len()).map(printable).collect();
         row.resize(self.sides.len(), String::new());
         self.rows.push(row);
+    }
+
+    /// Says something in words below the last row, in lines of at most [`WIDTH`].
+    pub(crate) fn note(&mut self, text: &str) {
+        let lines = folded(&printable(text.to_owned()), WIDTH - NOTE.len());
+        let lines: Vec<String> = lines.lines().map(|line| format!("{NOTE}{line}\n")).collect();
+        self.notes.insert(self.rows.len() - 1, lines.concat());
     }
 
     /// The same in at most so many characters a line: the cells of `column` are shortened in their
@@ -63,7 +79,7 @@ impl Table {
 }
 
 /// A text of at most so many characters: what is too much is taken out of its middle.
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
         return text.to_owned();
@@ -102,7 +118,7 @@ fn printable(cell: String) -> String {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths: Vec<usize> = (0..self.sides.len()).map(|column| self.width(column)).collect();
-        for row in &self.rows {
+        for (number, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((cell, side), &width) in row.iter().zip(&self.sides).zip(&widths) {
                 match side {
@@ -111,6 +127,7 @@ impl fmt::Display for Table {
                 }
             }
             writeln!(f, "{}", line.trim_end())?;
+            f.write_str(self.notes.get(&number).map_or("", String::as_str))?;
         }
         Ok(())
     }
@@ -138,6 +155,17 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
         assert!(text.contains("a/rat") && text.contains("-00012.bin") && text.contains('…'), "{text}");
         assert_eq!(folded("one two three", 8), "one two\n  three\n");
+    }
+
+    #[test]
+    fn notes_stand_below_their_rows() {
+        let mut table = Table::new([("file", Side::Left), ("hits", Side::Right)]);
+        table.row(["a".into(), "1".into()]);
+        table.note(&"word ".repeat(30));
+        table.row(["b".into(), "2".into()]);
+        let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
+        assert!(lines[2].starts_with("    word") && lines[3].starts_with("      word") && lines[4].starts_with('b'));
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:?}");
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn a_reader_that_stops_early_is_no_failure() {
 #[test]
 fn stats_of_what_is_no_mount() {
     refused(&run(&["stats", "."]), &[". is not a forebay mount"]);
-    refused(&run(&["stats", "missing"]), &["missing", "No such file"]);
+    refused(&run(&["stats", "missing"]), &["missing", "there is no such folder", "findmnt"]);
 }
 
 /// The memory that a mount would have, by the log; it never gets as far as mounting, since there is

@@ -15,7 +15,10 @@ fn explain(args: &[&str]) -> Output {
 fn text(args: &[&str]) -> String {
     let output = explain(args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    let shown = String::from_utf8(output.stdout).expect("text");
+    let wide = shown.lines().find(|line| line.chars().count() > 100).filter(|_| !args.contains(&"--json"));
+    assert_eq!(wide, None, "{args:?}");
+    shown
 }
 
 fn json(args: &[&str]) -> Value {

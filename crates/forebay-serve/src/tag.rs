@@ -18,7 +18,9 @@ pub(crate) fn of(identity: &Identity) -> String {
     // Another file system may be mounted where this one was, with equal numbers and times.
     let Inode { device, number, mount } = identity.name.inode();
     let mount = if mount == 0 { String::new() } else { format!("{mount:x}-") };
-    format!("{weak}\"{mount}{device:x}-{number:x}-{size:x}-{modified:x}-{changed:x}\"")
+    // Mostly they are one, and a level above keeps the tag of each name of a listing.
+    let later = changed.wrapping_sub(*modified);
+    format!("{weak}\"{mount}{device:x}-{number:x}-{size:x}-{modified:x}-{later:x}\"")
 }
 
 /// A tag of a store: as it is if it is well-formed, else (versions that are no tags) its letters,

@@ -151,11 +151,16 @@ fn concerns(fault: &Fault, request: &Request) -> bool {
     }
 }
 
+/// What S3 says of a bucket that lies in a region which has to be switched on.
+const CONSTRAINT: &str =
+    "The eu-west-1 location constraint is incompatible for the region specific endpoint this request was sent to.";
+
 /// The answer of a fault that needs no server.
 fn refusal(fault: &Fault, request: &Request) -> Option<Reply> {
     let error = |code, name: &str| {
         let head = request.method == "HEAD";
-        let text = format!("<?xml version=\"1.0\"?><Error><Code>{name}</Code><Message>no</Message></Error>");
+        let message = if *fault == Fault::OtherConstraint { CONSTRAINT } else { "no" };
+        let text = format!("<?xml version=\"1.0\"?><Error><Code>{name}</Code><Message>{message}</Message></Error>");
         Reply::new(code).body("application/xml", if head { String::new() } else { text })
     };
     let mut reply = match fault {
@@ -167,6 +172,7 @@ fn refusal(fault: &Fault, request: &Request) -> Option<Reply> {
         Fault::AccessDenied => error(403, "AccessDenied"),
         Fault::Skew => error(403, "RequestTimeTooSkewed"),
         Fault::OtherRegion => error(301, "PermanentRedirect").header("x-amz-bucket-region", "eu-west-1"),
+        Fault::OtherConstraint => error(400, "IllegalLocationConstraintException"),
         Fault::Archived => error(403, "InvalidObjectState"),
         Fault::NoSuchKey => error(404, "NoSuchKey"),
         Fault::Portal => Reply::new(200).body("text/html", "<html>captive portal</html>"),

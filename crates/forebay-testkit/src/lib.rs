@@ -9,6 +9,7 @@ pub mod answers;
 pub mod asking;
 pub mod breaking;
 pub mod bucket;
+pub mod certificate;
 pub mod cloud;
 pub mod delay;
 pub mod far;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
+use crate::certificate::Certificate;
 use crate::server::{Place, Server};
 use crate::tools;
 
@@ -27,6 +28,8 @@ pub struct Features {
     pub json: bool,
     /// Whether PROPFIND and OPTIONS are answered; needs [`DAV_MODULE`]. Nothing can be written.
     pub dav: bool,
+    /// Whether it speaks only with encryption, by a [`Certificate`] of its own.
+    pub tls: bool,
 }
 
 impl Nginx {
@@ -73,6 +76,12 @@ fn configuration(root: &Path, features: Features, place: Place) -> io::Result<St
         module = format!("load_module \"{}\";", file.display());
         methods = "dav_ext_methods PROPFIND OPTIONS;";
     }
+    let (mut encrypted, mut files) = ("", String::new());
+    if features.tls {
+        let Certificate { certificate, key } = Certificate::make(place.folder)?;
+        encrypted = " ssl";
+        files = format!("ssl_certificate \"{}\"; ssl_certificate_key \"{}\";", certificate.display(), key.display());
+    }
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let temporary: String = temporary.map(|kind| format!("{kind}_temp_path \"{folder}/{kind}\"; ")).concat();
     Ok(format!(
@@ -81,7 +90,7 @@ fn configuration(root: &Path, features: Features, place: Place) -> io::Result<St
          http {{
             access_log off; {temporary}
             sendfile {sendfile}; autoindex {autoindex}; autoindex_format {format}; aio threads;
-            server {{ listen {address}; root \"{root}\"; default_type application/octet-stream;
+            server {{ listen {address}{encrypted}; {files} root \"{root}\"; default_type application/octet-stream;
                       {methods}
                       if ($arg_rate) {{ set $limit_rate $arg_rate; }} }}
          }}"

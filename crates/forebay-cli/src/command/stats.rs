@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::options::Stats;
 use crate::output;
 use crate::size::{about, count};
-use crate::table::{Side, Table, folded};
+use crate::table::{Side, Table, WIDTH, folded};
 use contexts::Context;
 use streams::Stream;
 
@@ -25,9 +25,6 @@ const ATTRIBUTE: &str = "user.forebay.stats";
 
 /// The largest value that the kernel hands over (`XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 << 10;
-
-/// How many characters a line has at most.
-const WIDTH: usize = 100;
 
 /// A stream that was not read for so long is idle.
 const IDLE_MS: u64 = 5_000;
@@ -66,7 +63,16 @@ pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure
                 "{point} is not a forebay mount: give the folder that `forebay mount` mounted on"
             )),
             Errno::NOTCONN => Failure::input(format!("{point}: its forebay is gone; mount it again")),
-            errno => Failure::input(format!("cannot read {attribute} of {point}: {errno}")),
+            Errno::NOENT | Errno::NOTDIR => {
+                Failure::input(format!("{point}: there is no such folder; `findmnt -t fuse.forebay` lists the mounts"))
+            }
+            Errno::ACCESS => Failure::input(format!(
+                "{point}: permission denied; the user who mounted it may look, and others with --allow-other"
+            )),
+            errno => {
+                let words = std::io::Error::from(errno);
+                Failure::input(format!("{point}: its counters cannot be read: {words}; is its forebay still running?"))
+            }
         }
     })?;
     value.truncate(length);

@@ -48,6 +48,19 @@ fn a_stream_of_a_mount_is_named_and_explained() {
     }
 }
 
+#[test]
+fn long_names_fit_into_a_terminal() {
+    if !mounts::possible() {
+        return;
+    }
+    let (_folder, mount) = mount(&[], &"a rather long name ".repeat(13));
+    let name = mount.path().join("sub").join("a rather long name ".repeat(13));
+    assert_eq!(std::fs::read(name).expect("readable").len(), 4 << 20);
+    let shown = explain(&mount, false);
+    let wide = shown.lines().find(|line| line.chars().count() > 100);
+    assert!(wide.is_none() && shown.contains('…'), "{wide:?} of\n{shown}");
+}
+
 /// What the kernel keeps `auto` doesn't divide; nothing is left in shared memory by a mount that
 /// nobody told of contexts.
 #[test]

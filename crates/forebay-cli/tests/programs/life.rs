@@ -84,6 +84,29 @@ fn signals_unmount_cleanly_while_readers_read() {
     }
 }
 
+/// As a script's `&` leaves a command: SIGINT and SIGQUIT are ignored.
+#[test]
+fn a_mount_that_a_script_started_is_ended_by_sigterm_and_by_unmounting() {
+    if !mounts::possible() {
+        return;
+    }
+    let source = source(1, 1000);
+    let start = || {
+        let of = forebay(&["mount", text(source.path()), "--memory", "24MiB"]);
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh"]).arg(of.get_program()).args(of.get_args());
+        command.env("FOREBAY_CONFIG", "/dev/null").env_remove("HOME").env_remove("XDG_CACHE_HOME");
+        Mount::by(command, MountPoint::new().expect("a mount point"))
+    };
+    let mount = start();
+    assert_eq!(mount.end(Signal::TERM).code(), Some(0));
+    assert!(!is_mounted(mount.path()));
+    let mount = start();
+    crate::run("fusermount3", &["-u", text(mount.path())], std::path::Path::new("/"));
+    assert_eq!(mount.running.wait().expect("it ends").code(), Some(0));
+    assert!(!is_mounted(mount.path()));
+}
+
 #[test]
 fn killed_while_readers_read_then_mounted_again_on_the_same_point() {
     if !mounts::possible() {

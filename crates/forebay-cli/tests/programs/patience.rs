@@ -89,6 +89,27 @@ fn after_the_patience_there_is_an_error_and_a_line_in_the_log() {
     assert!(said.lines().count() < 30, "{said}");
 }
 
+/// The kernel looks a name that it knew up twice, of which only the first waits.
+#[test]
+fn a_known_name_takes_one_patience_and_is_back_with_the_store() {
+    let scene = Scene::new(&need!("versitygw"));
+    let mount = scene.mount(&["--ttl", "0s", "--patience", "2s"]);
+    let name = mount.path().join("folder/0");
+    let refused = |name: &Path| {
+        scene.proxy.requests().clear();
+        assert_eq!(fs::metadata(name).expect_err("it fails").raw_os_error(), Some(libc::EIO), "{name:?}");
+        scene.proxy.requests().all().len()
+    };
+    for _ in 0..3 {
+        fs::metadata(&name).expect("it is there");
+        scene.proxy.set(Fault::Silent(Which::All));
+        let known = refused(&name);
+        // The kernel has forgotten it, and looks it up once.
+        assert_eq!(known, refused(&name));
+        scene.proxy.set(Fault::None);
+    }
+}
+
 /// A reader of a silent store can be killed, and meanwhile what is in memory is read.
 #[test]
 fn readers_of_a_silent_store_can_be_killed() {

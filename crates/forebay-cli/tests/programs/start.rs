@@ -5,7 +5,10 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use forebay_testkit::certificate::Certificate;
 use forebay_testkit::mounts::{self, MountPoint, is_mounted};
+use forebay_testkit::need;
+use forebay_testkit::nginx::{Features, Nginx};
 use forebay_testkit::odd_web::{Methods, OddWeb, Oddity, RetryAfter};
 use forebay_testkit::trees::content;
 
@@ -135,6 +138,34 @@ fn a_wrong_address_is_told_at_once() {
         assert!(!line.contains("pass#") && !line.contains("word@"), "{line}");
         assert!(began.elapsed() < SOON, "{url}: {:?}", began.elapsed());
         assert!(!is_mounted(point.path()), "{url}");
+    }
+}
+
+/// Servers that speak with encryption, and refuse what comes without in words of their own or in
+/// none.
+#[test]
+fn a_server_that_wants_encryption_says_so() {
+    if !mounts::possible() {
+        return;
+    }
+    let (nginx, point) = (need!("nginx"), MountPoint::new().expect("a mount point"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let features = Features { autoindex: true, tls: true, ..Features::default() };
+    let refusing = Nginx::start_with(&nginx, folder.path(), features).expect("a server");
+    let Certificate { certificate, key } = Certificate::make(folder.path()).expect("a certificate");
+    let files = [text(folder.path()), "--tls-cert", text(&certificate), "--tls-key", text(&key)];
+    let closing = crate::identity::Serve::start(&files);
+    for url in [refusing.url(), closing.url.replace("https://", "http://")] {
+        let with = url.replace("http://", "https://");
+        let s3 = ["s3://bucket", "--endpoint", &url, "--region", "us-east-1"];
+        for source in [&[&*url][..], &s3] {
+            let output = mounting(source, &point).output().expect("it starts");
+            let line = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{source:?}: {line}");
+            let words = line.contains("encryption") && line.contains("https://");
+            assert!(words && line.starts_with("error: "), "{source:?}: {line}");
+            assert!(source.len() > 1 || line.contains(&with), "{source:?}: {line}");
+        }
     }
 }
 

@@ -63,7 +63,8 @@ impl RemoteSource {
         options: &StoreOptions,
     ) -> Result<RemoteSource> {
         let name = name.into();
-        let about = About { address: name.as_str().into(), name, server: String::new(), hint: "check the credentials" };
+        let (address, hint) = (name.as_str().into(), "check the credentials");
+        let about = About { name, address, server: String::new(), plain: None, hint };
         let (listing, waits) = (Listing::new(Arc::clone(&store), pages), Waits::default());
         let prefix = prefix.into();
         let bucket = Bucket { prefix, listing, store, waits, has_controls: false, credentials: None };

@@ -16,6 +16,8 @@
 
 mod branch;
 mod explain;
+mod found;
+mod given_up;
 mod nodes;
 mod sameness;
 
@@ -32,11 +34,13 @@ use parking_lot::Mutex;
 use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
+use crate::source::identity::inode_number;
 use crate::source::{
     Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Space, Then, Version, waited,
 };
 
 pub use branch::{Branch, BranchError};
+use given_up::GivenUp;
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Spot};
 use sameness::Sameness;
@@ -56,6 +60,7 @@ pub struct Tree {
     engine: Arc<Engine>,
     branches: Vec<Branch>,
     nodes: Mutex<Nodes>,
+    given_up: GivenUp,
     callers: Option<Arc<Callers>>,
     made: SystemTime,
 }
@@ -123,7 +128,14 @@ impl Tree {
         if branches.is_empty() {
             return Err(BranchError::None);
         }
-        Ok(Tree { engine, branches, nodes: Mutex::default(), callers: None, made: SystemTime::now() })
+        Ok(Tree {
+            engine,
+            branches,
+            nodes: Mutex::default(),
+            given_up: GivenUp::default(),
+            callers: None,
+            made: SystemTime::now(),
+        })
     }
 
     /// From now on readers' program contexts are told to the policy.
@@ -176,11 +188,28 @@ impl Tree {
             Err(error) => return then(Err(error)),
         };
         let (tree, path) = (Arc::clone(self), inside.spot().path());
+        if let Some(error) = self.given_up.take(inside.branch, &path) {
+            return then(Err(error));
+        }
         let branch = &self.branches[inside.branch];
         let answer = move |found: Result<Attributes>| {
+            if let Err(error @ Error::GivenUp { .. }) = &found {
+                tree.keep_for_known(&inside, error);
+            }
             then(tree.unchanged(parent).and_then(|()| Ok(tree.refer(inside.spot(), found?))));
         };
         branch.source.stat_then(&path, Box::new(answer));
+    }
+
+    /// Keeps the failure of a look-up if the kernel knows the name, and so looks it up twice.
+    fn keep_for_known(&self, inside: &Inside, error: &Error) {
+        let spot = inside.spot();
+        let (branch, path) = (&self.branches[spot.branch], spot.path());
+        // What may be given up has no inode numbers of its own.
+        let number = branch.number(Path::new(spot.name), inode_number(branch.source.address(), &path));
+        if self.nodes.lock().has(spot, number) {
+            self.given_up.keep(Place { branch: spot.branch, path: path.into() }, error);
+        }
     }
 
     /// [`lookup_then`](Tree::lookup_then), waited for.

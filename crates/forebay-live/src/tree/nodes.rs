@@ -6,8 +6,7 @@
 //! and only `stat` shows the number.
 //!
 //! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as
-//! the kernel forgets. A file takes some 100 bytes and its name: names in one folder share the
-//! folder's path.
+//! the kernel forgets. A file takes some 60 bytes and its name.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -15,6 +14,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::found::{Finds, Found};
 use super::sameness::{Sameness, hash};
 use crate::source::Kind;
 
@@ -51,54 +51,23 @@ impl Spot<'_> {
     }
 }
 
-/// Where the kernel found a node first.
-#[derive(Debug)]
-enum Found {
-    /// A folder's path, which its names share.
-    Folder(Arc<Path>),
-    /// The folder and the name of anything else.
-    In { folder: Arc<Path>, name: Box<OsStr> },
-}
-
-impl Found {
-    fn at(spot: Spot<'_>, kind: Kind) -> Found {
-        match kind {
-            Kind::Folder => Found::Folder(spot.path().into()),
-            _ => Found::In { folder: Arc::clone(spot.folder), name: spot.name.into() },
-        }
-    }
-
-    fn is(&self, spot: Spot<'_>) -> bool {
-        match self {
-            Found::Folder(path) => **path == *spot.path(),
-            Found::In { folder, name } => {
-                **name == *spot.name && (Arc::ptr_eq(folder, spot.folder) || folder == spot.folder)
-            }
-        }
-    }
-
-    fn path(&self) -> Arc<Path> {
-        match self {
-            Found::Folder(path) => Arc::clone(path),
-            Found::In { folder, name } => Spot { branch: 0, folder, name }.path().into(),
-        }
-    }
-}
-
 /// One id. A hundred thousand of them are held at a time, so each byte counts.
 #[derive(Debug)]
 struct Node {
-    found: Found,
-    sameness: Sameness,
-    branch: u32,
-    /// Whether it is known in other places as well, as a file with hard links is.
-    linked: bool,
     lookups: u64,
+    /// As [`Sameness`] has it, as the three at the end.
+    identity: u64,
+    /// Where the kernel found it first.
+    found: Found,
+    format: u16,
+    kind: Kind,
+    replaceable: bool,
 }
 
 impl Node {
-    fn place(&self) -> Place {
-        Place { branch: self.branch as usize, path: self.found.path() }
+    fn sameness(&self) -> Sameness {
+        let Node { kind, replaceable, format, identity, .. } = *self;
+        Sameness { kind, replaceable, format, identity }
     }
 }
 
@@ -106,6 +75,7 @@ impl Node {
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     by_id: HashMap<NodeId, Node, Mixed>,
+    finds: Finds,
     /// Those whose id is not their inode number.
     displaced: HashMap<Sameness, NodeId>,
     /// Where else than in their first place, of those with several.
@@ -119,18 +89,17 @@ impl Nodes {
     pub(super) fn refer(&mut self, spot: Spot<'_>, number: u64, sameness: Sameness) -> NodeId {
         let id = self.id_for(number, sameness);
         let Some(node) = self.by_id.get_mut(&id) else {
-            let found = Found::at(spot, sameness.kind);
-            let node = Node { found, sameness, branch: spot.branch as u32, linked: false, lookups: 1 };
-            self.by_id.insert(id, node);
+            let found = self.finds.add(spot, sameness.kind);
+            let Sameness { kind, replaceable, format, identity } = sameness;
+            self.by_id.insert(id, Node { lookups: 1, identity, found, format, kind, replaceable });
             if id.0 != number {
                 self.displaced.insert(sameness, id);
             }
             return id;
         };
         node.lookups += 1;
-        if node.branch as usize != spot.branch || !node.found.is(spot) {
+        if !self.finds.is(node.found, spot) {
             // Another of its hard links was looked up.
-            node.linked = true;
             let place = Place { branch: spot.branch, path: spot.path().into() };
             self.others.entry(id).or_default().insert(place);
         }
@@ -148,7 +117,7 @@ impl Nodes {
         let fits = |&id: &NodeId| {
             // The kernel takes zero for no inode, and the root's id is the root's.
             let usable = id.0 > NodeId::ROOT.0;
-            usable && self.by_id.get(&id).is_none_or(|node| node.sameness == sameness)
+            usable && self.by_id.get(&id).is_none_or(|node| node.sameness() == sameness)
         };
         let others = (0..).map(|step| hash(&(number, sameness.identity)).wrapping_add(step));
         std::iter::once(number).chain(others).map(NodeId).find(fits).expect("fewer than 2^64 ids are held")
@@ -162,11 +131,15 @@ impl Nodes {
             return;
         }
         let Some(node) = self.by_id.remove(&id) else { return };
-        if node.linked {
+        self.finds.remove(node.found);
+        if self.finds.is_wasteful() {
+            self.finds.pack(self.by_id.values_mut().map(|node| &mut node.found));
+        }
+        if !self.others.is_empty() {
             self.others.remove(&id);
         }
         if !self.displaced.is_empty() {
-            self.displaced.remove(&node.sameness);
+            self.displaced.remove(&node.sameness());
         }
         // After a walk over everything the table would stay as large as that.
         if self.by_id.capacity() > ROOMY && self.by_id.len() < self.by_id.capacity() / 8 {
@@ -174,15 +147,22 @@ impl Nodes {
         }
     }
 
+    /// Whether the kernel holds a node that was found there first; `number` is the inode number of
+    /// that name.
+    pub(super) fn has(&self, spot: Spot<'_>, number: u64) -> bool {
+        let mut ids = std::iter::once(NodeId(number)).chain(self.displaced.values().copied());
+        ids.any(|id| self.by_id.get(&id).is_some_and(|node| self.finds.is(node.found, spot)))
+    }
+
     /// What an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Sameness)> {
-        self.by_id.get(&id).map(|node| (node.place(), node.sameness))
+        self.by_id.get(&id).map(|node| (self.finds.place(node.found), node.sameness()))
     }
 
     /// What tells apart, for those who keep a file's handle, the files that an id stands for one
     /// after the other. The kernel takes 32 bits of it, as a number with a sign.
     pub(super) fn generation(&self, id: NodeId) -> u64 {
-        self.by_id.get(&id).map_or(0, |node| node.sameness.identity >> 33)
+        self.by_id.get(&id).map_or(0, |node| node.identity >> 33)
     }
 
     /// All places where an id was found but the first.
@@ -192,10 +172,10 @@ impl Nodes {
 
     /// Where the kernel found these, by the hash of their identity.
     pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
-        let found = self.by_id.iter().filter(|(_, node)| wanted.contains(&node.sameness.identity));
+        let found = self.by_id.iter().filter(|(_, node)| wanted.contains(&node.identity));
         let places = |(id, node): (&NodeId, &Node)| {
-            let identity = node.sameness.identity;
-            let places = std::iter::once(node.place()).chain(self.other_places(*id));
+            let identity = node.identity;
+            let places = std::iter::once(self.finds.place(node.found)).chain(self.other_places(*id));
             places.map(move |place| (identity, place)).collect::<Vec<_>>()
         };
         found.flat_map(places).collect()
@@ -210,9 +190,12 @@ impl Nodes {
 /// A table that has room for fewer ids is left as it is.
 const ROOMY: usize = 1 << 12;
 
+/// A table by ids, or by hashes.
+pub(super) type ById<T> = HashMap<u64, T, Mixed>;
+
 /// Hashes ids, which are hashes or inode numbers, by one multiplication.
 #[derive(Clone, Debug)]
-struct Mixed {
+pub(super) struct Mixed {
     key: u64,
 }
 
@@ -232,7 +215,7 @@ impl BuildHasher for Mixed {
 }
 
 #[derive(Debug)]
-struct Mixing {
+pub(super) struct Mixing {
     key: u64,
     hash: u64,
 }
@@ -367,6 +350,7 @@ mod tests {
                 nodes.forget(held.id, held.lookups);
             }
             prop_assert_eq!((nodes.by_id.len(), nodes.displaced.len(), nodes.others.len()), (0, 0, 0));
+            prop_assert!(nodes.finds.is_empty());
         }
     }
 
@@ -419,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_held_name_is_small() {
-        assert!(size_of::<(NodeId, Node)>() <= 72, "{}", size_of::<(NodeId, Node)>());
+        assert!(size_of::<(NodeId, Node)>() <= 40, "{}", size_of::<(NodeId, Node)>());
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) struct Sameness {
     pub(super) replaceable: bool,
     /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero
     /// for a file that was listed but not looked up.
-    format: u16,
+    pub(super) format: u16,
     /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for
     /// an id are of one version of one file; of anything else its name, since a folder stays the
     /// same when names in it change. Two are taken for one with a chance of 2^-64.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use forebay_core::DeviceId;
 
@@ -13,12 +15,17 @@ use crate::source::{Entry, Fetch, Object, Source};
 /// Names and their contents; a folder has none. The version is the content itself, as an entity
 /// tag.
 #[derive(Default)]
-struct Shelf(Mutex<BTreeMap<PathBuf, Option<&'static str>>>);
+struct Shelf {
+    names: Mutex<BTreeMap<PathBuf, Option<&'static str>>>,
+    /// It answers nothing, and who asks gives up.
+    silent: AtomicBool,
+    looks: AtomicUsize,
+}
 
 impl Shelf {
     fn with(names: &[(&str, Option<&'static str>)]) -> Arc<Shelf> {
         let shelf = Shelf::default();
-        shelf.0.lock().insert(PathBuf::new(), None);
+        shelf.names.lock().insert(PathBuf::new(), None);
         for &(name, content) in names {
             shelf.put(name, content);
         }
@@ -26,15 +33,15 @@ impl Shelf {
     }
 
     fn put(&self, name: &str, content: Option<&'static str>) {
-        self.0.lock().insert(name.into(), content);
+        self.names.lock().insert(name.into(), content);
     }
 
     fn remove(&self, name: &str) {
-        self.0.lock().remove(Path::new(name));
+        self.names.lock().remove(Path::new(name));
     }
 
     fn content(&self, path: &Path) -> Result<Option<&'static str>> {
-        self.0.lock().get(path).copied().ok_or_else(|| Error::NotFound(path.display().to_string()))
+        self.names.lock().get(path).copied().ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
 }
 
@@ -67,7 +74,7 @@ impl Shelf {
     }
 
     fn entries(&self, path: &Path) -> Listing {
-        let names = self.0.lock();
+        let names = self.names.lock();
         let inside = names.iter().filter(|(name, _)| name.parent() == Some(path));
         let entry = |(name, content): (&PathBuf, &Option<_>)| Entry {
             name: name.file_name().expect("not the root").into(),
@@ -97,7 +104,9 @@ impl Source for Shelf {
     }
 
     fn stat_then(&self, path: &Path, then: Then<Attributes>) {
-        then(self.attributes(path));
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        let given_up = || Error::GivenUp { name: "x".into(), reason: "no answer".into(), after: Duration::ZERO };
+        then(if self.silent.load(Ordering::SeqCst) { Err(given_up()) } else { self.attributes(path) });
     }
 
     fn list_then(&self, path: &Path, then: Then<Listing>) {
@@ -258,6 +267,32 @@ fn a_file_that_becomes_a_folder_is_another_node() {
     assert_ne!(file, folder);
     shelf.put("f/inside", Some(""));
     assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0, folder, "a folder keeps its node");
+}
+
+/// As the kernel does, which looks a name that it knew up once more.
+#[test]
+fn a_failure_answers_the_second_look_up_of_a_known_name_and_no_other() {
+    for several in [None, Some("shelf")] {
+        let shelf = Shelf::with(&[("f", Some("one")), ("g", Some("two"))]);
+        let tree = tree(vec![(several, Arc::clone(&shelf))]).unwrap();
+        let root = several.map_or(NodeId::ROOT, |name| tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap().0);
+        // How many looks of the source look-ups of a name cost, and whether they succeed.
+        let looks = |name: &str, times: usize| {
+            let before = shelf.looks.load(Ordering::SeqCst);
+            let found = (0..times).filter(|_| tree.lookup(root, OsStr::new(name)).is_ok()).count();
+            (shelf.looks.load(Ordering::SeqCst) - before, found)
+        };
+        assert_eq!(looks("f", 1), (1, 1));
+        shelf.put("f", Some("another"));
+        assert_eq!(looks("f", 1), (1, 1), "a version of another id");
+        for _ in 0..3 {
+            shelf.silent.store(true, Ordering::SeqCst);
+            assert_eq!((looks("g", 2), looks("none", 2)), ((2, 0), (2, 0)), "names that nobody knew");
+            assert_eq!(looks("f", 2), (1, 0));
+            shelf.silent.store(false, Ordering::SeqCst);
+            assert_eq!(looks("f", 2), (2, 2));
+        }
+    }
 }
 
 #[test]

@@ -112,6 +112,7 @@ fn what_a_setting_would_mend_is_not_tried_again() {
     let expired = "(the credentials have expired: log in again, or renew them; the server says ExpiredToken)";
     for (fault, words, errno) in [
         (Fault::OtherRegion, "in the region eu-west-1", libc::EIO),
+        (Fault::OtherConstraint, "in the region eu-west-1: give --region eu-west-1", libc::EIO),
         (Fault::Skew, "the clock of this machine is wrong; set the clock", libc::EIO),
         (Fault::ExpiredToken(400), expired, libc::EACCES),
         (Fault::ExpiredToken(403), expired, libc::EACCES),

@@ -1,10 +1,11 @@
 //! Who may read: tokens, certificates, addresses.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::{ask, curl, forgetful, local, serve, tree};
 use forebay_serve::{Options, Server, StartError, Tls, TlsError, Token};
+use forebay_testkit::certificate::Certificate;
 
 const SECRET: &str = "a-token-of-no-worth";
 
@@ -58,17 +59,7 @@ fn a_taken_port_says_so() {
 fn encrypted_with_a_certificate_of_a_day() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), vec![7; 1_000_000]).unwrap();
-    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
-    let made = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=IP:127.0.0.1"])
-        .arg("-keyout")
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .stdin(Stdio::null())
-        .output();
-    assert!(made.is_ok_and(|made| made.status.success()), "openssl makes certificates");
+    let Certificate { certificate, key } = Certificate::make(folder.path()).unwrap();
     let tls = Some(Tls::read(&certificate, &key).unwrap());
     let server = serve(folder.path(), Options { tls, ..with_token() });
     let url = format!("https://{}/file", server.address());

@@ -46,6 +46,9 @@ pub enum Fault {
     Skew,
     /// 301 `PermanentRedirect` to the region `eu-west-1`. *Right*: an error that names the region.
     OtherRegion,
+    /// 400 `IllegalLocationConstraintException`, whose message names the region `eu-west-1`.
+    /// *Right*: an error that names the region.
+    OtherConstraint,
     /// GET of an object is 403 `InvalidObjectState`, as of one in an archive. *Right*: a listing
     /// with it, and an error for its bytes.
     Archived,
@@ -120,7 +123,8 @@ impl Fault {
         let nth = passing.clone().map(|fault| Fault::EveryNth(3, Box::new(fault)));
         let quick = [Fault::None, Fault::NoTruncated, Fault::NoTags, Fault::NoLength, Fault::Short, Fault::ErrorInOk];
         let refusals = [Fault::ExpiredToken(403), Fault::ExpiredToken(400), Fault::AccessDenied, Fault::Skew];
-        let refusals = refusals.into_iter().chain([Fault::OtherRegion, Fault::Archived, Fault::NoSuchKey]);
+        let refusals =
+            refusals.into_iter().chain([Fault::OtherRegion, Fault::OtherConstraint, Fault::Archived, Fault::NoSuchKey]);
         let slow =
             [Fault::Latency(Duration::from_millis(50)), Fault::Drip { bytes: 20_000, pause: Duration::from_millis(5) }];
         let silent = [Which::Ranges, Which::Heads, Which::Listings, Which::All].map(Fault::Silent);

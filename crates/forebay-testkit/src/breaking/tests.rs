@@ -79,6 +79,7 @@ fn refusals_have_the_code_and_the_name_of_s3() {
         (Fault::AccessDenied, 403, "AccessDenied"),
         (Fault::Skew, 403, "RequestTimeTooSkewed"),
         (Fault::OtherRegion, 301, "PermanentRedirect"),
+        (Fault::OtherConstraint, 400, "IllegalLocationConstraintException"),
         (Fault::Archived, 403, "InvalidObjectState"),
         (Fault::NoSuchKey, 404, "NoSuchKey"),
     ] {

@@ -27,6 +27,8 @@ fn ranges() -> Vec<Oddity> {
         Oddity::RangesRefused,
         Oddity::RangeAtZero,
         Oddity::RangeShort,
+        Oddity::RangeClipped(10_000),
+        Oddity::RangeClipped(1000),
         Oddity::RangeLong,
         Oddity::RangeUntold,
         Oddity::RangeTotal(-1),
@@ -82,6 +84,6 @@ fn refusals() -> Vec<Oddity> {
 fn stops() -> Vec<Oddity> {
     let cuts = [Cut::Nothing, Cut::Head, Cut::Body, Cut::Chunk, Cut::Reset].map(Oddity::Cut);
     let once = cuts.clone().map(|cut| Oddity::First(1, Box::new(cut)));
-    let silent = [Methods::Head, Methods::Get, Methods::All].map(Oddity::Silent);
+    let silent = [Methods::Head, Methods::Propfind, Methods::Get, Methods::All].map(Oddity::Silent);
     once.into_iter().chain(cuts).chain(silent).collect()
 }

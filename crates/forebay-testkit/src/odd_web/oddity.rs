@@ -36,6 +36,9 @@ pub enum Oddity {
     /// A 206 has the first half of what was asked for, and says so. *Right*: the rest with another
     /// request, or an error.
     RangeShort,
+    /// A 206 has the first bytes of what was asked for, at most as many as the number says, and says
+    /// so. *Right*: the bytes, the rest with other requests.
+    RangeClipped(usize),
     /// A 206 has up to 1000 bytes more than asked for on each side, and says so. *Right*: the part
     /// that was asked for, or an error.
     RangeLong,
@@ -117,8 +120,8 @@ pub enum Oddity {
     /// The answer is cut. *Right*: the rest with another request if the body was cut, else another
     /// try; an error after some tries. Never a file that ends there.
     Cut(Cut),
-    /// These methods are never answered. *Right*: an error in finite time; the bytes if HEAD can be
-    /// avoided.
+    /// These methods are never answered. *Right*: an error in finite time; the bytes if GET is
+    /// answered.
     Silent(Methods),
     /// The body comes in pieces of this many bytes with pauses. *Right*: the bytes.
     Drip {
@@ -240,6 +243,8 @@ pub enum Methods {
     Head,
     /// GET only.
     Get,
+    /// PROPFIND only.
+    Propfind,
     /// All.
     All,
 }
@@ -266,6 +271,7 @@ impl Oddity {
             },
             Oddity::Plain | Oddity::Password | Oddity::Modified(_) | Oddity::SoftMissing => Outcome::Right,
             Oddity::HeadRefused(_) | Oddity::HeadWithoutLength => Outcome::Right,
+            Oddity::RangeClipped(_) | Oddity::Silent(Methods::Head | Methods::Propfind) => Outcome::Right,
             Oddity::HeadGzip | Oddity::NoRanges | Oddity::RangeTotalUnknown | Oddity::RangeChunked => Outcome::Right,
             Oddity::ChunkExtras | Oddity::BareHead | Oddity::Interim(_) | Oddity::Http10 { .. } => Outcome::Right,
             Oddity::Closes | Oddity::Drip { .. } | Oddity::Propfind(_) | Oddity::PropfindPage => Outcome::Right,
@@ -280,7 +286,7 @@ impl Oddity {
             Oddity::RangeLong | Oddity::Multipart | Oddity::Gzip | Oddity::Junk | Oddity::LongHeader(_) => {
                 Outcome::Either
             }
-            Oddity::IfMatchFails | Oddity::Changing | Oddity::Silent(Methods::Head) => Outcome::Either,
+            Oddity::IfMatchFails | Oddity::Changing => Outcome::Either,
             Oddity::Cut(Cut::Body | Cut::Chunk | Cut::Reset) => Outcome::Either,
 
             Oddity::Tag(Tag::Flipping | Tag::WeakFlipping) => Outcome::Either,
@@ -296,7 +302,7 @@ impl Oddity {
             Oddity::Cut(Cut::Body | Cut::Chunk | Cut::Reset) | Oddity::Silent(Methods::Get) => method == "GET",
             Oddity::Silent(Methods::Head) | Oddity::HeadRefused(_) | Oddity::HeadLength(_) => method == "HEAD",
             Oddity::HeadWithoutLength | Oddity::HeadGzip | Oddity::HeadWithBody => method == "HEAD",
-            Oddity::Propfind(_) | Oddity::PropfindPage => method == "PROPFIND",
+            Oddity::Propfind(_) | Oddity::PropfindPage | Oddity::Silent(Methods::Propfind) => method == "PROPFIND",
             Oddity::Redirect { .. } => method == "GET" || method == "HEAD",
             Oddity::First(_, then) => then.concerns(method),
             _ => true,

@@ -44,6 +44,7 @@ pub(super) fn partial(mut base: Reply, ranges: &[Range<usize>], bytes: &[u8], od
     let range = match oddity {
         Oddity::RangeAtZero => 0..range.len(),
         Oddity::RangeShort => range.start..range.start + range.len().div_ceil(2),
+        Oddity::RangeClipped(most) => range.start..range.end.min(range.start + most),
         Oddity::RangeLong => range.start.saturating_sub(1000)..(range.end + 1000).min(length),
         _ => range.clone(),
     };

@@ -308,6 +308,7 @@ fn send_as(mut reply: Reply, oddity: &Oddity, request: &Request) -> Reply {
             let silent = match methods {
                 Methods::Head => head,
                 Methods::Get => get,
+                Methods::Propfind => request.method == "PROPFIND",
                 Methods::All => true,
             };
             reply.manner = if silent { Manner::Silence } else { Manner::AtOnce };

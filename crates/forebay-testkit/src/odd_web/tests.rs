@@ -113,6 +113,7 @@ fn ranges() {
         (Oddity::Plain, 5000, 9000, told(5000, 9000, "300001")),
         (Oddity::RangeAtZero, 0, 4000, told(0, 4000, "300001")),
         (Oddity::RangeShort, 5000, 7000, told(5000, 7000, "300001")),
+        (Oddity::RangeClipped(100), 5000, 5099, told(5000, 5099, "300001")),
         (Oddity::RangeLong, 4000, 10_000, told(4000, 10_000, "300001")),
         (Oddity::RangeUntold, 5000, 9000, None),
         (Oddity::RangeTotal(-1), 5000, 9000, told(5000, 9000, "300000")),
@@ -318,10 +319,15 @@ fn cuts_and_silence() {
         assert_eq!(answer.header("transfer-encoding").is_some(), cut == Cut::Chunk);
         assert_eq!(head(&server).code, 200);
     }
-    for (methods, head, get) in [(Methods::Head, true, false), (Methods::Get, false, true), (Methods::All, true, true)]
-    {
+    for (methods, silent) in [
+        (Methods::Head, &["HEAD"][..]),
+        (Methods::Get, &["GET"]),
+        (Methods::Propfind, &["PROPFIND"]),
+        (Methods::All, &["HEAD", "GET", "PROPFIND"]),
+    ] {
         server.set(Oddity::Silent(methods));
-        for (method, silent) in [("HEAD", head), ("GET", get)] {
+        for method in ["HEAD", "GET", "PROPFIND"] {
+            let silent = silent.contains(&method);
             let mut client = Connection::new(server.address()).unwrap();
             client.set_patience(Duration::from_millis(if silent { 50 } else { 60_000 })).unwrap();
             assert_eq!(client.ask(method, FILE, &[]).is_err(), silent, "{methods:?} {method}");

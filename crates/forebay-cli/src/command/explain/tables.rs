@@ -2,17 +2,23 @@
 //! parts, and contexts.
 
 use forebay_core::Pattern;
-use forebay_core::explain::Device;
+use forebay_core::explain::{Device, Stream};
 use forebay_live::engine::Referenced;
-use forebay_live::explain::Explained;
+use forebay_live::explain::{Explained, Named};
 
 use super::words;
 use crate::command::stats::plural;
 use crate::size::{about, count};
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, WIDTH, folded, shortened};
 
 const RIGHT: Side = Side::Right;
 const LEFT: Side = Side::Left;
+
+/// The characters of a device's name beside a file's.
+const DEVICE: usize = 24;
+
+/// The column of contexts that says where they are.
+const WHERE: usize = 6;
 
 /// So many streams are shown if fewer are active; else those are.
 const FEW: usize = 20;
@@ -21,8 +27,9 @@ const FEW: usize = 20;
 pub(super) fn text(explained: &Explained) -> String {
     let cache = explained.prefetch_cache.as_ref().map(words::of_cache).unwrap_or_default();
     let parts = [
-        format!("{}{cache}", summary(explained)),
+        format!("{}{}", summary(explained), if cache.is_empty() { cache } else { folded(&cache, WIDTH) }),
         streams(explained),
+        ahead_of_streams(explained),
         devices(explained),
         partitions(explained),
         parts_of_partitions(explained),
@@ -40,18 +47,21 @@ fn summary(explained: &Explained) -> String {
         Referenced::Kept => "",
         Referenced::HandedOn => "; the kernel keeps what was read",
     };
-    format!(
-        "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}\n\
-         {}, {} active; all may have {} blocks ahead, each {}\n",
+    let cache = format!(
+        "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}",
         about(*memory_bytes),
         count(explained.frames.into()),
         about(explained.block_bytes.into()),
         count(explained.frames_free.into()),
+    );
+    let streams = format!(
+        "{}, {} active; all may have {} blocks ahead, each {}",
         plural(explained.stream_count, "stream"),
         count(active),
         count(ahead.room.into()),
         words::of_memory(ahead).replacen("its part of", &format!("{} of", count(ahead.share.into())), 1),
-    )
+    );
+    folded(&cache, WIDTH) + &folded(&streams, WIDTH)
 }
 
 /// The name of a thing, or its number.
@@ -71,7 +81,51 @@ fn pattern(pattern: Option<Pattern>) -> String {
     }
 }
 
+/// The streams that are shown: the active ones, or some.
+fn shown(explained: &Explained) -> &[Named<Stream>] {
+    let active = explained.streams.iter().filter(|stream| stream.of.active).count();
+    &explained.streams[..active.max(FEW).min(explained.streams.len())]
+}
+
+/// The name of a stream's file.
+fn file(stream: &Named<Stream>) -> String {
+    called(&stream.name, stream.of.file)
+}
+
+/// Where streams are, and why their pieces are as large as they are.
 fn streams(explained: &Explained) -> String {
+    let mut table = Table::new([
+        ("file", LEFT),
+        ("reader", RIGHT),
+        ("at block", RIGHT),
+        ("ahead", RIGHT),
+        ("rate", RIGHT),
+        ("idle", RIGHT),
+        ("depth", RIGHT),
+        ("distance", RIGHT),
+    ]);
+    let shown = shown(explained);
+    for stream in shown {
+        let of = &stream.of;
+        table.row([
+            file(stream),
+            of.handler.to_string(),
+            count(of.next.into()),
+            count(of.remaining().into()),
+            format!("{}/s", about(of.rate)),
+            words::span(of.idle),
+            count(of.piece.into()),
+            if of.distance > 0 { count(of.distance.into()) } else { dash() },
+        ]);
+        let (device, nothing) = (explained.devices.get(usize::from(of.device)), Device::default());
+        let device = device.map_or(&nothing, |device| &device.of);
+        table.note(&words::of_stream(of, device, &explained.ahead, explained.block_bytes));
+    }
+    listed(table.within(WIDTH, 0), shown.len(), explained.stream_count, "idler stream")
+}
+
+/// Whose streams they are, and what became of the blocks that were fetched ahead for them.
+fn ahead_of_streams(explained: &Explained) -> String {
     let several = explained.devices.len() > 1;
     let told_apart = explained.streams.iter().any(|stream| stream.of.pattern.is_some());
     let columns = [
@@ -80,47 +134,29 @@ fn streams(explained: &Explained) -> String {
         ("reader", RIGHT, true),
         ("context", RIGHT, told_apart),
         ("pattern", LEFT, told_apart),
-        ("at block", RIGHT, true),
-        ("ahead", RIGHT, true),
-        ("rate", RIGHT, true),
-        ("idle", RIGHT, true),
-        ("depth", RIGHT, true),
-        ("distance", RIGHT, true),
         ("used", RIGHT, true),
         ("late", RIGHT, true),
         ("wasted", RIGHT, true),
         ("thrashed", RIGHT, true),
-        ("why", LEFT, true),
     ];
     let mut table = Table::new(columns.iter().filter(|column| column.2).map(|&(name, side, _)| (name, side)));
-    let active = explained.streams.iter().filter(|stream| stream.of.active).count();
-    let shown = active.max(FEW).min(explained.streams.len());
-    for stream in &explained.streams[..shown] {
+    for stream in shown(explained) {
         let of = &stream.of;
         let device = explained.devices.get(usize::from(of.device));
-        let nothing = Device::default();
-        let number = |number: u32| count(number.into());
         let cells = [
-            called(&stream.name, of.file),
-            called(device.map_or("", |device| &device.name), of.device),
+            file(stream),
+            shortened(&called(device.map_or("", |device| &device.name), of.device), DEVICE),
             of.handler.to_string(),
             of.context.to_string(),
             pattern(of.pattern),
-            number(of.next),
-            number(of.remaining()),
-            format!("{}/s", about(of.rate)),
-            words::span(of.idle),
-            number(of.piece),
-            if of.distance > 0 { number(of.distance) } else { dash() },
-            number(of.used),
-            number(of.late),
-            number(of.wasted),
-            number(of.thrashed),
-            words::of_stream(of, device.map_or(&nothing, |device| &device.of), &explained.ahead, explained.block_bytes),
+            count(of.used.into()),
+            count(of.late.into()),
+            count(of.wasted.into()),
+            count(of.thrashed.into()),
         ];
         table.row(columns.iter().zip(cells).filter(|(column, _)| column.2).map(|(_, cell)| cell));
     }
-    listed(table, shown, explained.stream_count, "idler stream")
+    if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
 
 /// A table, and how many things it leaves out; nothing if it is empty.
@@ -142,35 +178,35 @@ fn devices(explained: &Explained) -> String {
         ("lead time", RIGHT),
         ("under way", RIGHT),
         ("mean stream", RIGHT),
-        ("used", RIGHT),
-        ("late", RIGHT),
-        ("wasted", RIGHT),
-        ("thrashed", RIGHT),
-        ("why", LEFT),
     ]);
+    let counted = [("used", RIGHT), ("late", RIGHT), ("wasted", RIGHT), ("thrashed", RIGHT)];
+    let mut ahead = Table::new([("device", LEFT)].into_iter().chain(counted));
     for (number, device) in explained.devices.iter().enumerate() {
         let of = &device.of;
-        let depth = plural(of.competitive_depth.into(), "block");
         let seeks = if of.seek_distance > 0 {
             format!(", over {} as its arm does", about(of.seek_distance))
         } else {
             String::new()
         };
-        let mut row = vec![
-            called(&device.name, number),
+        let name = called(&device.name, number);
+        table.row([
+            name.clone(),
             words::span(of.switch_cost),
             format!("{:.1} MB/s", of.transfer_rate as f64 / 1e6),
-            depth,
+            plural(of.competitive_depth.into(), "block"),
             of.channels.to_string(),
             if of.lead_time > 0 { words::span(of.lead_time) } else { dash() },
             of.under_way.to_string(),
             of.mean_length.map_or_else(dash, |length| plural(length.into(), "block")),
-        ];
-        row.extend(of.feedback.map(count));
-        row.push(format!("depth: as much as it transfers in the time of one switch{seeks}"));
-        table.row(row);
+        ]);
+        table.note(&format!("depth: as much as it transfers in the time of one switch{seeks}"));
+        ahead.row(std::iter::once(name).chain(of.feedback.map(count)));
     }
-    listed(table, explained.devices.len(), explained.device_count, "device")
+    if table.is_empty() {
+        return String::new();
+    }
+    let ahead = listed(ahead.within(WIDTH, 0), explained.devices.len(), explained.device_count, "device");
+    format!("{}\n{ahead}", table.within(WIDTH, 0))
 }
 
 fn partitions(explained: &Explained) -> String {
@@ -184,7 +220,6 @@ fn partitions(explained: &Explained) -> String {
         ("of the mean", RIGHT),
         ("the next block saves", RIGHT),
         ("the last one", RIGHT),
-        ("why", LEFT),
     ]);
     for (number, partition) in explained.partitions.iter().enumerate() {
         let Some(share) = &partition.share else { continue };
@@ -197,15 +232,15 @@ fn partitions(explained: &Explained) -> String {
             if epochs > 0 { format!("{:.0} %", f64::from(share.relative) / 10.0) } else { dash() },
             a_second(share.prospect.map(|prospect| prospect.gain)),
             a_second(share.prospect.map(|prospect| prospect.loss)),
-            words::of_share(share, epochs),
         ]);
+        table.note(&words::of_share(share, epochs));
     }
-    if table.is_empty() { String::new() } else { table.to_string() }
+    if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
 
 fn parts_of_partitions(explained: &Explained) -> String {
     let bytes = |blocks: u32| about(u64::from(blocks) * u64::from(explained.block_bytes));
-    let mut table = Table::new([("partition", LEFT), ("part", LEFT), ("holds", RIGHT), ("why", LEFT)]);
+    let mut table = Table::new([("partition", LEFT), ("part", LEFT), ("holds", RIGHT)]);
     for (number, partition) in explained.partitions.iter().enumerate() {
         let device = explained.devices.get(number).filter(|_| explained.epochs.is_some());
         let whose = device.map_or_else(|| "all".into(), |device| called(&device.name, number));
@@ -221,16 +256,18 @@ fn parts_of_partitions(explained: &Explained) -> String {
                 (_, Some(context)) => {
                     let round = plural(context.of.loop_blocks.into(), "block");
                     let who = called(&context.name, format!("context {}", context.of.context));
+                    let who = shortened(&who, WIDTH / 2);
                     (
                         format!("loop {}", part - 2),
                         format!("{who} comes round every {round}: what it used last goes first"),
                     )
                 }
             };
-            table.row([whose.clone(), name, bytes(held), why]);
+            table.row([whose.clone(), name, bytes(held)]);
+            table.note(&why);
         }
     }
-    if table.is_empty() { String::new() } else { table.to_string() }
+    if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
 
 fn contexts(explained: &Explained) -> String {
@@ -255,5 +292,5 @@ fn contexts(explained: &Explained) -> String {
             context.name.clone(),
         ]);
     }
-    if table.is_empty() { String::new() } else { table.to_string() }
+    if table.is_empty() { String::new() } else { table.within(WIDTH, WHERE).to_string() }
 }

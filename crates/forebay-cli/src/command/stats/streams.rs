@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{IDLE_MS, WIDTH, plural};
+use super::{IDLE_MS, plural};
 use crate::size::{about, count};
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, WIDTH};
 
 /// Where somebody reads. A mount of another version may lack some.
 #[derive(Debug, Default, Deserialize)]

@@ -67,6 +67,9 @@ impl Amiss {
             (400, Some("AuthorizationHeaderMalformed")) | (400, None) if signed => {
                 other_region(refused).map(|region| Amiss::Elsewhere(Some(region)))
             }
+            (400, Some("IllegalLocationConstraintException")) => {
+                Some(Amiss::Elsewhere(other_region(refused).or_else(|| constraint(refused.body))))
+            }
             (_, Some("RequestTimeTooSkewed")) => Some(Amiss::Skewed(skew())),
             (403, None) if signed => skew().filter(|skew| skew.distance() > SKEW).map(|skew| Amiss::Skewed(Some(skew))),
             _ => None,
@@ -118,9 +121,20 @@ impl Skew {
 fn other_region(refused: &Refused<'_>) -> Option<Box<str>> {
     let header = refused.headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
     let region = header.or_else(|| element(refused.body, "Region"))?;
+    (is_region(region) && Some(region) != refused.region).then(|| region.into())
+}
+
+fn is_region(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_region = (1..=64).contains(&region.len()) && region.bytes().all(fits);
-    (is_region && Some(region) != refused.region).then(|| region.into())
+    (1..=64).contains(&text.len()) && text.bytes().all(fits)
+}
+
+/// The region in `The REGION location constraint is incompatible for the region specific endpoint
+/// this request was sent to.`
+fn constraint(body: &str) -> Option<Box<str>> {
+    let (before, _) = element(body, "Message")?.split_once(" location constraint is incompatible")?;
+    let region = before.rsplit(' ').next()?;
+    (is_region(region) && region != "unspecified").then(|| region.into())
 }
 
 /// The text of an element of an error's document.
@@ -179,6 +193,13 @@ mod tests {
         assert_eq!(of(400, &[], malformed, here), there);
         assert_eq!(of(400, &header, "", Some("eu-west-1")), None);
         assert_eq!(of(400, &header, "<Code>ExpiredToken</Code>", here), None);
+        let illegal = |of: &str| {
+            let message = format!("The {of} location constraint is incompatible for the region specific endpoint.");
+            format!("<Error><Code>IllegalLocationConstraintException</Code><Message>{message}</Message></Error>")
+        };
+        assert_eq!(of(400, &[], &illegal("eu-west-1"), here), there);
+        assert_eq!(of(400, &header, &illegal("unspecified"), here), there);
+        assert_eq!(of(400, &[], &illegal("unspecified"), None), Some(Amiss::Elsewhere(None)));
         assert_eq!(of(301, &[("x-amz-bucket-region", "a b; rm")], "", here), Some(Amiss::Elsewhere(None)));
     }
 

@@ -128,8 +128,8 @@ pub(super) struct Found {
     pages: Option<Arc<dyn PaginatedListStore>>,
     /// What tells its server from others, where the URI doesn't: endpoint and region.
     server: String,
-    /// What to say of its server when it cannot be reached.
-    about: String,
+    /// The server, if it is not the provider's own.
+    endpoint: Option<String>,
     waits: Waits,
     /// Whether keys may have control characters.
     pub(super) has_controls: bool,
@@ -159,7 +159,7 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     if scheme != "az" && !address.is_ok_and(|address| address.host_str() == Some(authority)) {
         return Err(refuse(&format!("{authority:?} is the name of no bucket")));
     }
-    let Found { store, pages, server, about, waits, has_controls, credentials } =
+    let Found { store, pages, server, endpoint, waits, has_controls, credentials } =
         stores.map_err(|error| match error {
             generic @ object_store::Error::Generic { .. } => refuse(&refusal::last(&generic)),
             other => refuse(&other.to_string()),
@@ -178,7 +178,8 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let listing = Listing::new(Arc::clone(&store), pages);
     let bucket = Bucket { prefix, listing, store, waits, has_controls, credentials };
     let name = name.trim_end_matches('/').to_owned();
-    RemoteSource::new(Arc::new(bucket), About { name, address, server: about, hint }, options.limits(), options.modes)
+    let about = About { name, address, server: at(endpoint.as_deref()), plain: endpoint, hint };
+    RemoteSource::new(Arc::new(bucket), about, options.limits(), options.modes)
 }
 
 /// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name
@@ -193,6 +194,11 @@ fn folder(prefix: &str) -> std::result::Result<String, String> {
     }
 }
 
+/// A server, for messages behind the name of a source.
+fn at(endpoint: Option<&str>) -> String {
+    endpoint.map(|endpoint| format!(" at {endpoint}")).unwrap_or_default()
+}
+
 pub(super) fn both<S: ObjectStore + PaginatedListStore>(
     store: S,
     waits: Waits,
@@ -200,13 +206,14 @@ pub(super) fn both<S: ObjectStore + PaginatedListStore>(
     region: Option<&str>,
 ) -> Found {
     let store = Arc::new(store);
-    let about = endpoint.map(|endpoint| format!(" at {}", endpoint.trim_end_matches('/'))).unwrap_or_default();
+    let endpoint = endpoint.map(|endpoint| endpoint.trim_end_matches('/').to_owned());
+    let about = at(endpoint.as_deref());
     let server = region.map_or_else(|| about.clone(), |region| format!("{about} in {region}"));
     Found {
         store: Arc::clone(&store) as Arc<dyn ObjectStore>,
         pages: Some(store),
         server,
-        about,
+        endpoint,
         waits,
         has_controls: false,
         credentials: None,
@@ -258,6 +265,7 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         login: options.login.clone(),
         authority: options.authority.clone(),
         silence: options.silence.min(options.patience),
+        patience: options.patience,
         connections: options.connections,
         labels: options.labels,
     };
@@ -269,7 +277,7 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         (None, None) => "it may want a token, or a user and a password",
     };
     let (name, address) = (web.describe().to_owned(), Arc::clone(web.identity()));
-    let about = About { name, address, server: String::new(), hint };
+    let about = About { plain: Some(name.clone()), name, address, server: String::new(), hint };
     RemoteSource::new(Arc::new(web), about, options.limits(), options.modes)
 }
 

@@ -1,5 +1,12 @@
 //! What to do where two ends do not agree on encryption.
 
+use std::time::Duration;
+
+use reqwest::{Client, Url};
+
+/// How long a server that is asked for encryption may take.
+const PROBE: Duration = Duration::from_secs(2);
+
 /// The words of the TLS library with what to do.
 pub(crate) fn explained(words: String) -> String {
     let way_out = match &*words {
@@ -8,6 +15,27 @@ pub(crate) fn explained(words: String) -> String {
         _ => return words,
     };
     format!("{words} ({way_out})")
+}
+
+/// The address with encryption of a server that is spoken to without, and speaks only with it. Such
+/// servers refuse a request in words of their own, or end the connection. The server is shown
+/// nothing but its own name.
+pub(super) async fn encrypted(plain: &str) -> Option<String> {
+    let mut url = Url::parse(plain).ok().filter(|url| url.scheme() == "http")?;
+    // A port that is not said is 80, where nobody speaks with encryption.
+    let port = url.port()?;
+    url.set_scheme("https").and_then(|()| url.set_port(Some(port)).map_err(drop)).ok()?;
+    let shown = url.to_string();
+    url.set_path("/");
+    // Whom the server is, the mount will ask.
+    let client = Client::builder().tls_danger_accept_invalid_certs(true).timeout(PROBE);
+    let client = client.redirect(reqwest::redirect::Policy::none()).http1_only().build().ok()?;
+    let speaks = match client.head(url).send().await {
+        Ok(_) => true,
+        // It wants a certificate of ours, or another version.
+        Err(error) => format!("{error:?}").contains("AlertReceived"),
+    };
+    speaks.then_some(shown)
 }
 
 #[cfg(test)]
@@ -19,5 +47,15 @@ mod tests {
         let told = explained("received corrupt message of type InvalidContentType".into());
         assert!(told.ends_with("(the server speaks without encryption there, with http://)"), "{told}");
         assert_eq!(explained("Connection refused".into()), "Connection refused");
+    }
+
+    #[tokio::test]
+    async fn a_server_without_encryption_is_none_with_it() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/a", listener.local_addr().unwrap());
+        let closes = tokio::spawn(async move { drop(listener.accept().await) });
+        assert_eq!(encrypted(&url).await, None);
+        closes.await.unwrap();
+        assert_eq!(encrypted("http://127.0.0.1/").await, None, "it is not asked");
     }
 }

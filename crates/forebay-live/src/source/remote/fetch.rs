@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::asker::Asker;
-use super::gate::Gate;
+use super::gate::{Gate, Room};
 use super::{Range, Trouble};
 use crate::source::{Error, Fetch, FetchId, Identity, Name, Object, Result};
 
@@ -32,7 +32,7 @@ impl Object for RemoteObject {
 
     fn fetch(&self, fetch: Fetch) {
         let (file, id, urgent) = (Arc::clone(&self.file), fetch.id, fetch.urgent);
-        let pending = Pending { fetch: Some(fetch), name: file.name() };
+        let (pending, gate) = (Pending { fetch: Some(fetch), name: file.name() }, Arc::clone(&self.gate));
         self.gate.enter(
             id,
             urgent,
@@ -40,7 +40,7 @@ impl Object for RemoteObject {
                 let Some(turn) = turn else { return pending.finish(Err(Error::CalledOff)) };
                 let runtime = file.asker.runtime.clone();
                 runtime.start(async move {
-                    file.answer(pending).await;
+                    file.answer(pending, Room(Some(&gate))).await;
                     drop(turn);
                 });
             }),
@@ -53,9 +53,9 @@ impl Object for RemoteObject {
 }
 
 impl File {
-    async fn answer(&self, mut pending: Pending) {
+    async fn answer(&self, mut pending: Pending, room: Room<'_>) {
         let Some(fetch) = &mut pending.fetch else { return };
-        let outcome = self.read(fetch).await;
+        let outcome = self.read(fetch, room).await;
         if let (Err(Error::Stale(_)), Name::Path { path, .. }) = (&outcome, &self.identity.name)
             && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
         {
@@ -66,7 +66,7 @@ impl File {
 
     /// Tries once what was only thought to be wanted, and what is waited for as long as the
     /// patience lasts.
-    async fn read(&self, fetch: &mut Fetch) -> Result<()> {
+    async fn read(&self, fetch: &mut Fetch, room: Room<'_>) -> Result<()> {
         let Name::Path { path, .. } = &self.identity.name else { return Err(Error::Stale(self.name())) };
         if fetch.len == 0 {
             return Ok(());
@@ -79,6 +79,7 @@ impl File {
                 offset: fetch.offset,
                 len: fetch.len,
                 label: &fetch.label,
+                room,
             };
             let trouble: Trouble = match self.asker.remote.read(range, &mut fetch.buffer).await {
                 Ok(()) => return Ok(()),

@@ -2,6 +2,7 @@
 //! let in first.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -16,7 +17,7 @@ type Start = Box<dyn FnOnce(Option<Turn>) + Send>;
 type Line = VecDeque<(FetchId, Start)>;
 
 /// A bound, and who waits for it.
-pub(super) struct Gate {
+pub(crate) struct Gate {
     state: Mutex<State>,
 }
 
@@ -26,8 +27,12 @@ struct State {
     rest: Line,
 }
 
+/// Room for more at once than one, for what is under way already.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Room<'a>(pub(super) Option<&'a Arc<Gate>>);
+
 /// Leave to be under way; dropping it lets the next one in.
-pub(super) struct Turn(Arc<Gate>);
+pub(crate) struct Turn(Arc<Gate>);
 
 impl Gate {
     /// A gate for `width` at once, at least one.
@@ -61,6 +66,23 @@ impl Gate {
         if let Some((_, start)) = found {
             start(None);
         }
+    }
+}
+
+impl Room<'_> {
+    /// At most so many turns, as far as nobody waits for them.
+    pub(crate) fn turns(&self, most: usize) -> Vec<Turn> {
+        let Some(gate) = self.0 else { return Vec::new() };
+        let mut state = gate.state.lock();
+        let count = state.free.min(most);
+        state.free -= count;
+        (0..count).map(|_| Turn(Arc::clone(gate))).collect()
+    }
+}
+
+impl fmt::Debug for Room<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Room")
     }
 }
 
@@ -103,6 +125,20 @@ mod tests {
         }
         assert_eq!(*order.lock(), [0, 1, 3, 5, 2, 4]);
         assert_eq!(gate.state.lock().free, 2);
+    }
+
+    #[test]
+    fn room_is_what_is_free_and_is_given_back() {
+        let gate = Gate::new(4);
+        let entered = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&entered);
+        gate.enter(FetchId::unique(), true, Box::new(move |turn| *kept.lock() = turn));
+        let more = Room(Some(&gate)).turns(7);
+        assert_eq!((more.len(), Room(Some(&gate)).turns(7).len()), (3, 0));
+        drop(more);
+        assert_eq!((Room(Some(&gate)).turns(2).len(), Room::default().turns(2).len()), (2, 0));
+        drop(entered.lock().take());
+        assert_eq!(gate.state.lock().free, 4);
     }
 
     #[test]

@@ -35,6 +35,7 @@ use crate::arena::Segments;
 use crate::label::Label;
 
 pub(crate) use encryption::explained;
+pub(crate) use gate::Room;
 pub(crate) use retry_after::retry_after;
 pub(crate) use source::{About, Limits};
 pub use source::{Modes, RemoteSource};
@@ -100,6 +101,8 @@ pub(crate) struct Range<'a> {
     pub(crate) len: usize,
     /// What a level of ours at the other end is told.
     pub(crate) label: &'a Label,
+    /// Room for requests beside the first one.
+    pub(crate) room: Room<'a>,
 }
 
 /// A storage at the other end of a network. Each call is one try: whether to try again is not its

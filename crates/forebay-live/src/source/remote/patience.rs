@@ -3,15 +3,15 @@
 //! A try that failed for a reason that may pass is repeated after a pause that doubles from one try
 //! to the next, up to [`LONGEST`], and is drawn between half of that and the whole, so that many
 //! readers do not come back at once. A storage that says for how long it wants to be left alone
-//! (`Retry-After`) is. Once the next try would begin after the patience has run out, whoever waits
-//! gets the last error.
+//! (`Retry-After`) is. No pause of our own is longer than half of the patience that is left. Once
+//! next to nothing of it is left, or less than the storage wants, whoever waits gets the last error.
 
 use std::future::Future;
 use std::time::Duration;
 
 use std::time::Instant as Moment;
 
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::complaints::Complaints;
 use super::{Answer, Trouble};
@@ -22,6 +22,9 @@ const FIRST: Duration = Duration::from_millis(100);
 
 /// The longest pause that is not asked for.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// A patience of which less than this part is left is over.
+const LITTLE: u32 = 20;
 
 /// For how long a storage that fails is asked again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,24 +107,36 @@ impl Tries<'_> {
             self.began = now;
             self.failed = 0;
         }
-        // Whatever the storage asks for: an hour, or more years than a clock has.
-        let pause = pause(self.failed, rand::random()).max(wait.unwrap_or_default());
-        let next = now + pause.min(self.patience);
-        if next >= self.began + self.patience {
-            return Err(Error::GivenUp { name, reason, after: now - self.began });
-        }
+        let left = Left { of: self.patience, after: now - self.began };
+        let Some(pause) = left.pause(self.failed, wait) else {
+            return Err(Error::GivenUp { name, reason, after: left.after });
+        };
         log::debug!("{name}: try {} failed: {reason}", self.failed + 1);
-        sleep_until(next).await;
+        sleep(pause).await;
         self.failed += 1;
         self.this_began = Instant::now();
         Ok(())
     }
 }
 
-/// The pause after the try number `failed`, counted from zero; `drawn` is between 0 and 1.
-pub(super) fn pause(failed: u32, drawn: f64) -> Duration {
-    let whole = LONGEST.min(FIRST * (1 << failed.min(10)));
-    whole.mul_f64(0.5 + drawn / 2.0)
+/// What is left of a patience.
+pub(super) struct Left {
+    /// The whole.
+    pub(super) of: Duration,
+    /// How much of it has gone.
+    pub(super) after: Duration,
+}
+
+impl Left {
+    /// The pause after the try number `failed`, counted from zero, of a storage that wants to be
+    /// left alone for `wait`; `None` if there is no time for another try.
+    pub(super) fn pause(&self, failed: u32, wait: Option<Duration>) -> Option<Duration> {
+        let left = self.of.checked_sub(self.after).filter(|&left| left > self.of / LITTLE)?;
+        let whole = LONGEST.min(FIRST * (1 << failed.min(10)));
+        let pause = whole.mul_f64(0.5 + rand::random::<f64>() / 2.0).min(left / 2);
+        // Whatever the storage asks for: an hour, or more years than a clock has.
+        Some(pause.max(wait.unwrap_or_default())).filter(|&pause| pause < left)
+    }
 }
 
 #[cfg(test)]
@@ -148,12 +163,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn pauses_grow_and_end_with_the_patience() {
         let (tries, outcome) = tried(30, usize::MAX, None).await;
-        assert!((9..=18).contains(&tries.len()), "{tries:?}");
+        assert!((9..=22).contains(&tries.len()), "{tries:?}");
         assert!(tries.windows(2).all(|pair| pair[1] - pair[0] <= 5_001), "{tries:?}");
         assert!(tries[1] >= 50 && tries[1] <= 101, "{tries:?}");
         assert!(matches!(outcome, Err(Error::GivenUp { after, .. }) if after < Duration::from_secs(30)), "{outcome:?}");
         let (tries, outcome) = tried(30, 3, None).await;
         assert_eq!((tries.len(), outcome.is_ok()), (4, true));
+        for patience in [1, 3, 30, 600] {
+            let (tries, _) = tried(patience, usize::MAX, None).await;
+            assert!(tries.last().is_some_and(|&last| last >= patience * 900), "of {patience} s: {tries:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use super::fetch::RemoteObject;
 use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
-use super::{Hint, Remote, Told, runtime, start, time};
+use super::{Hint, Remote, Told, Trouble, encryption, runtime, start, time};
 use crate::source::{
     Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version,
 };
@@ -40,6 +40,8 @@ pub(crate) struct About {
     pub(crate) address: Arc<str>,
     /// What to say of its server when it cannot be reached.
     pub(crate) server: String,
+    /// The URL of its server, if that is spoken to without encryption.
+    pub(crate) plain: Option<String>,
     /// What to do when it refuses us.
     pub(crate) hint: &'static str,
 }
@@ -122,6 +124,9 @@ impl RemoteSource {
             }
         })?;
         let Err(trouble) = answer else { return Ok(()) };
+        if let Some(error) = self.wants_encryption(&trouble) {
+            return Err(error);
+        }
         let with = |hint: &str| format!("{name} ({hint}; the server says {})", trouble.kind);
         Err(match trouble.error {
             // A web server that lists nothing: its files can be read by those who know their names.
@@ -148,6 +153,24 @@ impl RemoteSource {
             Error::NotFound(_) => Error::NotFound(with("check the name of the bucket or folder")),
             error => error,
         })
+    }
+}
+
+impl RemoteSource {
+    /// The error of a first question that was asked without encryption where the server wants it,
+    /// if that is what the trouble is.
+    fn wants_encryption(&self, trouble: &Trouble) -> Option<Error> {
+        let About { name, server, plain, .. } = &self.about;
+        let may_be = match &trouble.error {
+            Error::Refused { .. } => trouble.kind.contains("400"),
+            Error::Storage { .. } => !start::is_reached(trouble),
+            _ => false,
+        };
+        let plain = plain.clone().filter(|_| may_be)?;
+        let asked = async move { Ok(encryption::encrypted(&plain).await) };
+        let url = self.view.asker.runtime.wait(name, asked).ok().flatten()?;
+        let reason = format!("the server speaks only with encryption there: give {url}");
+        Some(Error::Setting { name: format!("{name}{server}"), reason, region: None })
     }
 }
 

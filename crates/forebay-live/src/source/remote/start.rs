@@ -10,9 +10,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::patience::pause;
+use super::patience::Left;
 use super::{Answer, Trouble};
 use crate::source::Error;
 
@@ -92,19 +92,18 @@ where
             *reason = "no answer in time".to_owned();
         }
         last.lock().clone_from(reason);
-        let pause = pause(failed, rand::random()).max(trouble.wait.unwrap_or_default());
-        let next = Instant::now() + pause.min(patience);
-        if next >= end {
+        let left = Left { of: patience, after: began.elapsed() };
+        let Some(pause) = left.pause(failed, trouble.wait) else {
             *reason = match trouble.wait.filter(|&wait| wait >= patience) {
                 Some(wait) => format!("{reason}; it asks to be left alone for {wait:?} (--patience is {patience:?})"),
                 None => format!("{reason}; given up after {:.0?} (--patience is {patience:?})", began.elapsed()),
             };
             return Err(trouble);
-        }
+        };
         if !passes(&trouble) {
             return Err(trouble);
         }
-        sleep_until(next).await;
+        sleep(pause).await;
         failed += 1;
     }
 }
@@ -116,6 +115,13 @@ fn passes(trouble: &Trouble) -> bool {
     let reason = reason.to_ascii_lowercase();
     let unreachable = ["connection refused", "dns error", "failed to lookup", "no credentials"];
     trouble.kind != "connection" && !unreachable.iter().any(|words| reason.contains(words))
+}
+
+/// Whether a storage has answered in its own language, or takes no connection in any.
+pub(super) fn is_reached(trouble: &Trouble) -> bool {
+    let kind = trouble.kind.as_str();
+    let refused = kind != "400" && kind.parse::<u16>().is_ok();
+    refused || kind == "connection" || BUSY.contains(&kind) && !matches!(kind, SILENCE | "timeout")
 }
 
 /// Whether the storage may answer later.
@@ -159,6 +165,16 @@ mod tests {
             assert!(tries > TRIES && took > Duration::from_secs(20), "{kind}: {tries} {took:?}");
             assert!(lines.len() == 1 && lines[0].contains("it is busy") && lines[0].contains("30s"), "{lines:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_busy_storage_is_asked_until_the_patience_is_over() {
+        let began = Instant::now();
+        let question = || async {
+            let back = began.elapsed() > Duration::from_millis(2600);
+            if back { Ok(()) } else { Err(trouble("429", "it is busy")) }
+        };
+        ask(Duration::from_secs(3), "x", |_| {}, question).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -120,7 +120,7 @@ impl Remote for Shelf {
 
 /// A source over it that believes names for `ttl`, in so many bytes.
 fn source(shelf: &Arc<Shelf>, ttl: Duration, names: usize) -> RemoteSource {
-    let about = About { name: "shelf".into(), address: "shelf".into(), server: String::new(), hint: "" };
+    let about = About { name: "shelf".into(), address: "shelf".into(), server: String::new(), plain: None, hint: "" };
     let limits = Limits { connections: 8, ttl, names, patience: Duration::from_secs(5) };
     RemoteSource::new(Arc::clone(shelf) as Arc<dyn Remote>, about, limits, Modes::default()).unwrap()
 }

@@ -9,6 +9,9 @@ use parking_lot::Mutex;
 /// How many times are remembered of versions whose tags change without them.
 const TIMES: usize = 10_000;
 
+/// In place of the status of a PROPFIND: there was no answer.
+pub(super) const SILENCE: u16 = 0;
+
 /// What is known of a server. Nothing here is ever taken back but by a new mount.
 #[derive(Debug, Default)]
 pub(super) struct Learnt {
@@ -45,7 +48,7 @@ pub(super) enum Propfind {
     Unknown,
     /// It does.
     Works,
-    /// It does not, and answers this status.
+    /// It does not, and answers this status, or [`SILENCE`].
     Refused(u16),
 }
 

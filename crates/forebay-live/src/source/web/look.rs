@@ -8,7 +8,8 @@ use tokio::time::timeout;
 
 use super::address::path_of;
 use super::ask::{Question, Reply};
-use super::learnt::Propfind;
+use super::beside::{First, beside};
+use super::learnt::{Propfind, SILENCE};
 use super::multistatus::Response;
 use super::propfind::{Alone, Found, says_busy};
 use super::trouble::{against_rules, not_found, refused};
@@ -75,8 +76,17 @@ impl Web {
     /// Tries PROPFIND. If that is refused where something is, the server does without it from now
     /// on.
     async fn look_and_learn(&self, name: &Name<'_>) -> Answer<Told> {
-        let found = self.propfind(name.url.clone(), &name.shown, Alone::new).await;
-        let status = match found {
+        let asked = self.begin_propfind::<Alone>(name.url.clone(), &name.shown);
+        let reply = match beside(self.waits.propfind, asked, Box::pin(self.look_or_folder(name))).await {
+            First::Usual(reply) => reply,
+            First::Other(told) => {
+                if told.is_ok() {
+                    self.propfind_is_silent();
+                }
+                return told;
+            }
+        };
+        let status = match self.end_propfind(reply, &name.shown, Alone::new).await {
             Ok(Found::Listing(listing)) => return self.of_listing(name, listing).await,
             Ok(Found::LacksSlash) => return Ok(Told::Folder(None)),
             Ok(Found::Missing) => 404,
@@ -89,6 +99,14 @@ impl Web {
             self.learnt.propfind_is_refused(status);
         }
         told
+    }
+
+    /// PROPFIND is not answered, and a request for what was to be listed is.
+    pub(super) fn propfind_is_silent(&self) {
+        if self.learnt.propfind() == Propfind::Unknown {
+            self.say("PROPFIND is not answered", "; HEAD and pages for browsers are asked for instead");
+        }
+        self.learnt.propfind_is_refused(SILENCE);
     }
 
     /// PROPFIND failed in a way that might pass. If it fails again where HEAD does not, it is taken
@@ -182,13 +200,15 @@ impl Web {
         if self.learnt.no_head.is_set() {
             return self.look_by_byte(name).await;
         }
-        let reply = match self.asker.ask(&Question::new(Method::HEAD, name.url.clone(), &name.shown)).await {
-            Err(trouble) if trouble.kind == "timeout" => {
-                // Where only HEAD is silent, the next try does without.
-                self.learnt.no_head.set();
-                return Err(trouble);
+        let question = Question::new(Method::HEAD, name.url.clone(), &name.shown);
+        let reply = match beside(self.waits.head, self.asker.ask(&question), Box::pin(self.look_by_byte(name))).await {
+            First::Usual(reply) => reply?,
+            First::Other(told) => {
+                if !self.learnt.no_head.set() {
+                    self.say("HEAD is not answered", "; the first byte of each file is asked for instead");
+                }
+                return told;
             }
-            reply => reply?,
         };
         if reply.lacks_slash {
             self.learnt.redirects_folders.set();

@@ -3,14 +3,15 @@
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
 //! byte, whichever the server has; date and tag come with it. Names come from WebDAV
 //! (`propfind.rs`) or from the pages that servers make for browsers (`index.rs`) or for programs
-//! (`json.rs`); where there is none of these, names that are asked for still work. Listings are
-//! parsed as they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is
+//! (`json.rs`); where there is none of these, names that are asked for still work. Beside a question
+//! to which a server is silent another one is asked (`beside.rs`). Listings are parsed as they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is
 //! used for all of its files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
 
 mod address;
 mod ask;
+mod beside;
 mod body;
 mod children;
 mod head;
@@ -48,6 +49,7 @@ use super::{Error, Result};
 use crate::arena::Segments;
 use address::{Address, Parsed};
 use ask::Asker;
+use beside::Waits;
 use learnt::Learnt;
 
 pub use labels::{DEMAND, HITS};
@@ -62,6 +64,7 @@ pub(crate) struct Web {
     identity: Arc<str>,
     asker: Asker,
     labels: Labels,
+    waits: Waits,
     learnt: Learnt,
     what: OnceCell<What>,
     /// Whether it finds names that nothing can have: see [`Web::finds_any_name`].
@@ -96,6 +99,7 @@ impl Web {
             address,
             asker,
             labels: options.labels,
+            waits: Waits::new(options.silence, options.patience),
             learnt: Learnt::default(),
             what: OnceCell::new(),
             finds_any: OnceCell::new(),

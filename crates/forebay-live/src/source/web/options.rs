@@ -20,6 +20,9 @@ pub struct WebOptions {
     pub authority: Option<PathBuf>,
     /// How long a connection may stay silent within a request.
     pub silence: Duration,
+    /// For how long a request is repeated. If one way to ask is not answered for a share of it,
+    /// another way is tried.
+    pub patience: Duration,
     /// Connections that are kept open for later requests.
     pub connections: usize,
     /// How much the server is told of what readers do. Servers that are no level of ours ignore it.
@@ -33,6 +36,7 @@ impl Default for WebOptions {
             login: None,
             authority: None,
             silence: Duration::from_secs(10),
+            patience: Duration::from_secs(30),
             connections: 64,
             labels: Labels::Hits,
         }

@@ -7,9 +7,10 @@ use reqwest::{Method, Url};
 
 use super::address::path_of;
 use super::ask::Question;
+use super::beside::{First, beside};
 use super::children::{Children, Heard, Itself};
 use super::index::Link;
-use super::learnt::Propfind;
+use super::learnt::{Propfind, SILENCE};
 use super::look::{Name, cannot};
 use super::names::{escape, segments};
 use super::propfind::{Found, says_busy};
@@ -24,9 +25,6 @@ const PAGE: usize = 64 << 20;
 
 /// How often PROPFIND may fail in ways that might pass before a page is asked for instead.
 const FAILURES: u32 = 2;
-
-/// In place of the status of a PROPFIND: there was no answer.
-const SILENCE: u16 = 0;
 
 /// A folder whose names are asked for.
 struct Folder<'a> {
@@ -45,11 +43,28 @@ impl Web {
         let url = self.address.folder(path).ok_or_else(|| not_found(&shown))?;
         let folder = Folder { path, url, shown };
         if let Propfind::Refused(status) = self.learnt.propfind() {
-            return self.by_index(&folder, status).await;
+            match self.by_index(&folder, status).await {
+                // PROPFIND may have been silent for a while only.
+                Err(trouble)
+                    if status == SILENCE && lists_nothing(&trouble) && self.learnt.failures.get() < FAILURES => {}
+                page => return page,
+            }
         }
         let works = self.learnt.propfind() == Propfind::Works;
         let below = escape(folder.path).and_then(|path| segments(path.as_bytes())).unwrap_or_default();
-        let found = self.propfind(folder.url.clone(), &folder.shown, |at| Children::of(at, below)).await;
+        let asked = self.begin_propfind::<Children>(folder.url.clone(), &folder.shown);
+        let shares = if works { self.waits.known } else { self.waits.propfind };
+        let reply = match beside(shares, asked, Box::pin(self.by_index(&folder, SILENCE))).await {
+            First::Usual(reply) => reply,
+            First::Other(page) => {
+                match page {
+                    Ok(_) => self.propfind_is_silent(),
+                    Err(_) => drop(self.learnt.failures.add()),
+                }
+                return page;
+            }
+        };
+        let found = self.end_propfind(reply, &folder.shown, |at| Children::of(at, below)).await;
         match found {
             Ok(Found::Listing(listing)) => self.of_multistatus(&folder, listing).await,
             Ok(Found::Missing) if works => self.of_missing(&folder, "PROPFIND is answered 404").await,
@@ -165,6 +180,11 @@ impl Web {
             Told::File(_) | Told::Unmeasured => Err(refused(&folder.shown, libc::ENOTDIR, "a file")),
         }
     }
+}
+
+/// Whether names cannot be listed there.
+fn lists_nothing(trouble: &Trouble) -> bool {
+    matches!(trouble.error, Error::Refused { errno: libc::EOPNOTSUPP, .. })
 }
 
 /// How PROPFIND was answered, in words.

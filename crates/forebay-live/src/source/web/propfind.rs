@@ -4,7 +4,7 @@ use reqwest::{Method, Url};
 
 use super::Web;
 use super::address::path_of;
-use super::ask::Question;
+use super::ask::{Question, Reply};
 use super::multistatus::{self, Response};
 use super::names::{Marks, Segments, resolve};
 use super::trouble::is_busy;
@@ -50,18 +50,33 @@ pub(super) struct Alone {
 }
 
 impl Web {
-    /// Asks once, for all properties: some servers do not read a list of them, and take it for the
-    /// next request. The listing goes to what `begin` makes for the path at the server that
-    /// answers. An error is trouble that may pass.
+    /// [`begin_propfind`](Web::begin_propfind), and [`end_propfind`](Web::end_propfind).
     pub(super) async fn propfind<H: Hears>(
         &self,
         to: Url,
         name: &str,
         begin: impl FnOnce(Segments) -> H,
     ) -> Answer<Found<H>> {
+        let reply = self.begin_propfind::<H>(to, name).await;
+        self.end_propfind(reply, name, begin).await
+    }
+
+    /// Asks once, for all properties: some servers do not read a list of them, and take it for the
+    /// next request.
+    pub(super) async fn begin_propfind<H: Hears>(&self, to: Url, name: &str) -> Answer<Reply> {
         let method = Method::from_bytes(b"PROPFIND").unwrap_or(Method::OPTIONS);
-        let question = Question::new(method, to, name).header(DEPTH, H::DEPTH);
-        let reply = match self.asker.ask(&question).await {
+        self.asker.ask(&Question::new(method, to, name).header(DEPTH, H::DEPTH)).await
+    }
+
+    /// What the answer says. The listing goes to what `begin` makes for the path at the server that
+    /// answers. An error is trouble that may pass.
+    pub(super) async fn end_propfind<H: Hears>(
+        &self,
+        reply: Answer<Reply>,
+        name: &str,
+        begin: impl FnOnce(Segments) -> H,
+    ) -> Answer<Found<H>> {
+        let reply = match reply {
             // Redirects that lead nowhere may be those of PROPFIND alone.
             Err(Trouble { error: Error::Refused { .. }, kind, .. }) => return Ok(Found::Garbage(kind)),
             reply => reply?,

@@ -6,6 +6,8 @@ mod odd;
 mod parsing;
 mod scripted;
 mod servers;
+mod silent;
+mod slices;
 mod start;
 mod urls;
 
@@ -19,7 +21,7 @@ use std::time::{Duration, Instant};
 use super::{Web, WebOptions};
 use crate::arena::Segments;
 use crate::label::Label;
-use crate::source::remote::{Answer, Range, Remote, Told, Trouble};
+use crate::source::remote::{Answer, Range, Remote, Room, Told, Trouble};
 use crate::source::{Error, Facts, Listing, Version};
 
 /// A source and the threads that its requests run on.
@@ -96,7 +98,7 @@ impl Tried {
         let label = Label::all(bytes.clone());
         let read = async || {
             let mut buffer = Segments::own(len);
-            let range = Range { path, version, offset: bytes.start, len, label: &label };
+            let range = Range { path, version, offset: bytes.start, len, label: &label, room: Room::default() };
             self.web.read(range, &mut buffer).await?;
             Ok(buffer.to_vec()[..len].to_vec())
         };

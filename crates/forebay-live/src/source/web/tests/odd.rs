@@ -90,6 +90,22 @@ fn a_server_without_listings_has_its_files() {
     }
 }
 
+/// The rest of a range is asked for, in parts of the size that the server gives.
+#[test]
+fn a_range_that_comes_short_is_asked_for_to_its_end() {
+    let (size, bytes) = (10_000, content(5, 1 << 20));
+    let server = OddWeb::start([("file", bytes.as_slice())], Oddity::RangeClipped(size)).unwrap();
+    let source = Tried::new(&server.url());
+    let version = source.facts("file").unwrap().version();
+    server.requests().clear();
+    assert!(source.read("file", &version, 0..1 << 20).unwrap() == bytes);
+    assert_eq!(server.requests().all().len(), bytes.len().div_ceil(size));
+    // A server that gives next to nothing is not asked for ever.
+    server.set(Oddity::RangeClipped(10));
+    let error = source.read("file", &version, 0..1 << 20).unwrap_err();
+    assert!(error.to_string().contains("too few bytes"), "{error}");
+}
+
 #[test]
 fn a_changed_file_is_stale_and_one_of_the_same_tag_is_not_mixed_up() {
     for oddity in [Oddity::Plain, Oddity::Propfind(405)] {
