@@ -132,8 +132,8 @@ pub trait Queue: Send {
     fn cost(&self) -> DeviceCost;
 }
 
-/// The first whole nanosecond after the end at `nanos`, not before `at`: after a hundred days a
-/// float is coarser than a nanosecond.
+/// The first whole nanosecond that is before neither `nanos` nor `at`: after a hundred days a float
+/// is coarser than a nanosecond.
 fn moment(nanos: f64, at: Instant) -> Instant {
     Instant(nanos.ceil() as u64).max(at)
 }
