@@ -1,5 +1,5 @@
-//! Which part of the core may name which: the papers and the engine know nothing of `auto`, the
-//! engine no policy at all, and imports go round in at most one circle.
+//! The rule of names between parts of the core: the papers and the engine know nothing of `auto`,
+//! the engine no policy at all, and imports go round in at most one circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,18 +16,18 @@ const STRANGERS: [(&str, &[&str]); 5] = [
     ("auto", &["presets", "engine"]),
 ];
 
-/// As many circles of imports there may be.
+/// The most circles of imports.
 const CIRCLES: usize = 1;
 
-/// What each part of the core names.
+/// The names that each part of the core uses.
 #[derive(Default)]
 pub(crate) struct House {
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl House {
-    /// Takes note of a file, if it is one of the core's. Returns what it must not name, a line
-    /// each.
+    /// Takes note of a file, if it is one of the core's. Returns the names that it must not use, a
+    /// line each.
     pub(crate) fn enters(&mut self, path: &Path, text: &str) -> Vec<String> {
         let Ok(inside) = path.strip_prefix(CORE) else { return Vec::new() };
         let part = inside.iter().next().map(|name| Path::new(name).file_stem().unwrap_or_default().to_string_lossy());

@@ -1,10 +1,10 @@
-//! What tests may leave behind: FUSE mounts, loop devices, servers that nobody stops any more, and
-//! the folders of servers.
+//! Things that tests may leave behind: FUSE mounts, loop devices, orphaned servers, and the folders
+//! of servers.
 //!
-//! What was there before the tests is not ours. A server counts only if its parent is gone, and a
-//! folder only if the process that made it is gone: the servers of a test that runs in another
-//! checkout at the same time have both. A mount of such a test is told from ours by waiting, which
-//! fails if it stays mounted for longer than [`PATIENCE`].
+//! Things that were there before the tests are not ours. A server counts only if its parent is
+//! gone, and a folder only if the process that made it is gone: the servers of a test that runs in
+//! another checkout at the same time have both. A mount of such a test is told from ours by
+//! waiting: the check fails if it stays for longer than [`PATIENCE`].
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// Servers that tests start.
 const SERVERS: [&str; 5] = ["versitygw", "nginx", "apache2", "rclone", "forebay"];
 
-/// Servers that Python runs, as one of the arguments of their process ends.
+/// Servers that Python runs, by the end of one of their process's arguments.
 const PYTHON_SERVERS: [&str; 3] = ["/wsgidav", "/moto_server", "http.server"];
 
-/// How long something may take to go away after the tests.
+/// How long a leftover may take to go away after the tests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A set of them, in words.
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Leftovers(BTreeSet<String>);
 
 impl Leftovers {
-    /// What there is now.
+    /// The leftovers of this moment.
     pub(crate) fn now() -> Leftovers {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         Leftovers(
@@ -34,14 +34,14 @@ impl Leftovers {
     }
 }
 
-/// Waits until nothing is there that was not there `before`, and says what stays; whether nothing
-/// does.
+/// Waits until nothing new since `before` is left, and prints the rest; returns whether there is
+/// none.
 pub(crate) fn report(before: &Leftovers) -> bool {
     let start = Instant::now();
     let mut left = &Leftovers::now().0 - &before.0;
     while !left.is_empty() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(200));
-        // Only what was there in every look: tests elsewhere come and go.
+        // Only leftovers of every look count: tests elsewhere come and go.
         left = &left & &Leftovers::now().0;
     }
     for thing in &left {

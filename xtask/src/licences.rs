@@ -1,5 +1,5 @@
-//! Whether every dependency comes from crates.io under a licence of the list in `deny.toml`: what
-//! cargo-deny checks too, for machines that do not have it.
+//! Whether every dependency comes from crates.io under a licence of the list in `deny.toml`:
+//! cargo-deny checks this too, and this is for machines that do not have it.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::root;
 use crate::run::cargo;
 
-/// Where dependencies may come from. Members of the workspace have no source.
+/// The only registry of dependencies. Members of the workspace have no source.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Says what does not hold; whether everything does.
+/// Prints the violations; returns whether there are none.
 pub(crate) fn report() -> bool {
     match violations() {
         Ok((checked, violations)) => {
@@ -27,7 +27,7 @@ pub(crate) fn report() -> bool {
     }
 }
 
-/// How many packages there are, and what is wrong with which.
+/// How many packages there are, and the violations.
 fn violations() -> Result<(usize, Vec<String>)> {
     let deny = std::fs::read_to_string(root().join("deny.toml")).context("cannot read deny.toml")?;
     let allowed = allowed(&deny)?;
@@ -47,7 +47,7 @@ fn allowed(deny: &str) -> Result<BTreeSet<String>> {
     Ok(list.iter().filter_map(|licence| licence.as_str()).map(str::to_owned).collect())
 }
 
-/// What is wrong with a package, if anything.
+/// The violation of a package, if any.
 fn violation(package: &Value, allowed: &BTreeSet<String>) -> Option<String> {
     let name = format!("{} {}", package["name"].as_str()?, package["version"].as_str()?);
     if let Some(source) = package["source"].as_str().filter(|&source| source != REGISTRY) {

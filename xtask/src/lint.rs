@@ -16,10 +16,10 @@ const NAMELESS: [&str; 7] = ["utils", "util", "helpers", "helper", "manager", "m
 /// Marks of unfinished work. In pieces, so that this list does not find itself.
 const UNFINISHED: [&str; 3] = [concat!("todo", "!("), concat!("FIX", "ME"), concat!("TO", "DO")];
 
-/// What the core must not know, because it would no longer be deterministic.
+/// Names that the core must not use, because it would no longer be deterministic.
 const IMPURE: [&str; 6] = ["std::", "extern crate std", "HashMap", "HashSet", "SystemTime", "thread_local!"];
 
-/// Prints what breaks the rules; whether nothing does.
+/// Prints everything that breaks the rules; returns whether nothing does.
 pub(crate) fn report() -> bool {
     let broken = broken(&root());
     broken.iter().for_each(|rule| println!("{rule}"));
@@ -54,7 +54,7 @@ fn broken(root: &Path) -> Vec<String> {
     broken
 }
 
-/// The files of the repository, in order: all but what is built, hidden or linked.
+/// The files of the repository, in order: all but those that are built, hidden or linked.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -76,7 +76,7 @@ fn nameless(path: &Path) -> Option<String> {
     stems.map(|stem| stem.into_owned()).find(|stem| NAMELESS.contains(&stem.as_str()))
 }
 
-/// What breaks a rule in a Rust file.
+/// The complaints about a Rust file.
 fn broken_in(path: &Path, text: &str) -> Vec<String> {
     let mut broken = Vec::new();
     let lines = text.lines().count();
@@ -124,7 +124,8 @@ fn worded(path: &Path, page: &str) -> Vec<String> {
     complaints.map(|(number, wrong)| format!("{}:{number}: {wrong}", path.display())).collect()
 }
 
-/// What the core's code must not name. Tests may: what follows the first `#[cfg(test)]` is theirs.
+/// The forbidden names in the core's code. Tests may use them: the code after the first
+/// `#[cfg(test)]` is theirs.
 fn impure(path: &Path, text: &str) -> Vec<String> {
     let code = (1..).zip(text.lines()).take_while(|(_, line)| line.trim() != "#[cfg(test)]");
     let code = code.map(|(number, line)| (number, line.split("//").next().unwrap_or_default()));
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(broken(&root()), Vec::<String>::new());
     }
 
-    /// What is found in one file of a repository.
+    /// The complaints about a repository of one file.
     fn found(path: &str, text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(path);

@@ -1,5 +1,5 @@
-//! The chores of the repository: `cargo xtask test` fetches what the tests need, checks everything
-//! and runs them.
+//! The chores of the repository: `cargo xtask test` fetches the tools, checks everything and runs
+//! all tests.
 //!
 //! Everything here is plain `std::process`: a chore is a program that is run, and its output is
 //! shown as it comes.

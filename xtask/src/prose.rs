@@ -1,8 +1,8 @@
 //! The mechanical part of how the repository's pages are written: lines that fit, sentences that
 //! are read at once, and subjects with a name.
 //!
-//! Looked at are paragraphs, list items and headings of a Markdown page. Code, tables and comments
-//! are left out, and a piece of code within a sentence counts as one word.
+//! It reads paragraphs, list items and headings of a Markdown page. Code, tables and comments are
+//! left out, and a piece of code within a sentence counts as one word.
 
 use std::path::Path;
 
@@ -176,14 +176,14 @@ fn masked(text: &str) -> String {
     masked + rest
 }
 
-/// How long the code is that begins this text, if it ends.
+/// The length of the code that begins this text, if it ends.
 fn code(text: &str) -> Option<usize> {
     let marks = text.len() - text.trim_start_matches('`').len();
     let end = text[marks..].find(&text[..marks])?;
     Some(marks + end + marks)
 }
 
-/// How long the target of a link is that begins this text at the bracket before it.
+/// The length of the link target that begins this text at the bracket before it.
 fn target(text: &str) -> Option<usize> {
     let inside = text.strip_prefix("](")?;
     Some(inside.find(')')? + 3)

@@ -1,4 +1,4 @@
-//! The Python environment of the tests, `target/tools/python`: wsgidav, moto and what they need,
+//! The Python environment of the tests, `target/tools/python`: wsgidav, moto and their packages,
 //! and DuckDB, which a benchmark runs.
 
 use std::fs;

@@ -11,13 +11,13 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// A heading for what comes next.
+/// A heading for the next step.
 pub(crate) fn heading(what: &str) {
     println!("\n── {what}");
 }
 
-/// Runs it with its output shown as it comes; whether it succeeded. One that cannot be started has
-/// not.
+/// Runs it with its output shown as it comes; returns whether it succeeded. One that cannot be
+/// started has not.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) => status.success(),

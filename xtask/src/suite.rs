@@ -1,7 +1,7 @@
 //! Everything that must hold before a change lands, in one run: checks first, since they are quick,
 //! then all tests.
 //!
-//! All of it uses the dev profile, so that nothing is compiled twice but what clippy checks.
+//! All of it uses the dev profile, so that only clippy's check compiles code a second time.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use crate::tally::Tally;
 use crate::{licences, lint, tools};
 
 /// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests.
-/// Whether all is well.
+/// Returns whether all is well.
 pub(crate) fn test(args: &[String]) -> Result<bool> {
     let before = Leftovers::now();
     tools::fetch();
@@ -43,7 +43,7 @@ pub(crate) fn test(args: &[String]) -> Result<bool> {
     Ok(tally.failed == 0)
 }
 
-/// Everything but the tests; whether all is well.
+/// Everything but the tests; returns whether all is well.
 pub(crate) fn check() -> bool {
     let failed = failing_checks();
     if failed.is_empty() {
@@ -94,9 +94,9 @@ fn licences_hold() -> bool {
     licences::report()
 }
 
-/// Runs `cargo test` and shows its output as it comes; whether it succeeded.
+/// Runs `cargo test` and shows its output as it comes; returns whether it succeeded.
 fn tests(args: &[String], tally: &mut Tally) -> Result<bool> {
-    // What the caller gives after `--` is for the test binaries, where our own flag goes too.
+    // Arguments after `--` are for the test binaries, where our own flag goes too.
     let (ours, theirs) = match args.iter().position(|arg| arg == "--") {
         Some(at) => (&args[..at], &args[at + 1..]),
         None => (args, &[][..]),

@@ -1,11 +1,11 @@
-//! Adding up what `cargo test` prints, and showing it as it comes.
+//! Adds up the output of `cargo test`, and shows it as it comes.
 //!
 //! Tests run with `--show-output`, because a test that was skipped says so in output that would
-//! otherwise be hidden. What passing tests printed is swallowed here again, except those lines.
+//! otherwise be hidden. The output of passing tests is swallowed here again, except those lines.
 
 use std::fmt;
 
-/// How a test says that it could not run, or not all of it: `SKIPPED: why`, or in a line that
+/// The mark of a test that could not run, or not all of it: `SKIPPED: why`, or in a line that
 /// stands out (`forebay_testkit::tools::skip`).
 const SKIPPED: [&str; 2] = ["SKIPPED:", "=== SKIPPED:"];
 
@@ -26,7 +26,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Takes a line of output; whether it is to be shown.
+    /// Takes a line of output; returns whether it is to be shown.
     pub(crate) fn line(&mut self, line: &str) -> bool {
         if let Some([passed, failed, ignored]) = result(line) {
             self.passed += passed.saturating_sub(self.lacking);

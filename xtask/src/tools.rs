@@ -1,8 +1,8 @@
 //! The programs that tests and benchmarks need beside Rust: S3 servers and mounts of them, web
 //! servers, load generators, BLAST, FUSE's mount program.
 //!
-//! What cannot be had is said plainly and is no error here: a test that lacks a program fails in CI
-//! and is skipped elsewhere (`forebay_testkit::need!`).
+//! A program that cannot be fetched is reported and is no error here: a test that lacks a program
+//! fails in CI and is skipped elsewhere (`forebay_testkit::need!`).
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ const DEBIAN: [(&str, &str); 14] = [
     ("makeblastdb", "ncbi-blast+"),
 ];
 
-/// Fetches what is missing; whether everything is there now.
+/// Fetches missing programs; returns whether everything is there now.
 pub(crate) fn fetch() -> bool {
     heading("tools");
     let mut missing: Vec<String> = Vec::new();
@@ -86,8 +86,7 @@ fn debian() -> Result<(), String> {
     if absent().is_empty() { Ok(()) } else { Err("apt-get did not install it".into()) }
 }
 
-/// `apt-get` that asks nothing and starts no service: runlevel 1 is the one in which a package
-/// starts none.
+/// `apt-get` that asks nothing and starts no service: in runlevel 1 a package starts none.
 fn apt(args: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command.args(args).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdin(Stdio::null());
@@ -105,7 +104,8 @@ fn absent() -> Vec<(&'static str, &'static str)> {
 /// The folders in which Debian's packages put programs and modules that no PATH needs to name.
 const PLACES: [&str; 3] = ["/usr/sbin", "/usr/lib/nginx/modules", "/usr/lib/apache2/modules"];
 
-/// Where a program or a server's module is. Tests look in the same folders, and in the same order.
+/// The path of a program or a server's module. Tests look in the same folders, and in the same
+/// order.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     [target().join("tools"), python::folder().join("bin")]

@@ -1,4 +1,4 @@
-//! What a context id stands for, as a line of text:
+//! The context of an id, as a line of text:
 //!
 //! ```text
 //! 1f0c…  /usr/bin/cscope 5bd1…  /usr/bin/cscope@5bd1…+91a4 /usr/lib/x86_64-linux-gnu/libc.so.6@7f01…+2724a …
@@ -12,7 +12,7 @@ use crate::text::name;
 pub struct Context {
     /// Its id, not 0.
     pub id: u64,
-    /// What runs.
+    /// The program.
     pub program: Program,
     /// The return addresses that the id is made of, innermost first.
     pub frames: Vec<Frame>,
@@ -34,12 +34,13 @@ pub struct Frame {
     pub module: String,
     /// Its build id, as in [`Program::build`].
     pub build: String,
-    /// Where in the module the call returns to: the address less where the module was loaded.
+    /// The offset in the module that the call returns to: the address less the module's load
+    /// address.
     pub offset: u64,
 }
 
 impl Context {
-    /// Reads a line; `None` if it is none, or torn.
+    /// Reads a line; `None` if it is no context's, or torn.
     pub fn parse(line: &str) -> Option<Context> {
         let mut fields = line.split('\t');
         let id = u64::from_str_radix(fields.next()?, 16).ok().filter(|id| *id != 0)?;

@@ -1,5 +1,5 @@
 //! A descriptor that is closed by a system call of our own: the C library's `close` is a
-//! cancellation point and may be somebody else's.
+//! cancellation point, and the program may have replaced it.
 
 use std::ffi::CStr;
 use std::mem::ManuallyDrop;
@@ -8,7 +8,8 @@ use rustix::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
 
-/// Whether this process may make files so long. One that writes beyond its limit is sent a signal.
+/// Whether this process may make files so long. A process that writes beyond its limit gets a
+/// signal.
 pub(crate) fn may_reach(size: u64) -> bool {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_none_or(|most| size <= most)
 }

@@ -1,5 +1,4 @@
-//! The dictionary: what context ids stand for, a file beside the table to which programs append
-//! lines.
+//! The dictionary: the contexts of ids, a file beside the table to which programs append lines.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -23,7 +22,7 @@ pub fn append(path: &CStr, line: &[u8]) {
     let Ok(stat) = rustix::fs::fstat(&file) else { return };
     let ours = stat.st_uid == rustix::process::geteuid().as_raw();
     let end = stat.st_size as u64 + line.len() as u64;
-    // What others append meanwhile is not much.
+    // The room beyond is for lines that other programs append meanwhile.
     if ours && end <= MOST && may_reach(end + (1 << 20)) {
         let _ = rustix::io::write(&file, line);
     }
@@ -39,17 +38,17 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// Reads the dictionary at `path`, which user `owner` writes. One that is not there is empty.
+    /// Reads the dictionary at `path`, which user `owner` writes. An absent one is empty.
     ///
     /// # Errors
-    /// If it can't be read, is not a regular file, or belongs to somebody else.
+    /// If it can't be read, is not a regular file, or belongs to another user.
     pub fn open(path: &Path, owner: u32) -> Result<Dictionary, Error> {
         let mut dictionary = Dictionary { path: path.into(), owner, read: 0, contexts: BTreeMap::new() };
         dictionary.refresh()?;
         Ok(dictionary)
     }
 
-    /// Reads what was appended since; how many contexts are new.
+    /// Reads the lines appended since the last call, and returns how many contexts are new.
     ///
     /// # Errors
     /// As [`Dictionary::open`].
@@ -72,7 +71,7 @@ impl Dictionary {
         let read =
             file.seek(SeekFrom::Start(begin)).and_then(|_| file.take(MOST - begin.min(MOST)).read_to_end(&mut bytes));
         read.map_err(|error| Error::system("read", path, error))?;
-        // What follows the last newline is still being written, or was torn.
+        // The bytes after the last newline are still being written, or were torn.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         self.read = begin + whole as u64;
         let before = self.contexts.len();
@@ -81,7 +80,7 @@ impl Dictionary {
         Ok(self.contexts.len() - before)
     }
 
-    /// What `id` stands for.
+    /// The context of `id`.
     pub fn context(&self, id: u64) -> Option<&Context> {
         self.contexts.get(&id)
     }

@@ -1,36 +1,36 @@
-//! What can be wrong with the files that programs write.
+//! Faults of the files that programs write.
 
 use std::path::{Path, PathBuf};
 
 /// Why a table, a dictionary or a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {what} {}: {source}", path.display())]
     System {
-        /// What was tried: open, read, map …
+        /// The action: open, read, map …
         what: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
     },
-    /// The file belongs to another user than whose contexts it would tell.
+    /// The file belongs to another user than the one whose contexts are wanted.
     #[error("{} belongs to user {owner}, not to user {wanted}: remove it", path.display())]
     Owner {
         /// The file.
         path: PathBuf,
         /// Its owner.
         owner: u32,
-        /// Who should own it.
+        /// The user who should own it.
         wanted: u32,
     },
-    /// It is not what it should be.
+    /// The file has another form.
     #[error("{} is not {wanted}: remove it, or name another", path.display())]
     Form {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The expected form.
         wanted: &'static str,
     },
 }

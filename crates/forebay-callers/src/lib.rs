@@ -1,18 +1,18 @@
-//! What the preload library `forebay-preload` writes, and what a mount or a recorder reads.
+//! The files that the preload library `forebay-preload` writes, and a mount or a recorder reads.
 //!
 //! ```text
 //!   program ── read() ──▶ libforebay_preload.so ──▶ kernel ──▶ mount
 //!                              │  │  │                           │
 //!             before and after │  │  └ FOREBAY_RECORDING: a log per process      Recording
-//!                   the call   │  └─── NAME.names: what an id stands for      Dictionary
+//!                   the call   │  └─── NAME.names: the context of an id       Dictionary
 //!                              └────── NAME: context id by thread id  ◀──┘    Table
 //! ```
 //!
 //! The writers' half ([`TableWriter`], [`dictionary::append`], [`LogFile`]) runs inside programs
 //! that know nothing of it, perhaps in their signal handlers. It allocates nothing, keeps no
 //! descriptor open, leaves `errno` alone (its system calls are its own, not the C library's) and
-//! answers every failure by silence. The readers' half is ordinary code that trusts nothing it
-//! finds.
+//! passes over every failure in silence. The readers' half is ordinary code that trusts no content
+//! of a file.
 
 mod context;
 mod descriptor;

@@ -1,17 +1,17 @@
 //! The table: which context each thread is in at the moment, in shared memory.
 //!
-//! A preloaded program writes its thread's slot before a call and clears it after, so that a thread
-//! id that is given to another thread inherits nothing. A slot is two words, the id and the id
-//! mixed with the thread: a reader that meets them half written, or written by a thread whose id
-//! ends alike, finds that they do not fit, and knows nothing.
+//! A preloaded program writes its thread's slot before a call and clears it after, so that another
+//! thread that gets the same id inherits nothing. A slot is two words, the context id and that id
+//! mixed with the thread. A slot that is half written, or was written by a thread whose id ends
+//! alike, does not fit together, and its reader gets no context.
 //!
 //! ```text
 //!   0 magic … | 4096  65,536 × { id, id ^ mix(thread) } | 1 MiB + 4096  65,536 × id whose name is in the dictionary
 //! ```
 //!
-//! Known weaknesses: of two threads whose ids are equal modulo 65,536 and who read at the same
-//! time, the later one has the slot. What a thread that was killed within a call left there stays
-//! until its id is used again.
+//! Known weaknesses. Of two threads whose ids are equal modulo 65,536 and that read at the same
+//! time, the later one has the slot. The slot of a thread that was killed within a call stays until
+//! its id is used again.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -30,9 +30,9 @@ const SLOTS_AT: usize = 4096;
 const NAMED_AT: usize = SLOTS_AT + SLOTS * 16;
 const SIZE: usize = NAMED_AT + SLOTS * 8;
 
-/// Where the table of user `uid` is: what `FOREBAY_CONTEXTS` names if it is our own, else
-/// `/dev/shm/forebay-contexts-UID`. `None`: the variable is there and empty, which means that there
-/// is to be no table.
+/// The path of the table of user `uid`: the value of `FOREBAY_CONTEXTS` if the user is ours, else
+/// `/dev/shm/forebay-contexts-UID`. `None` if the variable is set and empty: there is to be no
+/// table.
 pub fn table_path(uid: u32) -> Option<PathBuf> {
     let own = uid == rustix::process::geteuid().as_raw();
     match std::env::var_os(CONTEXTS).filter(|_| own) {
@@ -42,15 +42,15 @@ pub fn table_path(uid: u32) -> Option<PathBuf> {
     }
 }
 
-/// Where the dictionary of a table is: beside it.
+/// The path of a table's dictionary: beside it.
 pub fn names_path(table: &Path) -> PathBuf {
     let mut path = table.as_os_str().to_owned();
     path.push(".names");
     path.into()
 }
 
-/// A table that is read. Its file is only ever asked for bytes, never mapped: who owns it may cut
-/// it short at any time.
+/// A table that is read. Its bytes are read by system calls, never mapped: its owner may cut the
+/// file short at any time.
 #[derive(Debug)]
 pub struct Table {
     file: OwnedFd,
@@ -61,7 +61,7 @@ impl Table {
     /// Makes our own table at `path`, or opens the one that is there.
     ///
     /// # Errors
-    /// If it cannot be made, or what is there is another user's or no table.
+    /// If it cannot be made, or the file there is another user's or no table.
     pub fn create(path: &Path) -> Result<Table, Error> {
         let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
             .map_err(|_| Error::Form { path: path.into(), wanted: "a file name" })?;
@@ -72,7 +72,7 @@ impl Table {
     /// Opens the table at `path`, which tells of the threads of user `owner`.
     ///
     /// # Errors
-    /// If there is none, it belongs to somebody else, is a symbolic link, or no table.
+    /// If there is none, or it belongs to another user, is a symbolic link, or no table.
     pub fn open(path: &Path, owner: u32) -> Result<Table, Error> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| Error::system("open", path, error))?;
@@ -101,7 +101,7 @@ impl Table {
         (id != 0 && check == id ^ mix(u64::from(tid))).then_some(id)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -119,7 +119,7 @@ fn make(path: &CStr) -> rustix::io::Result<Descriptor> {
         if !may_reach(SIZE as u64) {
             return Err(rustix::io::Errno::FBIG);
         }
-        // Whoever else does it at the same time does the same.
+        // Another program that does the same at this time writes the same bytes.
         rustix::io::pwrite(&file, &MAGIC.to_le_bytes(), 0)?;
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, SIZE as u64)?;
     }
@@ -158,7 +158,7 @@ impl TableWriter {
         unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
     }
 
-    /// Thread `tid` is in context `id` (not 0) from now on.
+    /// Puts thread `tid` into context `id` (not 0).
     #[inline(always)]
     pub fn set(&self, tid: u32, id: u64) {
         let at = SLOTS_AT + (tid as usize % SLOTS) * 16;
@@ -166,15 +166,15 @@ impl TableWriter {
         self.word(at + 8).store(id ^ mix(u64::from(tid)), Ordering::Relaxed);
     }
 
-    /// Thread `tid` is in no context any more.
+    /// Takes thread `tid` out of its context.
     #[inline(always)]
     pub fn clear(&self, tid: u32) {
         let at = SLOTS_AT + (tid as usize % SLOTS) * 16;
         self.word(at).store(0, Ordering::Relaxed);
     }
 
-    /// Whether `id` was not named before, as far as is remembered; it counts as named from now on.
-    /// Ids that are equal modulo 65,536 make each other forgotten, and then are named twice.
+    /// Whether `id` is to be named now: true at first, as far as is remembered. Ids that are equal
+    /// modulo 65,536 displace each other, and then are named twice.
     #[inline(always)]
     pub fn names(&self, id: u64) -> bool {
         let word = self.word(NAMED_AT + (id as usize % SLOTS) * 8);

@@ -26,8 +26,7 @@ impl<'a> Text<'a> {
         bytes.iter().for_each(|byte| self.byte(*byte));
     }
 
-    /// Appends a name: white space, control characters and what separates things in a line become
-    /// `%XX`.
+    /// Appends a name: white space, control characters and the separators of a line become `%XX`.
     pub fn name(&mut self, name: &[u8]) {
         for byte in name {
             match byte {
@@ -62,7 +61,7 @@ impl<'a> Text<'a> {
         (0..used.max(least)).rev().for_each(|at| self.byte(digits[at]));
     }
 
-    /// How much is written.
+    /// How many bytes are written.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -72,18 +71,18 @@ impl<'a> Text<'a> {
         self.len == 0
     }
 
-    /// Whether something had, or would next have, no room.
+    /// Whether a byte had no room, or the next one would have none.
     pub fn is_full(&self) -> bool {
         self.len == self.bytes.len()
     }
 
-    /// What is written.
+    /// The written bytes.
     pub fn written(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
-/// A name as [`Text::name`] wrote it; `None` if it did not.
+/// A name that [`Text::name`] wrote; `None` if the text is none.
 pub(crate) fn name(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

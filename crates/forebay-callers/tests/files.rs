@@ -1,5 +1,5 @@
-//! Tables, dictionaries and recordings, from the writers' half to the readers'; and what readers
-//! refuse.
+//! Tables, dictionaries and recordings, from the writers' half to the readers'; and files that
+//! readers refuse.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +27,7 @@ fn a_context_is_seen_while_it_is_set_and_by_its_thread_alone() {
     assert_eq!(table.get(7), None);
     writer.set(7, 0xfeed);
     assert_eq!(table.get(7), Some(0xfeed));
-    // Its slot, but not its id.
+    // The same slot, but another id.
     assert_eq!(table.get(7 + 65_536), None);
     writer.set(7 + 65_536, 0xbeef);
     assert_eq!((table.get(7), table.get(7 + 65_536)), (None, Some(0xbeef)));
@@ -146,7 +146,7 @@ fn a_full_stretch_says_so_and_loses_nothing() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-    /// Whatever lies in the files, readers say that or read it, and never panic.
+    /// Any bytes in the files are an error or are read; readers never panic.
     #[test]
     fn readers_survive_any_bytes(bytes: Vec<u8>, magic: bool, small in proptest::collection::vec(0u8..70, 0..480)) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The arm and what it reads or writes on its way: how long from track to track, and the sweep of a
-//! head over sector after sector, track after track.
+//! The arm: how long it takes from track to track, and the sweep of a head over sector after
+//! sector, track after track.
 
 use crate::rotation::{SAME, Spindle, turn};
 use crate::seek_curve::SeekCurve;
@@ -15,7 +15,7 @@ pub(crate) struct Arm {
     pub(crate) head_switch: f64,
     /// To the next cylinder while reading on; the seek's time if not given.
     pub(crate) cylinder_switch: Option<f64>,
-    /// What it takes in addition before the first sector of a track may be written.
+    /// Time in addition to a switch or seek, before the first sector of a track may be written.
     pub(crate) settle: f64,
     /// Whether a request on the cylinder of the one before it needs neither seek nor rotation (SAC
     /// §4.1).
@@ -27,8 +27,8 @@ pub(crate) struct Arm {
 pub(crate) struct Sweep {
     pub(crate) sector: u64,
     pub(crate) at: f64,
-    /// When it was through with the sector before: earlier than `at`, if it goes to another track
-    /// in between.
+    /// When it had passed the sector before: earlier than `at`, if it goes to another track in
+    /// between.
     pub(crate) done: f64,
     pub(crate) limit: u64,
     pub(crate) write: bool,
@@ -72,8 +72,8 @@ impl Arm {
         }
     }
 
-    /// When the head, above `from` and free at `ready`, begins with `sector`, which it may not
-    /// before `earliest`. The way there takes `least` at the least.
+    /// The moment at which the head, above `from` and free at `ready`, begins with `sector`: at
+    /// `earliest` or later. The way there takes at least `least`.
     pub(crate) fn land(
         &mut self,
         from: &Place,
@@ -92,8 +92,8 @@ impl Arm {
         Landing { begin: there + wait, wait, place, sector: nanos }
     }
 
-    /// Where the sweep stands, and when, once it has gone up to `end` (at most its limit) or it is
-    /// `until`, whichever is first.
+    /// The sweep once it has reached `end` (at most its limit) or the time is `until`, whichever is
+    /// first.
     pub(crate) fn advance(&self, sweep: Sweep, end: u64, until: f64) -> Sweep {
         let end = end.min(sweep.limit).min(self.map.sectors());
         let Sweep { mut sector, mut at, .. } = sweep;
@@ -154,7 +154,7 @@ mod tests {
         let sweep = Sweep { limit: 40, ..Sweep::default() };
         let at = |end| arm(100.0, 200.0).advance(sweep, end, f64::INFINITY).at.round();
         assert_eq!([5, 15, 25, 35].map(at), [500.0, 1600.0, 2800.0, 3900.0]);
-        // At the end of a track it is through before it has gone to the next one.
+        // At the end of a track the sweep is done before the head has gone to the next one.
         let whole = arm(100.0, 200.0).advance(sweep, 10, f64::INFINITY);
         assert_eq!((whole.done.round(), whole.at.round()), (1000.0, 1100.0));
         let stopped = arm(100.0, 200.0).advance(sweep, 40, 1650.0);

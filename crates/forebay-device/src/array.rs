@@ -22,7 +22,7 @@ use crate::{Description, Error, Queue, Request};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayDescription {
-    /// Devices by name, or files by path, relative to the file that says so.
+    /// Devices by name, or files by path, relative to the file of this description.
     pub members: Vec<String>,
     /// Kibibytes of a stripe on one member.
     pub stripe_kib: u64,
@@ -32,20 +32,20 @@ pub struct ArrayDescription {
 pub struct Array {
     members: Vec<Box<dyn Queue>>,
     stripe: u64,
-    /// By the driver's name: what is under way.
+    /// Requests under way, by the driver's name.
     under_way: HashMap<u64, Parts>,
     complete: VecDeque<(Instant, u64)>,
 }
 
-/// Of one request: on how many members it has a part, and how many of these are done.
+/// On how many members a request has a part, and how many of these are done.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     all: u32,
     done: u32,
 }
 
-/// An array of new devices with `stripe` bytes on one member at a time, each member behind a
-/// scheduler of its own and with what is random in it fixed by `seed` and its number.
+/// An array of new devices with `stripe` bytes on one member at a time, each member behind its own
+/// scheduler. `seed` and a member's number fix all that is random in it.
 pub fn array(members: &[Description], stripe: u64, scheduler: &SchedulerKind, seed: u64) -> Result<Array, Error> {
     let queue = |(number, member): (u64, &Description)| member.queue(seed.wrapping_add(number), scheduler);
     let queues: Vec<Box<dyn Queue>> = (0..).zip(members).map(queue).collect::<Result<_, _>>()?;
@@ -53,7 +53,7 @@ pub fn array(members: &[Description], stripe: u64, scheduler: &SchedulerKind, se
 }
 
 impl Array {
-    /// An array of these, with `stripe` bytes on one member at a time.
+    /// An array of these queues, with `stripe` bytes on one member at a time.
     pub fn new(members: Vec<Box<dyn Queue>>, stripe: u64) -> Result<Array, &'static str> {
         if members.is_empty() || members.len() > 1024 || !(1..=1 << 50).contains(&stripe) {
             return Err("an array needs 1 to 1024 members and a stripe of at least one byte");
@@ -119,14 +119,14 @@ impl Queue for Array {
         self.complete.pop_front().map(|(_, id)| id)
     }
 
-    /// All parts must wait: if one is in service or done, the request goes on, and none is taken
-    /// back.
+    /// The array cancels a request only if all parts still wait. If one is in service or done, the
+    /// request goes on.
     fn cancel(&mut self, at: Instant, id: u64) -> bool {
         if !self.waits(at, id) {
             return false;
         }
         self.under_way.remove(&id);
-        // (A member without a part has never heard of it.)
+        // (A member without a part ignores the call.)
         self.members.iter_mut().for_each(|member| {
             member.cancel(at, id);
         });
@@ -145,21 +145,21 @@ impl Queue for Array {
         self.members.iter_mut().for_each(|member| member.exited(at, handler));
     }
 
-    /// As much as all rows hold that every member has.
+    /// Every member contributes as many rows as the smallest one has.
     fn capacity(&self) -> u64 {
         let smallest = self.members.iter().map(|member| member.capacity()).min().unwrap_or(0);
         (smallest / self.stripe * self.stripe).saturating_mul(self.members.len() as u64)
     }
 
     /// A stream is read in requests that are long enough to have a part on every member. The
-    /// members switch side by side, so a switch costs what it costs the slowest one; then all
+    /// members switch side by side, so a switch costs as much as for the slowest one. Then all
     /// transfer at once, and the request is done when the slowest is: n times its rate. So the
     /// competitive depth is n times that of a member ("multi-disk systems often require larger
     /// competitive prefetching depths", CPEM §6), and each member transfers for as long as it
     /// switched. Such requests slow each other as they would on one member: channels are those of a
     /// member. (Members that are done before the slowest go on with the next request, so the wait
-    /// for the slowest platter is left out.) What it bills for a request is that of the dearest
-    /// member, what for bytes their mean. Distances and places are n times those on a member.
+    /// for the slowest platter is left out.) A request is billed at the dearest member's price,
+    /// bytes at the mean of all. Distances and places are n times those on a member.
     fn cost(&self) -> DeviceCost {
         let costs: Vec<DeviceCost> = self.members.iter().map(|member| member.cost()).collect();
         let n = costs.len() as u64;

@@ -5,9 +5,9 @@
 //!         ◀────────── its data (a write: 64 bytes) ──────
 //! ```
 //!
-//! Several devices may share a network: then their clients' and servers' lines are shared as far as
-//! they are the same endpoints. The driver must work on such devices in the order of time, as one
-//! that always goes to the earliest [`Queue::next_completion`] of all of them does.
+//! Several devices may share a network: then those with the same client or server share its lines.
+//! The driver must work on such devices in the order of time, as one that always goes to the
+//! earliest [`Queue::next_completion`] of all of them does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::{Network, Queue, Request, network};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AttachedDescription {
-    /// A device by name, or a file by path, relative to the file that says so.
+    /// A device by name, or a file by path, relative to the file of this description.
     pub device: String,
     /// The network that it has to itself.
     #[serde(default)]
@@ -39,7 +39,7 @@ pub struct Attached {
     server: u32,
     /// Requests on their way to the device, by arrival.
     out: BTreeMap<(Instant, u64), Request>,
-    /// Those that the device has: what they bring back.
+    /// Requests that the device has, with the bytes of their answers.
     there: HashMap<u64, u64>,
     /// Answers on their way back, by arrival.
     back: BTreeSet<(Instant, u64)>,
@@ -54,7 +54,7 @@ impl Attached {
     }
 
     fn network(&self) -> MutexGuard<'_, Network> {
-        // Whoever panicked with it left it whole: it has no moment in which it is not.
+        // A thread that panics while it holds the network leaves it whole, so poison is ignored.
         self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,8 +101,8 @@ impl Queue for Attached {
         Some(first.1)
     }
 
-    /// Word of it takes no time: the request is taken back if the device has not begun with it by
-    /// now.
+    /// A cancellation travels in no time: it succeeds if the device has not begun with the request
+    /// by now.
     fn cancel(&mut self, at: Instant, id: u64) -> bool {
         self.advance(at);
         if let Some(key) = self.out.keys().find(|key| key.1 == id).copied() {
@@ -120,7 +120,7 @@ impl Queue for Attached {
         self.out.keys().any(|key| key.1 == id) || self.queue.waits(self.now, id)
     }
 
-    /// Nor does word of this.
+    /// The news of an exit travels in no time, too.
     fn exited(&mut self, at: Instant, handler: u32) {
         self.advance(at);
         self.queue.exited(self.now, handler);
@@ -130,8 +130,8 @@ impl Queue for Attached {
         self.queue.capacity()
     }
 
-    /// A switch costs the two messages more; a stream comes at the rate of the slower, device or
-    /// line.
+    /// A switch costs the two messages in addition. A stream comes at the rate of the slower,
+    /// device or line.
     fn cost(&self) -> DeviceCost {
         let mut cost = self.queue.cost();
         let network = self.network();

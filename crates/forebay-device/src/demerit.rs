@@ -31,9 +31,8 @@ pub struct Demerit {
     pub modelled_mean_ms: f64,
 }
 
-/// Replays `requests` on the disk of `description`, one at a time, each as long after the one
-/// before it as it was measured, and compares the times. An empty trace has no demerit: all figures
-/// are zero.
+/// Replays `requests` on the disk of `description`, one at a time, with the measured gaps between
+/// them, and compares the times. An empty trace has no demerit: all figures are zero.
 pub fn check(description: &Description, requests: &[Measured]) -> Result<Demerit, Error> {
     let mut modelled = replay(description, requests)?;
     let mut measured: Vec<f64> = requests.iter().map(|request| request.service).collect();
@@ -72,8 +71,8 @@ mod tests {
         Measured { write: false, block, blocks: 8, service, gap: 1e7 }
     }
 
-    /// Whatever the order, the demerit of a trace that is the model's own is zero; if every time is
-    /// off by as much, it is that much.
+    /// In any order, the demerit of a trace that is the model's own is zero. If every time is off
+    /// by one amount, the demerit is that amount.
     #[test]
     fn the_distance_is_between_distributions() {
         let description = device("ibm-10k").expect("it is shipped");

@@ -1,5 +1,5 @@
-//! Devices by name. A description is a TOML file; a few are shipped with the crate, others are
-//! loaded from wherever the user keeps them.
+//! Devices by name. A description is a TOML file: a few are shipped with the crate, and users add
+//! their own anywhere.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,8 +16,8 @@ use crate::slowdown::{Slowed, SlowedDescription};
 use crate::ssd::Ssd;
 use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 
-/// How deep devices may be made of devices: enough for an array of slow disks behind a network, and
-/// an end for a file that names itself.
+/// How deep devices may be made of devices: enough for an array of slow disks behind a network. The
+/// limit stops a file that names itself.
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
@@ -34,15 +34,15 @@ const SHIPPED: [&str; 10] = [
     include_str!("../devices/ssd.toml"),
 ];
 
-/// Why there is no such device.
+/// Why a device could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No shipped device has that name.
     #[error("no device is called `{name}`; known are {}; a file is given by its path, ending in .toml", .known.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names of shipped devices.
         known: Vec<String>,
     },
     /// The file cannot be read.
@@ -53,7 +53,7 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// It is not a description.
+    /// The file is not a description.
     #[error("{origin}: {source}")]
     Syntax {
         /// The file.
@@ -61,7 +61,7 @@ pub enum Error {
         /// Where and why.
         source: Box<toml::de::Error>,
     },
-    /// It describes nothing possible.
+    /// The description is of an impossible device.
     #[error("device `{name}`: {reason}")]
     Invalid {
         /// The device.
@@ -77,14 +77,14 @@ pub enum Error {
 pub struct Description {
     /// Its name: lower case, hyphens.
     pub name: String,
-    /// What it is, in a line.
+    /// A line that describes it.
     pub about: String,
     /// Its mechanics.
     pub model: ModelDescription,
 }
 
-/// The mechanics that there are.
-// One is read now and then, and never many at a time.
+/// The kinds of mechanics.
+// A value is read now and then, and never many at a time.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -104,7 +104,7 @@ pub enum ModelDescription {
 }
 
 impl ModelDescription {
-    /// What it is, in a word.
+    /// The kind of device, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
             ModelDescription::Disk(_) => "disk",
@@ -147,8 +147,8 @@ impl Description {
         toml::from_str(text).map_err(syntax)
     }
 
-    /// The device, new, with everything random in it fixed by `seed`. Only a single device has a
-    /// model: of an array, and of what is behind a network, there is but a [`Description::queue`].
+    /// The device, new; `seed` fixes all that is random in it. Only a single device has a model. An
+    /// array, or a device behind a network, has a [`Description::queue`] only.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Error> {
         self.model(seed, NESTED)
     }
@@ -212,7 +212,7 @@ pub fn devices() -> Vec<Description> {
     SHIPPED.into_iter().map(parse).collect()
 }
 
-/// A shipped device by its name, or one's own by the path of its file, which ends in `.toml`. A
+/// A shipped device by its name, or a user's own by the path of its file, which ends in `.toml`. A
 /// disk's name may end in `@` and years: the same disk, so much older ([`Description::aged`]).
 pub fn device(name: &str) -> Result<Description, Error> {
     let description = load(name)?;
@@ -220,7 +220,7 @@ pub fn device(name: &str) -> Result<Description, Error> {
     Ok(description)
 }
 
-/// A device that may still be impossible.
+/// A device that is not checked yet.
 fn load(name: &str) -> Result<Description, Error> {
     if let Some((young, years)) = disk::split_age(name)? {
         return load(young)?.aged(years);

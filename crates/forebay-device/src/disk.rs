@@ -3,15 +3,14 @@
 //!
 //! ```text
 //!  arrival ── overhead ──▶ ready ── seek or head switch ──▶ settled ── rotation ──▶ sweep over the sectors ──▶ last one
-//!                            └─ what is on board already goes straight to the bus
+//!                            └─ data on board already go straight to the bus
 //! ```
 //!
-//! After a read the head sweeps on, until the segment is full or something else is asked for; a
-//! request that continues there joins the sweep and loses no revolution. A write is done once its
-//! data are on board, if the disk caches writes, and the arm is busy until they are on the media.
-//! Left out: more than one command on board that the disk would put in an order of its own (a queue
-//! in front of the model does that), and the arm's start towards the next command before the bus is
-//! free.
+//! After a read the head sweeps on, until the segment is full or another place is asked for; a
+//! request that continues there joins the sweep and loses no revolution. If the disk caches writes,
+//! a write is done once its data are on board, and the arm is busy until they are on the media.
+//! Left out: several commands on board that the disk would reorder (a queue in front of the model
+//! does that), and the arm's start towards the next command before the bus is free.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
@@ -61,7 +60,7 @@ pub struct Description {
     /// Commands that it accepts at once: 1, or more with tagged queueing.
     #[serde(default = "one")]
     pub commands: u32,
-    /// Where the platters stand, or half a revolution each time, or any part of one.
+    /// Whether the platters' angle is kept, or a wait is half a revolution, or any part of one.
     #[serde(default)]
     pub rotation: Rotation,
     /// Whether a request on the cylinder of the one before it needs neither seek nor rotation, as
@@ -70,7 +69,7 @@ pub struct Description {
     pub sequential_cylinder: bool,
     /// The arm.
     pub seek: SeekCurve,
-    /// What the controller takes, by what is asked; beside `overhead_ms`.
+    /// The controller's times, by kind of request; beside `overhead_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overheads: Option<Overheads>,
     /// The cache on board.
@@ -88,12 +87,12 @@ fn one() -> u32 {
     1
 }
 
-/// What a command takes where a description does not say.
+/// A command's time where a description gives none.
 fn plain_overhead_ms() -> f64 {
     0.5
 }
 
-/// The rate of the bus where a description does not say: SCSI-2's.
+/// The bus's rate where a description gives none: SCSI-2's.
 fn plain_bus_mb_s() -> f64 {
     10.0
 }
@@ -112,22 +111,22 @@ pub struct Disk {
     bus: f64,
     cache: Cache,
     segments: Segments,
-    /// What the head is doing, or did last.
+    /// The head's present sweep, or its last.
     sweep: Sweep,
     /// The sector up to which it reads before anything else.
     least: u64,
-    /// When the arm is free again that writes what the host has done with.
+    /// When the arm has written the data that it still holds of finished requests.
     busy: f64,
     /// Whether the request before this one was a write.
     was_write: bool,
 }
 
 impl Disk {
-    /// The disk of a description, its arm at the rim; or what is wrong with the description. Random
+    /// The disk of a description, its arm at the rim; or the fault in the description. Random
     /// rotation begins with seed 0.
     pub fn new(description: &Description) -> Result<Disk, &'static str> {
         let d = description;
-        // Beyond these bounds is no disk, and arithmetic that nobody wants.
+        // The limits keep the arithmetic finite; no disk lies beyond them.
         if !(1.0..=1e6).contains(&d.rpm) || !(1e-3..=1e6).contains(&d.bus_mb_s) {
             return Err("`rpm` must be 1 to 1,000,000, `bus_mb_s` 0.001 to 1,000,000");
         }
@@ -217,7 +216,7 @@ impl Disk {
         !self.sweep.write && self.sweep.sector < self.sweep.limit
     }
 
-    /// The sectors of a request; what lies beyond the disk's end wraps to its start.
+    /// The sectors of a request; a place beyond the disk's end wraps to its start.
     fn sectors(&self, request: Request) -> (u64, u64) {
         let start = request.start % self.capacity();
         let end = start.saturating_add(request.len).min(self.capacity());

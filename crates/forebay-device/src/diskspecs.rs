@@ -3,24 +3,24 @@
 //!
 //! Read are blocks `disksim_disk` with their `dm_disk`, its `dm_layout_g1` and its `dm_mech_g1`; a
 //! `dm_disk` alone gives a disk without a cache. Not read, and an error: the layouts `dm_layout_g2`
-//! and `dm_layout_g4` (maps of single tracks), `Access time type = constant` (no mechanics). What
-//! else the files say is used, but for these, which say nothing of how long a request takes on a
-//! disk that has one at a time:
+//! and `dm_layout_g4` (maps of single tracks), `Access time type = constant` (no mechanics). All
+//! other parameters are used, except these. They do not change how long a request takes on a disk
+//! that has one request at a time:
 //!
 //! - `Scheduler`, `Preseeking level`, `Allow write prebuffering`, `Allow sneaky intermediate read
-//!   hits`, `Write initiation delay` and the like: what the disk does with a second request while
-//!   it works on one. A queue in front of the model orders requests; `Max queue length` is taken.
-//! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`: of
-//!   the simulator.
+//!   hits`, `Write initiation delay` and the like: how the disk treats a second request while it
+//!   works on one. A queue in front of the model orders requests; `Max queue length` is taken.
+//! - `Avg sectors per cylinder`: for schedulers outside. `Print stats`, `Calc sector by sector`:
+//!   for the simulator itself.
 //! - `Block count`: follows from the layout. `Number of cylinders`: the layout's zones have them,
 //!   with those between zones.
 //! - `Hold bus entire read xfer`, `Hold bus entire write xfer`, `Low (write) water mark`, `Immed
-//!   transfer partial hit`: who has the bus meanwhile. The bus is this disk's alone, and its data
+//!   transfer partial hit`: use of the bus meanwhile. The bus is this disk's alone, and its data
 //!   come as fast as bus and media give them.
-//! - `Allow sneaky partial read hits`: a read of what is on board only in part waits for the arm in
-//!   any case.
-//! - `Read-ahead over requested` 0 and 1 are the same: what is read ahead takes the place of the
-//!   segment's oldest sectors.
+//! - `Allow sneaky partial read hits`: a read that is only partly on board waits for the arm in any
+//!   case.
+//! - `Read-ahead over requested` 0 and 1 are the same: read-ahead replaces the segment's oldest
+//!   sectors.
 //! - `Stop prefetch in sector`: less than a sector's time, and within the command's overhead.
 //! - `Write hit stop prefetch`: every write stops the sweep here. `Disconnect write if seek`:
 //!   likewise without a bus to share.
@@ -50,19 +50,19 @@ pub enum ImportError {
         /// Why.
         source: io::Error,
     },
-    /// It says something that is no disk.
+    /// The file describes an impossible disk.
     #[error("{}:{line}: {reason}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u32,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }
 
-/// The disk of `X.diskspecs`, with everything that the files say of it.
+/// The disk of `X.diskspecs`, with every parameter of the files.
 ///
 /// ```no_run
 /// let description = forebay_device::diskspecs::import("cheetah9LP.diskspecs".as_ref())?;

@@ -2,9 +2,9 @@
 //! outliers that no mean survives.
 //!
 //! - A disk: the time of a small read is overhead + seek(distance) + a wait uniform in one
-//!   revolution + transfer. The middle of reads of like distance is therefore the curve plus half a
-//!   revolution; how far the middle half of all reads spreads around the curve *is* half a
-//!   revolution, for a uniform wait. Only their sum matters for the depth.
+//!   revolution + transfer. So the middle of reads of like distance is the curve plus half a
+//!   revolution. For a uniform wait, the middle half of all reads spreads around the curve by half
+//!   a revolution. Only their sum matters for the depth.
 //! - Anything else: time = first byte + len / rate, by the weighted median of the slopes between
 //!   pairs (Theil and Sen).
 
@@ -42,15 +42,16 @@ pub struct LatencyRate {
     pub rate: u64,
 }
 
-/// Reads in one bucket of distance, at least: fewer, and a median over a random wait says little.
+/// The least number of reads in one bucket of distance: with fewer, a median over a random wait
+/// says little.
 const BUCKET: usize = 12;
-/// Points of the seek curve, at most.
+/// The most points of the seek curve.
 const POINTS: usize = 24;
-/// Neighbouring zones whose rates differ by less are one.
+/// Neighbouring zones whose rates differ by less are joined.
 const SAME_RATE: f64 = 0.015;
 
 /// Fits a seek curve, half a revolution and the zones of a disk of `capacity` bytes. Reads with
-/// `distance` zero that follow another at once tell rates, the others tell seeks. `None` if there
+/// `distance` zero that follow another at once give rates, the others give seeks. `None` if there
 /// are fewer than a dozen seeks or no rate.
 pub fn fit_disk(samples: &[DiskSample], capacity: u64) -> Option<DiskFit> {
     let zones = fit_zones(samples, capacity)?;
@@ -151,8 +152,8 @@ pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
     for (i, a) in chosen.iter().enumerate() {
         for b in &chosen[i + 1..] {
             if a.0 != b.0 {
-                // Two reads of about the same length say little of the rate: their weight is the
-                // difference in length.
+                // Two reads of about the same length say little of the rate: the weight of a slope
+                // is the difference in length.
                 slopes.push(((b.1 - a.1) / (b.0 - a.0), (b.0 - a.0).abs()));
             }
         }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// The time to the first byte: log-normal with this median and this 99th percentile, or constant
-/// without the latter.
+/// The time to the first byte: log-normal with this median and this 99th percentile; constant if no
+/// percentile is given.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FirstByte {
@@ -23,7 +23,7 @@ const Z99: f64 = 2.326_347_874;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Latency {
     median: f64,
-    /// Of the logarithm; zero is constant.
+    /// The standard deviation of the logarithm; zero is constant.
     sigma: f64,
 }
 
@@ -38,7 +38,7 @@ impl Latency {
         Some(Latency { median: median_ms * 1e6, sigma })
     }
 
-    /// One time; a constant one draws no lot.
+    /// One time; a constant one takes no random number.
     pub(crate) fn draw(&self, random: &mut Random) -> f64 {
         if self.sigma == 0.0 { self.median } else { self.at(random.normal()) }
     }

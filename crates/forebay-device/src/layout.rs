@@ -1,6 +1,6 @@
 //! How logical sectors are laid on a disk's tracks, in full: zones with their skews, the sectors
-//! and tracks kept in reserve, and the bad ones that are skipped or replaced. What DiskSim's
-//! parameter files ("dm_layout_g1") say of a disk.
+//! and tracks kept in reserve, and the bad ones that are skipped or replaced. DiskSim's parameter
+//! files ("dm_layout_g1") have the same.
 //!
 //! ```text
 //!  zone, in mapping order │ front │ sectors … │ slipped │ sectors … │ spares │ next unit …
@@ -43,7 +43,7 @@ pub enum Mapping {
     SerpentineOdd,
 }
 
-/// Where sectors are kept in reserve, and what bad ones do to those after them.
+/// Where sectors are kept in reserve, and how bad ones move those after them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparing {
@@ -115,7 +115,7 @@ impl Zone {
     }
 }
 
-/// From positions in a zone's mapping order, reserved ones left out, to places in it and back.
+/// The map between a zone's positions in mapping order (reserved ones left out) and its places.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// Places of a unit that has its own spares, and those of them that hold data, slips not
@@ -124,12 +124,12 @@ pub(crate) struct Plan {
     data: u64,
     /// Spares at the unit's front.
     front: u64,
-    /// Of each slip, the first position behind it; and whether slips push everything to the zone's
+    /// For each slip, the first position behind it; and whether slips push everything to the zone's
     /// end.
     slips: Vec<u64>,
     to_end: bool,
-    /// Whether slips also turn what follows (per cylinder and per track sparing); the slips'
-    /// places, then.
+    /// Whether slips also turn the tracks after them (per cylinder and per track sparing); then,
+    /// their places.
     turned: Vec<u64>,
     /// (bad place, its replacement), ascending.
     defects: Vec<(u64, u64)>,
@@ -162,7 +162,7 @@ impl Plan {
             _ => 0,
         };
         let data = unit.checked_sub(reserve).filter(|&data| data > 0)?;
-        // Whole units, and what a last, shorter one has over.
+        // Whole units, and the data of a last, shorter one.
         let rest = (whole % unit).saturating_sub(front).min(data);
         let mut plan = Plan {
             unit,
@@ -241,7 +241,7 @@ impl Plan {
         self.whole(place, next.min(self.data - within))
     }
 
-    /// The same, once defects are replaced.
+    /// The same, with defects replaced.
     fn whole(&self, place: u64, run: u64) -> (u64, u64) {
         if self.defects.is_empty() {
             return (place, run);
@@ -271,7 +271,7 @@ impl Plan {
         if self.to_end { mapped.min(end) - slipped } else { (mapped - slipped).min(end) }
     }
 
-    /// Sectors by which slips turn the track, or cylinder, of `place`: those of the ones before it.
+    /// Sectors by which earlier slips turn the track, or cylinder, of `place`.
     pub(crate) fn turned(&self, place: u64) -> u64 {
         if self.turned.is_empty() {
             return 0;
@@ -316,8 +316,8 @@ mod tests {
         Layout { mapping: Mapping::Cylinders, sparing, range: 2, zone: vec![zone] }
     }
 
-    /// The places of all positions, by walking over every place of the zone and striking out what
-    /// holds no data.
+    /// The places of all positions: walks over every place of the zone and strikes out those
+    /// without data.
     fn naive(layout: &Layout, heads: u64) -> Vec<u64> {
         let zone = &layout.zone[0];
         let (track, cylinder) = (u64::from(zone.sectors), u64::from(zone.sectors) * heads);
@@ -387,7 +387,7 @@ mod tests {
                 }
             }
             if sparing == Sparing::CylinderFront && !layout.zone[0].slips.is_empty() {
-                // What slips push out of a cylinder lies among the next one's spares, where
+                // Sectors that are pushed out of a cylinder lie among the next one's spares, where
                 // `before` does not look.
                 return Ok(());
             }

@@ -1,5 +1,5 @@
 //! Device models and measured profiles. Sans-IO: time goes in and comes out as numbers, nothing
-//! sleeps, and nothing is random that a seed did not fix. It knows no policy.
+//! sleeps, and a seed fixes all that is random. The crate knows no policy.
 //!
 //! ```
 //! use forebay_core::Instant;
@@ -14,9 +14,9 @@
 //! # Ok::<(), forebay_device::Error>(())
 //! ```
 //!
-//! A device is a [`Description`], shipped or one's own TOML file; [`Description::build`] makes its
-//! [`Model`]. A [`Profile`] is what measuring a real device gave. Both answer with the
-//! [`DeviceCost`] that policies go by.
+//! A device is a [`Description`], shipped or a user's own TOML file; [`Description::build`] makes
+//! its [`Model`]. A [`Profile`] is measured on a real device. Both give the [`DeviceCost`] that
+//! policies use.
 
 use forebay_core::{DeviceCost, Instant};
 
@@ -68,60 +68,59 @@ pub struct Request {
     pub len: u64,
     /// Whether they are written.
     pub write: bool,
-    /// Who asks, for schedulers that tell processes apart; zero where nobody knows.
+    /// The process that asks, for schedulers that tell processes apart; zero if unknown.
     pub handler: u32,
 }
 
 impl Request {
-    /// A read, by nobody in particular.
+    /// A read without a named handler.
     pub fn read(start: u64, len: u64) -> Request {
         Request { start, len, write: false, handler: 0 }
     }
 
-    /// A write, by nobody in particular.
+    /// A write without a named handler.
     pub fn write(start: u64, len: u64) -> Request {
         Request { start, len, write: true, handler: 0 }
     }
 
-    /// The same, by `handler`.
+    /// The same request, by `handler`.
     #[must_use]
     pub fn by(self, handler: u32) -> Request {
         Request { handler, ..self }
     }
 }
 
-/// The mechanics of one device: what it takes to serve a request, given what it did before.
+/// The mechanics of one device: how long a request takes, given the requests before.
 pub trait Model: Send {
-    /// Serves `request`, starting at `at` (not before the last one that it served ended, unless it
-    /// has more than one channel), and returns when its last byte is there.
+    /// Serves `request`, starting at `at`, and returns when its last byte is there. Unless the
+    /// device has several channels, `at` is not before the end of the last request.
     fn serve(&mut self, at: Instant, request: Request) -> Instant;
-    /// How many requests it works on at once.
+    /// How many requests it serves at once.
     fn channels(&self) -> u32;
-    /// How many requests it accepts at once: those it works on, and those whose order is settled.
+    /// How many requests it accepts at once: those it serves, and those whose order is settled.
     fn commands(&self) -> u32 {
         self.channels()
     }
     /// Its size in bytes; zero if it has no places.
     fn capacity(&self) -> u64;
-    /// What the policy core should believe of it.
+    /// The costs that the policy core uses for it.
     fn cost(&self) -> DeviceCost;
 }
 
-/// A device that requests can be given to as they come: a model with a scheduler in front of it, or
-/// several of them. Submit requests, ask for the next moment to look, collect what is complete.
+/// A device that takes requests as they come: a model behind a scheduler, or several of them.
+/// Submit requests, ask for the next moment to look, collect the completed ones.
 pub trait Queue: Send {
-    /// A request arrives at `at`. `id` is the driver's.
+    /// A request arrives at `at`. The driver chooses `id`.
     fn submit(&mut self, at: Instant, id: u64, request: Request);
-    /// When to call [`Queue::complete`] next, if anything is under way: not later than the next
-    /// completion, and perhaps before it, because something else happens inside (a timer runs out,
-    /// a piece is done), in which case nothing is complete yet. In the past, if a complete request
-    /// waits to be collected.
+    /// When to call [`Queue::complete`] next, if a request is under way: at the next completion or
+    /// before it, when an inner event (a timer, a piece) may complete nothing. The moment is in the
+    /// past if a complete request waits to be collected.
     fn next_completion(&self) -> Option<Instant>;
     /// Removes the request that is complete at or before `at`, earliest first. `None` if there is
     /// none, which does not mean that nothing is under way: ask [`Queue::next_completion`].
     fn complete(&mut self, at: Instant) -> Option<u64>;
     /// Takes request `id` back at `at`: it never completes. `false`, and nothing changes, if the
-    /// device works on it by then or has done so, or has never heard of it.
+    /// device has begun with it by then, or does not know it.
     fn cancel(&mut self, at: Instant, id: u64) -> bool;
     /// Whether [`Queue::cancel`] would take it back.
     fn waits(&mut self, at: Instant, id: u64) -> bool;
@@ -129,12 +128,12 @@ pub trait Queue: Send {
     fn exited(&mut self, at: Instant, handler: u32);
     /// Its size in bytes; zero if it has no places.
     fn capacity(&self) -> u64;
-    /// What the policy core should believe of it.
+    /// The costs that the policy core uses for it.
     fn cost(&self) -> DeviceCost;
 }
 
-/// The first whole nanosecond at which something is over that ends at `nanos`, not before `at`:
-/// after a hundred days a float is coarser than a nanosecond.
+/// The first whole nanosecond that is before neither `nanos` nor `at`: after a hundred days a float
+/// is coarser than a nanosecond.
 fn moment(nanos: f64, at: Instant) -> Instant {
     Instant(nanos.ceil() as u64).max(at)
 }

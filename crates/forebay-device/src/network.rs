@@ -9,10 +9,10 @@
 //! ```
 //!
 //! An endpoint's processor is busy for o with every message that it sends or receives, its line in
-//! each direction for the bytes of one message at a time and g after them. What finds either busy
-//! waits; where two messages want the same line, the one that was sent first has it, unless the
-//! other fits in before. Messages between the same two arrive in the order in which they were sent.
-//! Times are whole nanoseconds; (k − 1) G is rounded up.
+//! each direction for the bytes of one message at a time and g after them. A message that finds
+//! either busy waits. If two messages want the same line, the one that was sent first has it,
+//! unless the other fits in before. Messages between the same two arrive in the order in which they
+//! were sent. Times are whole nanoseconds; (k − 1) G is rounded up.
 
 use std::collections::BTreeMap;
 
@@ -62,8 +62,8 @@ struct Endpoint {
     inward: Agenda,
 }
 
-/// What is booked of something that does one thing at a time: from when until when. Touching times
-/// are one.
+/// The bookings of a resource that does one thing at a time: from when until when. Adjacent
+/// bookings are one.
 #[derive(Clone, Default, Debug)]
 struct Agenda(BTreeMap<u64, u64>);
 
@@ -100,7 +100,7 @@ impl Agenda {
         self.0.insert(begin, end);
     }
 
-    /// Forgets what is over at `at`.
+    /// Forgets bookings that are over at `at`.
     fn forget(&mut self, at: u64) {
         while let Some(first) = self.0.first_entry().filter(|first| *first.get() <= at) {
             first.remove();
@@ -109,7 +109,7 @@ impl Agenda {
 }
 
 impl Network {
-    /// The network of a description; or what is wrong with the description.
+    /// The network of a description; or the fault in the description.
     pub fn new(description: &Description) -> Result<Network, &'static str> {
         let d = description;
         if ![d.latency_us, d.overhead_us, d.gap_us].iter().all(|us| (0.0..=1e9).contains(us)) {
@@ -139,7 +139,7 @@ impl Network {
         (1e9 / self.byte) as u64
     }
 
-    /// What a message of `bytes` takes on an idle network: o + (k − 1) G + L + o, nanoseconds.
+    /// The time of a message of `bytes` on an idle network: o + (k − 1) G + L + o, nanoseconds.
     pub fn alone(&self, bytes: u64) -> u64 {
         (2 * self.overhead + self.latency).saturating_add(self.span(bytes))
     }
@@ -160,7 +160,7 @@ impl Network {
         let (span, overhead) = (self.span(bytes), self.overhead);
         let line = span.saturating_add(self.gap);
         let sender = self.endpoint(from, at);
-        // The processor is not begun with what the line cannot take then.
+        // The processor begins only with a message that the line can take afterwards.
         let ready = sender.processor.free(at.0, overhead).saturating_add(overhead);
         let leaves = sender.outward.free(ready, line);
         let begins = sender.processor.book(leaves - overhead, overhead);
@@ -174,7 +174,7 @@ impl Network {
         Instant(arrives)
     }
 
-    /// An endpoint, without what is over at `at`.
+    /// An endpoint, without bookings that are over at `at`.
     fn endpoint(&mut self, number: u32, at: Instant) -> &mut Endpoint {
         let endpoint = &mut self.endpoints[number as usize];
         endpoint.processor.forget(at.0);

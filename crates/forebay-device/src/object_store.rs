@@ -1,5 +1,5 @@
-//! An object store: a time to the first byte that varies, a rate on each connection, a bound on
-//! connections and on all of them together.
+//! An object store: a time to the first byte that varies, a rate for each connection, a limit on
+//! connections, and a limit on the rate of all together.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct ObjectStore {
 }
 
 impl ObjectStore {
-    /// The store of a description, its latencies fixed by `seed`; or what is wrong with the
+    /// The store of a description, its latencies fixed by `seed`; or the fault in the
     /// description.
     pub fn new(description: &Description, seed: u64) -> Result<ObjectStore, &'static str> {
         let d = description;

@@ -1,4 +1,4 @@
-//! A scheduler before something that has queues of its own: the kernel's, before an array whose
+//! A scheduler before a device that has queues of its own: the kernel's, before an array whose
 //! controller looks like one disk.
 //!
 //! ```text
@@ -17,7 +17,7 @@ pub struct Ordered {
     below: Box<dyn Queue>,
     scheduler: Box<dyn Scheduler>,
     depth: usize,
-    /// What is below.
+    /// The requests that the device below has.
     given: HashMap<u64, Waiting>,
     complete: VecDeque<(Instant, u64)>,
     /// When the scheduler wants to be asked again.
@@ -39,7 +39,7 @@ impl Ordered {
         }
     }
 
-    /// Hands down what may go.
+    /// Hands down as many requests as the scheduler and the depth allow.
     fn start(&mut self, at: Instant) {
         self.timer = None;
         while self.given.len() < self.depth {

@@ -1,5 +1,5 @@
-//! What a disk's controller takes for itself, in milliseconds: by what is asked, and by what was
-//! asked before. The names of these times are DiskSim's.
+//! The times that a disk's controller takes, in milliseconds, by the request and by the one before
+//! it. The names of these times are DiskSim's.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use crate::disk::LONGEST_MS;
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
-    /// A read of what is on board, until its data go over the bus.
+    /// A read of data on board, until they go over the bus.
     pub read_hit_ms: (f64, f64),
-    /// A read of what is not, until the arm starts.
+    /// A read of data that are not on board, until the arm starts.
     pub read_miss_ms: (f64, f64),
     /// A write that is done once its data are on board, until they go over the bus and the arm
     /// starts.
@@ -31,7 +31,8 @@ pub struct Overheads {
     pub reselect_ms: (f64, f64),
     /// The least time that the arm takes to a write that does not continue the one before.
     pub least_write_seek_ms: f64,
-    /// Of a write after a write elsewhere, if the disk lets go of the bus before it takes the data.
+    /// For a write after a write elsewhere, if the disk lets go of the bus before it takes the
+    /// data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_disconnect: Option<EarlyDisconnect>,
 }
@@ -44,7 +45,7 @@ pub struct EarlyDisconnect {
     pub command_ms: f64,
     /// To let go of the bus.
     pub disconnect_ms: f64,
-    /// Until it is taken again.
+    /// Until the disk takes the bus again.
     pub between_ms: f64,
     /// To let go of it a second time, after the data.
     pub second_ms: f64,
@@ -53,7 +54,7 @@ pub struct EarlyDisconnect {
 }
 
 impl Overheads {
-    /// What is wrong with it, if anything.
+    /// The fault in these times, if any.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let early = self.early_disconnect.unwrap_or_default();
         let pairs = [

@@ -1,7 +1,7 @@
-//! What several connections share: a rate for all of them together.
+//! The rate that several connections share.
 
-/// A pipe of a certain rate. Work is booked when a request begins, so that a slow first byte holds
-/// up nobody else. Who has booked is not slowed by who comes later: the sum is right at any time,
+/// A pipe of a certain rate. A request books its bytes when it begins, so that a slow first byte
+/// delays no other request. A booking is not slowed by later ones: the sum is right at any time,
 /// its division is in order of arrival, not fair.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
@@ -16,7 +16,7 @@ impl Pipe {
         Pipe { byte: mb_s.map_or(0.0, |rate| 1e3 / rate), free: 0.0 }
     }
 
-    /// When `len` bytes that are asked for at `at` are through, everything before them included.
+    /// When `len` bytes that are asked for at `at` have passed, after all earlier bookings.
     pub(crate) fn book(&mut self, at: f64, len: u64) -> f64 {
         self.free = self.free.max(at) + len as f64 * self.byte;
         self.free

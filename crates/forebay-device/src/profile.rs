@@ -1,9 +1,10 @@
-//! What measuring a device gave: kept on disk between runs, turned into what the core goes by.
+//! The measurements of a device: kept on disk between runs, turned into the costs that the core
+//! uses.
 
 use forebay_core::DeviceCost;
 use serde::{Deserialize, Serialize};
 
-/// Whether reading elsewhere costs more the farther it is.
+/// Whether a read costs more the farther it is from the last one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -17,9 +18,9 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What it is.
+    /// The kind of device.
     pub kind: Kind,
-    /// Which device: the same string for the same one, whenever it is looked at.
+    /// The device's name: the same string for the same device, each time it is looked at.
     pub device: String,
     /// When it was measured, in seconds since 1970.
     pub measured: u64,
@@ -43,7 +44,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// What the core goes by.
+    /// The costs for the core.
     pub fn cost(&self) -> DeviceCost {
         let flat = DeviceCost::flat(self.first_byte, self.rate, self.channels.max(1));
         if self.kind == Kind::Flat || self.seek.is_empty() {
@@ -54,8 +55,7 @@ impl Profile {
         DeviceCost { seek, half_revolution, zones, capacity: self.capacity, channels: self.channels.max(1) }
     }
 
-    /// What is wrong with it, if anything: a file may have been edited, or damaged in a way that
-    /// still parses.
+    /// The fault in it, if any: a file may have been edited, or damaged in a way that still parses.
     pub fn check(&self) -> Result<(), &'static str> {
         let ascending = |points: &[(u64, u64)]| points.is_sorted_by(|a, b| a.0 < b.0);
         if self.rate == 0 || self.zones.iter().any(|&(_, rate)| rate == 0) {

@@ -1,13 +1,12 @@
 //! A model with a scheduler before it and as many requests in service as it has channels.
 //!
 //! A channel that falls free takes the next waiting request at that very moment, however late the
-//! driver collects the one that is complete; unless the scheduler keeps it idle for a while, which
-//! ends at its own moment too. So the outcome depends on the moments of arrival alone.
+//! driver collects the complete one. If the scheduler keeps the channel idle, that wait ends at its
+//! own moment too. So the outcome depends on the moments of arrival alone.
 //!
-//! A device may hold more commands than it works on (tagged queueing). Those the scheduler has let
-//! go of: who arrives later comes after them, wherever he wants to read. That is what keeps a
-//! stream that asks for its next piece while the last one is being transferred from holding the arm
-//! for ever.
+//! A device may hold more commands than it works on (tagged queueing). The scheduler has let go of
+//! these: a later request comes after them, wherever it reads. Otherwise a stream that asks for its
+//! next piece while the last one is being transferred would hold the arm for ever.
 //!
 //! A request that is longer than the scheduler's piece goes to the model in pieces, one right after
 //! the other on the same channel, and is complete with the last.
@@ -39,7 +38,7 @@ pub struct DeviceQueue {
 /// A request that the model works on. They are in the order of their ends, then of their starts.
 #[derive(Clone, Copy, Debug)]
 struct InService {
-    /// When the piece will be done that the model works on.
+    /// When the piece is done that the model works on.
     end: Instant,
     /// How many pieces were started before.
     number: u64,
@@ -105,7 +104,7 @@ impl DeviceQueue {
         }
     }
 
-    /// The scheduler's next request, if it has one for now.
+    /// The scheduler's next request, if it hands one out now.
     fn pop(&mut self, at: Instant) -> Option<Waiting> {
         match self.scheduler.pop(at) {
             Next::Serve(waiting) => return Some(waiting),
@@ -116,7 +115,7 @@ impl DeviceQueue {
         None
     }
 
-    /// Has the model serve what is left of a request after `done` bytes, or a piece of it.
+    /// Has the model serve the rest of a request after `done` bytes, or a piece of it.
     fn serve(&mut self, at: Instant, waiting: Waiting, done: u64) {
         let Request { start, len, .. } = waiting.request;
         let piece = Request { start: start.saturating_add(done), len: (len - done).min(self.piece), ..waiting.request };
@@ -125,7 +124,7 @@ impl DeviceQueue {
         self.started += 1;
     }
 
-    /// The next moment at which something happens of itself.
+    /// The next moment at which the device does something by itself.
     fn next(&self) -> Option<Instant> {
         let end = self.in_service.peek().map(|Reverse(first)| first.end);
         end.into_iter().chain(self.timer).min()
@@ -174,7 +173,7 @@ impl Queue for DeviceQueue {
         }
         let cancelled = held.is_some() || self.scheduler.remove(id);
         if cancelled {
-            // The device may hold another command, and the scheduler has another view.
+            // The device may hold another command, and the scheduler may choose anew.
             self.start(self.now);
         }
         cancelled
@@ -264,14 +263,14 @@ mod tests {
     }
 
     proptest! {
-        /// As if those that were cancelled in time had never come; those that were not are served.
+        /// Requests that are cancelled in time leave no trace; the others are served.
         #[test]
         fn who_is_cancelled_while_waiting_was_never_there(
             channels in 1u32..4,
             requests in proptest::collection::vec((0u64..50, 1u64..100, proptest::option::of(0u64..200)), 1..60),
         ) {
             let moments: Vec<u64> = requests.iter().scan(0, |at, r| { *at += r.0; Some(*at) }).collect();
-            // What happens at each moment: (moment, whether it is a cancellation, id).
+            // The events at each moment: (moment, whether it is a cancellation, id).
             let mut steps: Vec<(u64, bool, usize)> = (0..requests.len()).map(|id| (moments[id], false, id)).collect();
             steps.extend((0..requests.len()).filter_map(|id| Some((moments[id] + requests[id].2?, true, id))));
             steps.sort();
@@ -285,7 +284,8 @@ mod tests {
                 }
             }
             let got = collect(&mut queue);
-            // A naive twin: servers that fall free look for the first in line who is still there.
+            // A naive twin: a server that falls free takes the first request in line that is not
+            // cancelled.
             let mut free = vec![0u64; channels as usize];
             let mut expected = Vec::new();
             for (id, &(_, len, cancelled)) in requests.iter().enumerate() {
@@ -327,7 +327,7 @@ mod tests {
             queue.submit(Instant(0), id as u64, Request::read(start, 10));
         }
         assert!(queue.cancel(Instant(1), 1), "the device holds it, but has not begun");
-        // 2 is held now: who comes ahead of it comes too late.
+        // The device holds 2 now: a request ahead of it comes too late.
         queue.submit(Instant(2), 3, Request::read(30, 10));
         assert_eq!(collect(&mut queue), [(10, 0), (20, 2), (30, 3)]);
     }

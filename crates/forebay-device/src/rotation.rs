@@ -1,19 +1,19 @@
-//! What turns: the spindle's angle over time, and how long a sector takes to come round.
+//! The spindle's angle over time, and how long a sector takes to come round.
 
 use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// How the wait for a sector to come round is found.
+/// The kinds of rotational wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotation {
     /// From the angle at which the platters stand.
     #[default]
     Exact,
-    /// Half a revolution, always: what CP §2 assumes.
+    /// Half a revolution, always, as CP §2 assumes.
     Mean,
-    /// Anything below a revolution, each as likely: what SAC §4.1 assumes.
+    /// Anything below a revolution, each as likely, as SAC §4.1 assumes.
     Random,
 }
 
@@ -46,8 +46,7 @@ pub(crate) fn turn(from: f64, to: f64) -> f64 {
     if part > 1.0 - SAME { 0.0 } else { part }
 }
 
-/// What is left of a number of turns without the whole ones. Quicker than `rem_euclid`; turns are
-/// fewer than 2⁶³.
+/// The fraction of a number of turns. Quicker than `rem_euclid`; turns are fewer than 2⁶³.
 pub(crate) fn part(turns: f64) -> f64 {
     let part = turns - turns as i64 as f64;
     if part < 0.0 { part + 1.0 } else { part }

@@ -12,7 +12,7 @@ use crate::disk::LONGEST_MS;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekCurve {
-    /// What distances are counted in.
+    /// The unit of distances.
     #[serde(default)]
     pub unit: Unit,
     /// The function of Ruemmler and Wilkes.
@@ -21,9 +21,8 @@ pub struct SeekCurve {
     /// Lee's function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lee: Option<Lee>,
-    /// Milliseconds of seeks over 1, 2, 3 … cylinders, whatever a function says of them: short
-    /// seeks are choppy (Worthington, Ganger and Patt, "Scheduling algorithms for modern disk
-    /// drives", 1994).
+    /// Milliseconds of seeks over 1, 2, 3 … cylinders, in place of the function's: short seeks are
+    /// choppy (Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", 1994).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first_ms: Vec<f64>,
     /// Measured points (distance, ms), ascending in distance; straight lines between, level
@@ -32,7 +31,7 @@ pub struct SeekCurve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What a seek's distance is counted in.
+/// The unit of a seek's distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -108,7 +107,7 @@ impl SeekCurve {
         SeekCurve { unit: self.unit, two_part, lee, first_ms, points }
     }
 
-    /// What is wrong with the description, if anything.
+    /// The fault in the description, if any.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let distance = |x: f64| x.is_finite() && x >= 0.0;
         let ms = |x: f64| (0.0..=LONGEST_MS).contains(&x);

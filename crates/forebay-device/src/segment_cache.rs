@@ -31,7 +31,8 @@ pub struct Cache {
     /// sectors before it.
     #[serde(default = "yes")]
     pub joins_sweep: bool,
-    /// Whether what passes under the head before the request, on the same track, is kept.
+    /// Whether the sectors that pass under the head before the request, on the same track, are
+    /// kept.
     #[serde(default)]
     pub reads_before: bool,
     /// Whether the host's data stay on board once the host has them.
@@ -115,12 +116,12 @@ impl Cache {
         }
     }
 
-    /// Whether anything is kept.
+    /// Whether the cache keeps anything.
     pub fn is_there(&self) -> bool {
         self.segments > 0 && sectors(self.segment_kib) > 0
     }
 
-    /// What is wrong with it, if anything.
+    /// The fault in it, if any.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let sizes = [self.segment_kib, self.least_read_ahead_kib, self.most_read_ahead_kib.unwrap_or(0.0)];
         if !sizes.iter().all(|kib| (0.0..=1e10).contains(kib)) {
@@ -178,7 +179,7 @@ impl Segments {
         self.most > 0
     }
 
-    /// The run that holds `sector`, and most after it; it becomes the most recently used.
+    /// The run that holds `sector`, and the most after it; it becomes the most recently used.
     pub(crate) fn find(&mut self, sector: u64) -> Option<Run> {
         let holds = |(_, run): &(usize, &Run)| run.low <= sector && sector < run.high;
         let (at, _) = self.runs.iter().enumerate().filter(holds).max_by_key(|(_, run)| run.high)?;
@@ -236,12 +237,12 @@ impl Segments {
         self.runs.push(Run { low: low.max(high.saturating_sub(self.size)), high, written });
     }
 
-    /// `first..end` has been written: what else is on board of it is out of date.
+    /// `first..end` has been written: other runs' data of it are out of date.
     pub(crate) fn invalidate(&mut self, first: u64, end: u64) {
         self.runs.retain(|run| run.high <= first || end <= run.low);
     }
 
-    /// The host has what lies before `sector` of the run in use: it may go.
+    /// The host has the data before `sector` of the run in use: they may go.
     pub(crate) fn drop_before(&mut self, sector: u64) {
         if let Some(run) = self.runs.last_mut() {
             run.low = run.low.max(sector.min(run.high));

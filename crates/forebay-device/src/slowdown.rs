@@ -2,9 +2,9 @@
 //! absolute failure, unexpected network traffic …"; Fig. 8 halves a disk's speed at 500 s).
 //!
 //! The device lives in a time of its own that runs slower meanwhile: by half for a factor of 2. So
-//! everything takes longer, the arm, the platters, the wire; and a request that is in service at
-//! such a moment is slow for the rest of it, or quick again. What the device is believed to cost
-//! stays as it was: nobody announces a fault.
+//! everything takes longer: the arm, the platters, the wire. A request that is in service at such a
+//! moment is slow for the rest of it, or quick again. The costs that policies know stay as they
+//! were: a fault comes unannounced.
 //!
 //! ```text
 //!  its own time   ╱           factor 2 from 500 s to 900 s: 400 s outside are 200 s inside
@@ -35,7 +35,7 @@ pub struct Slowdown {
     pub factor: f64,
 }
 
-/// Why this is no slowdown.
+/// Why a text or its numbers are no slowdown.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// Not in the form of one.
@@ -167,7 +167,7 @@ impl Slowed {
 impl Stretch {
     fn enter(&self, outside: u64) -> u64 {
         let passed = outside.saturating_sub(self.outside);
-        // Exactly, where nothing is slower: a float is coarser than a nanosecond after a hundred
+        // Exact, where nothing is slower: a float is coarser than a nanosecond after a hundred
         // days.
         let passed = if self.factor == 1.0 { passed } else { (passed as f64 / self.factor) as u64 };
         self.inside.saturating_add(passed)

@@ -35,12 +35,12 @@ pub struct Description {
     /// Bytes of a page, in kibibytes; absent: requests are served to the byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_kib: Option<u32>,
-    /// What is different for writes; absent: nothing.
+    /// The figures that differ for writes; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Write>,
 }
 
-/// What is different for writes.
+/// The figures that differ for writes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Write {
@@ -51,7 +51,7 @@ pub struct Write {
     pub p99_ms: Option<f64>,
     /// Megabytes a second for one write.
     pub rate_mb_s: f64,
-    /// Megabytes a second for all writes together, beside what all requests share; absent: no
+    /// Megabytes a second for all writes together, beside the rate that all share; absent: no
     /// bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_mb_s: Option<f64>,
@@ -63,7 +63,7 @@ struct Way {
     latency: Latency,
     /// Bytes a second.
     rate: f64,
-    /// What the requests of this direction share.
+    /// The rate that the requests of this direction share.
     pipe: Pipe,
 }
 
@@ -76,13 +76,13 @@ pub struct Ssd {
     effective_channels: u32,
     read: Way,
     write: Way,
-    /// What all requests share.
+    /// The rate that all requests share.
     pipe: Pipe,
     random: Random,
 }
 
 impl Ssd {
-    /// The drive of a description, its latencies fixed by `seed`; or what is wrong with the
+    /// The drive of a description, its latencies fixed by `seed`; or the fault in the
     /// description.
     pub fn new(description: &Description, seed: u64) -> Result<Ssd, &'static str> {
         let d = description;

@@ -1,5 +1,5 @@
-//! Validation traces, the form in which DiskSim's authors published what real disks did. Text, a
-//! request a line:
+//! Validation traces: the form in which DiskSim's authors published measurements of real disks.
+//! Text, a request a line:
 //!
 //! ```text
 //! R Hit    2992396   4  13670.00000  35942.00000
@@ -7,7 +7,7 @@
 //! │ │      │         │  └ measured service time, microseconds
 //! │ │      │         └ blocks of 512 bytes
 //! │ │      └ first block
-//! │ └ Hit, Miss or how the bus was let go of; nobody filled it in truthfully, it is not used
+//! │ └ Hit, Miss or how the bus was let go of; not filled in truthfully, so not used
 //! └ R or W
 //! ```
 
@@ -33,7 +33,7 @@ pub struct Measured {
 pub struct TraceError {
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The fault in it.
     pub reason: &'static str,
 }
 

@@ -1,8 +1,8 @@
 //! Where a disk's sectors are: zones from the rim to the hub, with fewer sectors a track towards
 //! the hub, so that the rate falls with the place. Sectors fill a track, then the cylinder's other
 //! tracks, then the next cylinder. Each track starts a little later on its circle than the one
-//! before (skew), so that a head or track switch costs no revolution. Either two lists say it all,
-//! or a [`Layout`] that knows skews, spares and bad sectors.
+//! before (skew), so that a head or track switch costs no revolution. Two lists describe it, or a
+//! [`Layout`] that knows skews, spares and bad sectors.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::rotation::part;
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
 
-/// The most sectors that a track may have, and heads that a disk may have: beyond is no disk.
+/// The most sectors of a track, and the most heads of a disk.
 const MOST: u32 = 1 << 20;
 
 /// The zones as they are written in a description: two lists of the same length, from the rim to
@@ -27,7 +27,7 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// Whether nothing is said here.
+    /// Whether both lists are empty.
     pub fn is_empty(&self) -> bool {
         self.cylinders.is_empty() && self.sectors.is_empty()
     }

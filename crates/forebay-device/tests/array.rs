@@ -97,7 +97,7 @@ fn bytes(request: (u64, u64), n: u64, stripe: u64) -> Vec<(u64, u64)> {
     (request.0..request.0 + request.1).map(place).collect()
 }
 
-/// A member that answers at once and remembers what it was asked.
+/// A member that answers at once and remembers its requests.
 struct Recorder(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64, u64)>>>, u64);
 
 impl Model for Recorder {
@@ -182,8 +182,8 @@ fn an_array_justifies_n_times_the_depth() {
     }
 }
 
-/// And that depth is worth it: random reads of it take about twice the transfer alone, as they do
-/// on a member.
+/// That depth is worth it: random reads of it take about twice the transfer alone, as they do on a
+/// member.
 #[test]
 fn competitive_reads_keep_an_array_half_busy() {
     let ibm = device("ibm-10k").unwrap();
@@ -224,7 +224,7 @@ fn arrays_are_described_by_their_members_names() {
     };
     let quick = time(queue.as_mut(), 3 << 30);
     let slow = time(description.queue(1, &SchedulerKind::default()).unwrap().as_mut(), (3 << 30) + 65536);
-    // A revolution is 6 ms and where the platter stands differs by less than one.
+    // A revolution is 6 ms, and the platter's position differs by less than one.
     assert!(slow > quick, "{quick} {slow}");
     assert!(description.build(1).err().unwrap().to_string().contains("not a single device"));
     write("aged.toml", &array("['../aged/disk.toml@2', 'ibm-10k@10']"));

@@ -1,4 +1,5 @@
-//! The model against four real disks, from their parameter files, nothing fitted to the traces.
+//! The model against four real disks, from their parameter files, with nothing fitted to the
+//! traces.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use forebay_device::{demerit, device, diskspecs, validation};
 /// The disk, and DiskSim's own demerit on the trace, ms.
 const DISKS: [(&str, f64); 4] = [("cheetah9LP", 0.107), ("ibm18es", 0.135), ("barracuda", 0.349), ("hp_c3323a", 0.306)];
 
-/// Where the traces are, if they are there.
+/// The folder of the traces, if they are there.
 fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let folder = std::env::var_os("FOREBAY_TRACES").map_or(beside, PathBuf::from).join("disks");
@@ -24,8 +25,8 @@ fn trace(folder: &Path, disk: &str) -> Vec<validation::Measured> {
     validation::parse(&zstd::decode_all(file).expect("zstd")).expect("a validation trace")
 }
 
-/// At most this many times DiskSim's demerit, with all that the parameter files say. It was 1.03
-/// when this was written.
+/// At most this many times DiskSim's demerit, with all parameters of the files. It was 1.03 when
+/// this was written.
 const TIMES_DISKSIM: f64 = 1.1;
 
 /// The largest demerit of a disk by seek curve, speed, surfaces and zones, as a share of the

@@ -89,7 +89,7 @@ fn number() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    /// Whatever a file says: it is refused, or the device serves whatever it is asked for.
+    /// A description with any numbers is refused, or its device serves any request.
     #[test]
     fn any_numbers_are_refused_or_served(
         n in proptest::collection::vec(number(), 10),
@@ -140,7 +140,7 @@ proptest! {
         }
     }
 
-    /// The same of devices that are made of devices: refused, or everything comes to its end.
+    /// The same for devices that are made of devices: refused, or every request completes.
     #[test]
     fn any_composition_is_refused_or_served(
         n in proptest::collection::vec(number(), 4),

@@ -94,7 +94,7 @@ fn sequential_reads_run_at_the_media_rate() {
     }
 }
 
-/// What a large sequential read takes is what the zone's long-run rate says, switches included.
+/// A large sequential read takes as long as the zone's long-run rate says, switches included.
 #[test]
 fn a_long_read_goes_at_the_zones_rate() {
     let mut disk = disk("ibm-10k");
@@ -127,7 +127,7 @@ fn read_ahead_answers_at_the_speed_of_the_bus() {
     let later = first.plus(50_000_000);
     let hit = disk.serve(later, Request::read((1 << 30) + 65536, 65536));
     near(hit.since(later) as f64, 0.05e6 + 65536.0 / 160e6 * 1e9, 0.01);
-    // The segment held 512 KiB: what lies beyond is read only now.
+    // The segment held 512 KiB: the sectors beyond are read only now.
     let beyond = disk.serve(hit, Request::read((1 << 30) + (640 << 10), 65536));
     assert!(beyond.since(hit) > 1_100_000, "{}", beyond.since(hit));
 }
@@ -228,7 +228,7 @@ fn writes_by_hand() {
     let mut disk = Disk::new(&settling).unwrap();
     let cached = ms(&mut disk, 1.0, request);
     assert!((cached - 0.54).abs() < 1e-6, "{cached}");
-    // What was written is on board.
+    // The written data are on board.
     let hit = ms(&mut disk, 2.0, Request::read(1030 * SECTOR, 4 * SECTOR));
     assert!((hit - 0.54).abs() < 1e-6, "{hit}");
     // The arm is free at 8.4 ms and 3 ms later at cylinder 0, whose first sector comes by at 20 ms.
@@ -301,7 +301,7 @@ fn the_9lzx_needs_no_seek_on_its_cylinder() {
 }
 
 proptest! {
-    /// Laws of every shipped device, whatever is asked of it and whenever.
+    /// Laws of every shipped device, for any request at any time.
     #[test]
     fn service_never_ends_before_it_can(
         name in proptest::sample::select(vec!["ibm-10k", "seagate-10k", "object-store", "ssd"]),
@@ -330,9 +330,9 @@ proptest! {
         }
     }
 
-    /// Laws of every shipped disk, read and written: no request ends before it began, a twin does
-    /// the same, and nothing takes longer than a stroke and some revolutions, the transfer, and
-    /// what is still to be written.
+    /// Laws of every shipped disk, read and written. No request ends before it began, and a twin
+    /// does the same. Nothing takes longer than a stroke and some revolutions, the transfer, and
+    /// the writing of data still on board.
     #[test]
     fn every_disk_serves_reads_and_writes(
         name in proptest::sample::select(vec!["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx@4"]),

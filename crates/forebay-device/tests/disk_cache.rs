@@ -1,4 +1,5 @@
-//! A disk's cache against closed forms: what is read ahead and kept, and when data go over the bus.
+//! A disk's cache against closed forms: which sectors it reads ahead and keeps, and when data go
+//! over the bus.
 
 use forebay_core::Instant;
 use forebay_device::disk::{Description, Disk};

@@ -1,5 +1,4 @@
-//! Fits recover what they were fed: known parameters under noise and outliers, and the IBM drive's
-//! own curves.
+//! Fits recover known parameters under noise and outliers, and the IBM drive's own curves.
 
 use forebay_core::Instant;
 use forebay_device::fit::{DiskSample, fit_disk, fit_latency_rate};

@@ -130,7 +130,7 @@ fn first_bytes_are_distributed_as_described() {
     }
 }
 
-/// What is slow for one request delays no other.
+/// A request that is slow to begin delays no other.
 #[test]
 fn a_slow_first_byte_holds_up_nobody_else() {
     let mut queue = device("object-store").unwrap().queue(1, &SchedulerKind::None).unwrap();

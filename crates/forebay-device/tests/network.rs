@@ -41,8 +41,7 @@ fn messages_back_to_back() {
     }
 }
 
-/// The receiver's line takes one after the other; with one-byte messages its processor is what they
-/// wait for.
+/// The receiver's line takes one after the other; one-byte messages wait for its processor.
 #[test]
 fn senders_contend_for_a_receiver() {
     for (k, apart) in [(8192, bytes(8192) + GAP), (1, O)] {
@@ -50,7 +49,7 @@ fn senders_contend_for_a_receiver() {
         for n in 0..10 {
             assert_eq!(network.send(Instant(0), 1 + n as u32, 0, k), Instant(O + bytes(k) + L + O + n * apart));
         }
-        // Who has nothing to do with them is not held up.
+        // Endpoints that have nothing to do with them are not delayed.
         assert_eq!(network.send(Instant(0), 20, 21, k), Instant(O + bytes(k) + L + O));
     }
 }

@@ -1,4 +1,4 @@
-//! Schedulers before a device: what they gain, whom they keep waiting, and what they are called.
+//! Schedulers before a device: their gain, the requests that they keep waiting, and their names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ const MS: u64 = 1_000_000;
 /// Places that are far from each other.
 const FAR: u64 = 1 << 36;
 
-/// The next completion, whatever timers run out before.
+/// The next completion, past the timers that run out before.
 fn next(queue: &mut dyn Queue) -> Option<(u64, u64)> {
     while let Some(at) = queue.next_completion() {
         if let Some(id) = queue.complete(at) {
@@ -55,7 +55,7 @@ fn next(queue: &mut dyn Queue) -> Option<(u64, u64)> {
 }
 
 /// Readers that each read on in 64 KiB from a place of their own, `think` nanoseconds after the
-/// last read came; in what order they are served, and when the last one is.
+/// last read came. Returns the order in which they are served, and when the last one is.
 fn readers(queue: &mut DeviceQueue, think: &[u64], n: usize) -> (Vec<u32>, Instant) {
     let mut places: Vec<u64> = (0..think.len() as u64).map(|i| i * FAR).collect();
     let mut arrivals: BTreeMap<(u64, u32), ()> = (0..think.len() as u32).map(|reader| ((0, reader), ())).collect();
@@ -81,7 +81,7 @@ fn readers(queue: &mut DeviceQueue, think: &[u64], n: usize) -> (Vec<u32>, Insta
     (order, now)
 }
 
-/// How often another reader is served than before.
+/// How often the reader served is another than before.
 fn switches(order: &[u32]) -> usize {
     order.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
@@ -95,7 +95,7 @@ fn a_short_thought_is_waited_for() {
         let without = readers(&mut arm(commands, Elevator::default()), &think, 400).0;
         let with = readers(&mut arm(commands, Anticipatory::default()), &think, 400).0;
         assert!(switches(&without) > 380, "{}", switches(&without));
-        // It changes when somebody is due: every 125 ms, of 166 µs a read.
+        // It changes when a read is due: every 125 ms, of 166 µs a read.
         assert!(switches(&with) < 10, "{}", switches(&with));
     }
 }
@@ -131,8 +131,8 @@ fn who_was_waited_for_goes_first() {
     assert_eq!(next(&mut queue), Some((2 * MS + 1000, 2)));
 }
 
-/// A read of a third process that is as near as A's own would be needs not wait, and a write ends
-/// the wait of its process.
+/// A read of a third process that is as near as A's own would be does not wait, and a write ends
+/// the wait.
 #[test]
 fn a_near_read_is_as_good() {
     let mut queue = arm(1, Anticipatory::default());
@@ -163,9 +163,9 @@ fn the_longer_the_wait_the_farther_is_near() {
     }
 }
 
-/// A has exited. If that was before its read's end it is not waited for at all, else until somebody
-/// comes, who may be as far away as he likes: most often whoever takes its place. Others of A's
-/// name are waited for again.
+/// A has exited. If that was before its read's end, it is not waited for at all; else until another
+/// request arrives, however far away: most often that of a process that takes A's place. Another
+/// process of A's name is waited for again.
 #[test]
 fn who_has_exited_is_not_waited_for() {
     let mut queue = arm(1, Anticipatory::default());
@@ -242,8 +242,8 @@ fn seeded(scheduler: &str, handlers: usize, size: u64, think: u64, seed: u64) ->
     bytes as f64 / now as f64 * 1e3
 }
 
-/// CP Fig. 3 and 4, by what the text says of them: reads of 128 KiB with no thought between gain
-/// dramatically, with 10 ms between there is nothing to gain.
+/// CP Fig. 3 and 4, by their text: reads of 128 KiB with no thought between gain dramatically, with
+/// 10 ms between there is nothing to gain.
 #[test]
 fn anticipation_helps_where_the_papers_say() {
     for handlers in [4, 16, 64] {
@@ -256,7 +256,7 @@ fn anticipation_helps_where_the_papers_say() {
 }
 
 /// CPEM §6 over time: competitive pieces of half a megabyte, 3 ms between them. They take ten, so
-/// that uncorrected hardly anybody is waited for long enough.
+/// that uncorrected hardly any process is waited for long enough.
 #[test]
 fn the_correction_saves_switches_of_large_reads() {
     let of = |scheduler| throughput(scheduler, 16, 512 << 10, 3 * MS);
@@ -291,7 +291,7 @@ fn deadline_lets_writes_starve_twice() {
     assert_eq!(order.iter().map(|&read| if read { 'r' } else { 'w' }).collect::<String>(), expected);
 }
 
-/// A read that is due is served at the end of the batch, before those who stand nearer.
+/// A read that is due is served at the end of the batch, before nearer ones.
 #[test]
 fn deadline_serves_who_is_due() {
     let mut queue = arm(1, Deadline::new(Expiry { fifo_batch: 4, read_expire_ms: 5.0, ..Expiry::default() }));
@@ -313,7 +313,7 @@ fn deadline_serves_who_is_due() {
     assert!((5..=12).contains(&place), "{place}: due after 5 ms, served within a batch of 4 ms");
 }
 
-/// Who reads on at once has the device for his slice of 100 ms: 600 reads of 166 µs.
+/// A process that reads on at once has the device for its slice of 100 ms: 600 reads of 166 µs.
 #[test]
 fn cfq_gives_slices_to_who_reads_on() {
     let (order, Instant(end)) = readers(&mut arm(1, Cfq::default()), &[100_000; 4], 4800);
@@ -325,8 +325,8 @@ fn cfq_gives_slices_to_who_reads_on() {
     assert!(end < 4800 * 166_000 + 50 * MS, "{end}");
 }
 
-/// Who thinks for longer than 8 ms is soon not waited for any more, and then all go to the device
-/// in the order of places.
+/// A process that thinks for longer than 8 ms is soon not waited for any more. Then all requests go
+/// to the device in the order of places.
 #[test]
 fn cfq_does_not_wait_for_who_thinks() {
     let think = [15 * MS; 4];
@@ -352,7 +352,7 @@ fn cfq_waits_for_a_while() {
     }
 }
 
-/// Who has exited is not waited for.
+/// A process that has exited is not waited for.
 #[test]
 fn cfq_does_not_wait_for_the_dead() {
     let mut queue = arm(1, Cfq::default());
@@ -363,7 +363,7 @@ fn cfq_does_not_wait_for_the_dead() {
     assert_eq!(next(&mut queue), Some((1000 + MS + 1000, 1)));
 }
 
-/// A device that takes ten milliseconds for whatever it is given, as much at once as one likes.
+/// A device that takes ten milliseconds for any request, and any number of them at once.
 struct Wide;
 
 impl Model for Wide {
@@ -381,8 +381,8 @@ impl Model for Wide {
     }
 }
 
-/// Before an array that could serve everybody at once: processes that are waited for have it one
-/// after the other; those that are not, together.
+/// Before an array that could serve all at once: processes that are waited for have it one after
+/// the other; the others have it together.
 #[test]
 fn cfq_has_one_process_at_a_time_in_an_array() {
     let ends = |text: &str| {
@@ -443,7 +443,7 @@ fn every() -> Vec<(&'static str, Box<dyn Scheduler>)> {
     ]
 }
 
-/// A request of a random load: gap, place, length, whether it writes, by whom, and when it is
+/// A request of a random load: gap, place, length, whether it writes, its handler, and when it is
 /// cancelled, if at all.
 type Step = (u64, u64, u64, bool, u32, Option<u64>);
 
@@ -460,8 +460,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
-/// Everything that happens in a run: (moment, id) of completions, and who was cancelled. The driver
-/// looks at every moment if `eager`, else only when something arrives, and at the end.
+/// The events of a run: (moment, id) of completions, and which requests were cancelled. The driver
+/// looks at every moment if `eager`, else only at arrivals and at the end.
 fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, Vec<bool>) {
     let moments: Vec<u64> = steps
         .iter()
@@ -494,8 +494,8 @@ fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, 
 }
 
 proptest! {
-    /// Whatever the load: everybody who is not cancelled is served once, and however seldom the
-    /// driver looks, the same way.
+    /// Under any load, every request that is not cancelled is served once, and in the same way
+    /// however seldom the driver looks.
     #[test]
     fn everybody_is_served_once(steps in steps(), commands in 1u32..4) {
         for number in 0..every().len() {
@@ -516,8 +516,8 @@ proptest! {
         }
     }
 
-    /// A scheduler of its own before a queue that takes whatever comes is a scheduler before a
-    /// model, and one that changes nothing before a queue changes nothing.
+    /// A scheduler of its own before a queue that takes all requests is a scheduler before a model.
+    /// A scheduler that changes nothing before a queue changes nothing.
     #[test]
     fn ordered_is_its_scheduler_or_its_queue(steps in steps()) {
         let plain = |scheduler: Box<dyn Scheduler>| DeviceQueue::new(Box::new(Arm { stands: 0, commands: 1 }), scheduler);
@@ -534,8 +534,8 @@ proptest! {
         }
     }
 
-    /// The device is idle while somebody waits only under anticipation, and then for 6 ms at most,
-    /// and under cfq, for 8.
+    /// The device is idle while a request waits only under anticipation, for at most 6 ms, and
+    /// under cfq, for at most 8.
     #[test]
     fn nobody_waits_for_an_idle_device(steps in steps()) {
         for (name, scheduler) in every() {
@@ -563,7 +563,7 @@ proptest! {
     }
 }
 
-/// Readers who never stop, one of them sequential and without a thought: the others are served all
+/// Readers that never stop, one of them sequential and without a thought: the others are served all
 /// the same.
 #[test]
 fn nobody_starves() {

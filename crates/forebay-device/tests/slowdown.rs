@@ -111,8 +111,8 @@ proptest! {
         }
     }
 
-    /// Later requests do not end before earlier ones for a fault; work takes between its own time
-    /// and the longest factor's.
+    /// Later requests never end before earlier ones because of a fault. Work takes between its own
+    /// time and the longest factor's.
     #[test]
     fn time_goes_on(
         slowdowns in proptest::collection::vec((0u64..50, 1u64..50, 1u32..8), 0..4),
@@ -126,8 +126,8 @@ proptest! {
         for (think, len) in requests {
             let begin = now.plus(think);
             now = model.serve(begin, Request::read(0, len));
-            // A nanosecond is lost where a moment inside is rounded down, as often as factors
-            // change and once more.
+            // Where a moment inside is rounded down, a nanosecond is lost: as often as factors
+            // change, and once more.
             prop_assert!(now.since(begin) + 10 * most as u64 >= len, "{} {}", now.since(begin), len);
             prop_assert!(now.since(begin) as f64 <= len as f64 * most + 10.0 * most);
         }

@@ -34,7 +34,7 @@ pub(crate) fn attributes(of: &Attributes) -> FileAttr {
     }
 }
 
-/// What is left of the time for which the kernel may believe what a source said.
+/// The rest of the time for which the kernel may believe a source's answer.
 pub(crate) fn left(of: &Attributes, ttl: Duration) -> Duration {
     of.told.map_or(ttl, |told| ttl.saturating_sub(told.elapsed()))
 }
@@ -53,7 +53,7 @@ pub(crate) fn of_node(node: NodeId, of: &Attributes, ttl: Duration) -> Shown {
     Shown { attributes: FileAttr { ino: INodeNo(node.0), ..attributes(of) }, ttl }
 }
 
-/// The attributes that say that there is no such name, for the kernel to remember.
+/// The attributes of an absent name, for the kernel to remember.
 pub(crate) fn nothing() -> FileAttr {
     let never = std::time::SystemTime::UNIX_EPOCH;
     FileAttr {
@@ -75,7 +75,7 @@ pub(crate) fn nothing() -> FileAttr {
     }
 }
 
-/// The kind that a listing shows. Which sort of special file it is, only a lookup tells.
+/// The kind that a listing shows. Only a look-up tells the sort of a special file.
 pub(crate) fn kind(kind: Kind) -> FileType {
     match kind {
         Kind::File => FileType::RegularFile,
@@ -99,7 +99,7 @@ fn kind_of_mode(mode: u32) -> Option<FileType> {
 }
 
 pub(crate) fn errno(error: &Error) -> Errno {
-    // An errno cannot say which member of a set lacks what, or what the storage answered.
+    // An errno cannot say which member of a set lacks a name, or how the storage answered.
     if let Error::Storage { .. } = error {
         log::warn!("{error}");
     }

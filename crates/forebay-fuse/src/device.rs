@@ -32,8 +32,8 @@ pub(crate) fn attach(point: &Path, options: &MountOptions, writable: bool) -> Re
     }
 }
 
-/// Whether each thread may have a descriptor of its own, which keeps threads from queueing for one:
-/// that takes opening the device again.
+/// Whether each thread may have a descriptor of its own, so that threads do not queue for one: that
+/// takes opening the device again.
 pub(crate) fn can_clone() -> bool {
     rustix::fs::access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok()
 }

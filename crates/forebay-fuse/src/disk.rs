@@ -1,6 +1,6 @@
-//! A modelled disk as one file, and beside it a file that says what the disk did. Reads and writes
-//! go out to the disk as they come and are answered when their time has come; none of them holds a
-//! thread meanwhile.
+//! A modelled disk as one file, and beside it a file of the disk's statistics. Reads and writes go
+//! to the disk as they come and are answered when their time has come; none of them holds a thread
+//! meanwhile.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ const BACKGROUND_MAX: u16 = 128;
 const DISK: INodeNo = INodeNo(2);
 const STATS: INodeNo = INodeNo(3);
 
-/// What is in the folder.
+/// The contents of the folder.
 const NAMES: [(&str, INodeNo); 2] = [("disk", DISK), ("stats", STATS)];
 
 /// The disk's size does not change, and its times mean nothing.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// The adapter: a disk, and statistics as they were when somebody opened them.
+/// The adapter: a disk, and for each open of `stats` the statistics of that moment.
 pub(crate) struct DiskAdapter {
     disk: Arc<PacedDisk>,
     open: Handles<Vec<u8>>,
@@ -59,7 +59,7 @@ impl DiskAdapter {
     }
 
     fn stats(&self) -> Vec<u8> {
-        // Numbers and names only, which JSON can hold; an empty file would be seen for what it is.
+        // Numbers and names only, which JSON can hold. On an error the file is empty.
         let mut text = serde_json::to_vec_pretty(&self.disk.stats()).unwrap_or_default();
         text.push(b'\n');
         text
@@ -100,8 +100,8 @@ impl Filesystem for DiskAdapter {
         }
     }
 
-    /// A disk has one size, one owner and one mode. That times are set is accepted, for programs
-    /// that copy onto it.
+    /// A disk has one size, one owner and one mode. Setting times is accepted, for programs that
+    /// copy onto it.
     fn setattr(
         &self,
         _request: &Request,
@@ -221,7 +221,7 @@ impl Filesystem for DiskAdapter {
         reply.ok();
     }
 
-    // Nothing can be made here, and nothing taken away.
+    // The folder cannot be changed.
 
     fn create(
         &self,

@@ -32,13 +32,13 @@ const BACKGROUND_MAX: u16 = 128;
 /// The unit in which free space is counted.
 const SPACE_UNIT: u32 = 4096;
 
-/// An open file, and what it is called where the policy cares for that.
+/// An open file, and its name where the policy needs it.
 struct Opened {
     file: OpenFile,
     name: Option<FileName>,
 }
 
-/// For how long the kernel may believe what it is told.
+/// For how long the kernel may believe an answer.
 #[derive(Clone, Copy)]
 struct Lifetimes {
     /// Of names and attributes.
@@ -47,7 +47,7 @@ struct Lifetimes {
     missing: Duration,
 }
 
-/// The adapter: a tree, what is open, and the requests that wait.
+/// The adapter: a tree, its open files and folders, and the requests that wait.
 pub(crate) struct Adapter {
     tree: Arc<Tree>,
     lifetimes: Lifetimes,
@@ -68,12 +68,12 @@ impl Adapter {
     }
 }
 
-/// The thread whose request for names it is.
+/// The thread that asks for names.
 fn asker(request: &Request) -> Asker {
     Asker { thread: request.pid(), may_be_fault: false }
 }
 
-/// Replies with a name that was looked for.
+/// Replies with the name of a look-up.
 fn answer_entry(
     tree: &Tree,
     lifetimes: Lifetimes,
@@ -81,7 +81,7 @@ fn answer_entry(
     slot: &Slot<ReplyEntry>,
 ) {
     let Some(reply) = slot.take() else {
-        // The kernel never heard of the reference.
+        // The reader gave up, so the kernel has no reference.
         return found.map_or((), |(id, _)| tree.forget(id, 1));
     };
     match found {
@@ -97,9 +97,9 @@ fn answer_entry(
     }
 }
 
-/// How the kernel treats an open file: what the engine keeps it need not keep, and the other way
-/// round. Pages that it does keep, of mapped files in any case, may stay from one open to the next:
-/// a node is one version.
+/// The kernel's treatment of an open file. The kernel need not keep blocks that the engine keeps,
+/// and the other way round. Pages that it does keep, of mapped files in any case, may stay from one
+/// open to the next: a node is one version.
 fn open_flags(referenced: Referenced) -> FopenFlags {
     let always = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
     match referenced {
@@ -114,7 +114,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Replies with what was read; a lease in one piece is not copied.
+/// Replies with the bytes of a read; a lease in one piece is not copied.
 fn answer(outcome: source::Result<Lease>, reply: ReplyData) {
     let lease = match outcome {
         Ok(lease) => lease,
@@ -157,8 +157,8 @@ impl Filesystem for Adapter {
             | InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_MAX_PAGES
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
-        // What an older kernel lacks it does without; each of these only makes things faster,
-        // except mmap of files.
+        // An older kernel may lack some of these. They only make things faster, except mmap of
+        // files.
         if let Err(missing) = config.add_capabilities(wanted & config.capabilities()) {
             log::debug!("the kernel has no {missing:?}");
         }
@@ -236,8 +236,7 @@ impl Filesystem for Adapter {
     ) {
         let Some(opened) = self.files.get(handle) else { return reply.error(Errno::EBADF) };
         let Opened { file, name } = &*opened;
-        // The read that finds the end, which every program makes, is not worth the engine's
-        // attention.
+        // Every program makes a read that finds the end; it need not go to the engine.
         if offset >= file.size() {
             return reply.data(&[]);
         }

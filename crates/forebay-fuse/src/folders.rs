@@ -1,4 +1,4 @@
-//! Open folders, and what is said of their names.
+//! Open folders, and the attributes of their names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub(crate) struct Folder {
 pub(crate) struct FolderRead {
     pub(crate) tree: Arc<Tree>,
     pub(crate) folder: Arc<Folder>,
-    /// For how long the kernel may believe what it is told.
+    /// For how long the kernel may believe an answer.
     pub(crate) ttl: Duration,
-    /// Where the read begins.
+    /// The offset at which the read begins.
     pub(crate) offset: u64,
 }
 
@@ -50,7 +50,7 @@ impl FolderRead {
         }
         let (tree, node) = (Arc::clone(&self.tree), self.folder.node);
         let answer = move |names: source::Result<Names>| {
-            // The names that nobody waits for any more must not replace those of a later read.
+            // A reader that gave up may have read anew: this list must not replace the later one.
             let Some(reply) = slot.take() else { return };
             match names {
                 Ok(names) => {
@@ -109,7 +109,7 @@ impl FolderRead {
         }
         match self.tree.unchanged(self.folder.node) {
             Ok(()) => reply.ok(),
-            // The names are of another folder by now, and what they were said to be with them.
+            // The names are of another folder by now, and so are their attributes.
             Err(error) => {
                 given.into_iter().for_each(|id| self.tree.forget(id, 1));
                 reply.error(errno(&error));
@@ -117,9 +117,9 @@ impl FolderRead {
         }
     }
 
-    /// What is known of a name, with a lookup reference, and for how long. A name of which nothing
-    /// is known is shown for no time at all: the program that looks at it asks again, and gets what
-    /// it is or the error.
+    /// The attributes of a name, with a look-up reference, and their lifetime. A name without known
+    /// attributes gets the lifetime zero: a program that looks at it asks again, and gets
+    /// attributes or the error.
     fn named(
         &self,
         found: source::Result<Option<(NodeId, Attributes)>>,
@@ -137,8 +137,8 @@ impl FolderRead {
     }
 }
 
-/// What is at an offset of a folder: `.`, `..`, then its names. The offset of a name is one less
-/// than what the kernel goes on from.
+/// The entry at an offset of a folder: `.`, `..`, then its names. The kernel goes on from an offset
+/// one larger than that of the last entry.
 enum At<'a> {
     Dot(&'static str),
     Name(Listed<'a>),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fuser::FileHandle;
 use parking_lot::RwLock;
 
-/// What is open, by handle. Handles are never used twice.
+/// Open files or folders, by handle. Handles are never used twice.
 pub(crate) struct Handles<T> {
     open: RwLock<HashMap<u64, Arc<T>>>,
     next: AtomicU64,
@@ -28,7 +28,7 @@ impl<T> Handles<T> {
         self.open.read().get(&handle.0).cloned()
     }
 
-    /// Closes a handle. What it stands for goes once the last request on it is answered.
+    /// Closes a handle. Its value goes once the last request on it is answered.
     pub(crate) fn remove(&self, handle: FileHandle) {
         let closed = self.open.write().remove(&handle.0);
         // Dropped here, without the lock: closing may take a while.

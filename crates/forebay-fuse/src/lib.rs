@@ -19,8 +19,8 @@
 //! }
 //! ```
 //!
-//! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (what
-//! is mounted where), `device` (`/dev/fuse`, with and without root), `filesystem` (the requests),
+//! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (the
+//! table of mounts), `device` (`/dev/fuse`, with and without root), `filesystem` (the requests),
 //! `folders` (those for listings), `waiting` (requests that wait, and readers that give up),
 //! `signals` (why they do), `attributes` (translation), `handles`; `disk` shows a modelled disk as
 //! one file instead of a tree.

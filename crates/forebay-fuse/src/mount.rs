@@ -15,8 +15,8 @@ use crate::disk::DiskAdapter;
 use crate::filesystem::Adapter;
 use crate::{device, point, table};
 
-/// How long an unmount waits for requests under way. What is still open after that is served until
-/// it is closed or the process ends.
+/// How long an unmount waits for requests under way. A file that is still open after that is served
+/// until it is closed or the process ends.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How a tree is shown.
@@ -25,18 +25,18 @@ pub struct MountOptions {
     /// Whether others than the owner of this process may look. The kernel then checks owners and
     /// modes.
     pub allow_other: bool,
-    /// Threads that take requests. Nothing that is asked of a remote source holds them; what a
-    /// folder of this machine is asked for its names does, as long as its file system takes.
+    /// Threads that take requests. Requests to a remote source do not hold them. A look at the
+    /// names of a folder of this machine does, as long as its file system takes.
     pub threads: usize,
     /// How long the kernel may believe a name or its attributes. A changed file is seen that much
     /// later, never mixed.
     pub ttl: Duration,
     /// How long the kernel may believe that there is no such name; zero for not at all.
     pub negative_ttl: Duration,
-    /// What the table of mounts shows as the source.
+    /// The source that the table of mounts shows.
     pub fs_name: String,
-    /// The kernel's own read-ahead, bytes: of mapped files and, where the kernel keeps what was
-    /// read, of all. Only root can set it; else it is 128 KiB.
+    /// The kernel's own read-ahead, bytes. It works for mapped files and, if the kernel keeps the
+    /// bytes of reads, for all. Only root can set it; else it is 128 KiB.
     pub read_ahead: u32,
 }
 
@@ -53,7 +53,7 @@ impl Default for MountOptions {
     }
 }
 
-/// Why something could not be mounted or unmounted, and what to do about it.
+/// Why a mount or unmount failed, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The mount point is not there.
@@ -62,15 +62,15 @@ pub enum MountError {
     /// The mount point is something else.
     #[error("{}: not a folder; mount on an empty folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The mount point has something in it, which the mount would hide.
+    /// The mount point is not empty, and the mount would hide its contents.
     #[error("{}: not empty; mount on an empty folder", .0.display())]
     NotEmpty(PathBuf),
-    /// Something is mounted there.
+    /// The mount point is one already.
     #[error("{}: already a mount point (of {what}); unmount it or choose another folder", .point.display())]
     AlreadyMounted {
         /// The mount point.
         point: PathBuf,
-        /// What is mounted: type and source.
+        /// The mount there: type and source.
         what: String,
     },
     /// The machine has no FUSE.
@@ -87,7 +87,7 @@ pub enum MountError {
     Fusermount {
         /// The mount point.
         point: PathBuf,
-        /// What it said.
+        /// Its message.
         said: String,
     },
     /// The mount could not be taken off.
@@ -103,7 +103,7 @@ pub enum MountError {
     System {
         /// The mount point.
         point: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
 }
@@ -133,8 +133,8 @@ pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mou
 }
 
 /// Shows `disk` at `point`, an empty folder, as one file `disk` that can be read and written,
-/// beside a file `stats` that says as JSON what the disk did. What holds the file open (a loop
-/// device) is served after an unmount until this process ends.
+/// beside a file `stats` of the disk's statistics in JSON. A program that holds the file open (a
+/// loop device) is served after an unmount until this process ends.
 pub fn mount_disk(disk: Arc<PacedDisk>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     start(DiskAdapter::new(disk), point, &options, true)
 }
@@ -155,7 +155,7 @@ fn start(
             return Err(MountError::io(&point, error));
         }
     };
-    // From here on dropping this unmounts, so nothing is left if the rest fails.
+    // From here on dropping this unmounts, so a failure of the rest leaves no mount.
     let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
     let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
     let failed = |error| MountError::io(&life.point, error);
@@ -184,11 +184,11 @@ fn set_read_ahead(device: &str, bytes: u32) {
     }
 }
 
-/// What is known of a mount by all who hold it.
+/// The state of a mount, shared by all its holders.
 #[derive(Debug)]
 struct Life {
     point: PathBuf,
-    /// Its id in the table of mounts, by which it is told from what others may mount at the same
+    /// Its id in the table of mounts. It tells this mount from others that are made at the same
     /// point later.
     id: u64,
     state: Mutex<State>,
@@ -225,7 +225,7 @@ impl Life {
                 Some(top) if table::has(self.id).map_err(|error| refused(error.to_string()))? => {
                     return Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())));
                 }
-                // Somebody else has unmounted it.
+                // Another process has unmounted it.
                 _ => {}
             }
             state.detached = true;
@@ -234,14 +234,14 @@ impl Life {
         Ok(())
     }
 
-    /// Waits until the requests under way are answered and nothing is open, but not longer than the
+    /// Waits until the requests under way are answered and no file is open, but not longer than the
     /// grace.
     fn drain(&self) -> Option<io::Result<()>> {
         let mut state = self.state.lock();
         if state.serving {
             self.changed.wait_while_for(&mut state, |state| state.ended.is_none(), GRACE);
         }
-        // Waited for once: what is still open now may stay open for long.
+        // Waited for once: a file that is open now may stay open for long.
         state.serving = false;
         state.ended.take()
     }
@@ -255,12 +255,12 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Where it is: an absolute path without links.
+    /// Its path, absolute and without links.
     pub fn point(&self) -> &Path {
         &self.unmounter.life.point
     }
 
-    /// Something to unmount it with from another thread.
+    /// A value that unmounts it from another thread.
     pub fn unmounter(&self) -> Unmounter {
         self.unmounter.clone()
     }

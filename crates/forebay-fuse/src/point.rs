@@ -32,8 +32,7 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
 fn absolute(point: &Path) -> Result<PathBuf, MountError> {
     match std::fs::canonicalize(point) {
         Ok(absolute) => Ok(absolute),
-        // What is mounted there may be dead, or deny us to look: then its name is known by its
-        // parent.
+        // A mount there may be dead, or refuse a look: then its parent knows its name.
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let (Some(parent), Some(name)) = (point.parent(), point.file_name()) else {
                 return Err(refusal(point, error));
@@ -53,8 +52,8 @@ fn refusal(point: &Path, error: std::io::Error) -> MountError {
     }
 }
 
-/// Whether nobody serves the mount at `point` any more. Asks for its free space, which the kernel
-/// never answers from memory.
+/// Whether no process serves the mount at `point` any more. Asks for its free space, which the
+/// kernel never answers from memory.
 fn is_dead(point: &Path) -> bool {
     matches!(rustix::fs::statfs(point), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }

@@ -1,6 +1,6 @@
-//! Which signals wait for a thread that cannot take them now, by `/proc` (proc_pid_status(5)).
+//! The signals that wait for a thread in a system call, by `/proc` (proc_pid_status(5)).
 
-/// What is known of a thread's signals, each set a bit a signal, from 1 on.
+/// A thread's signals, each set a bit a signal, from 1 on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Signals {
     /// Sent to it or to its process, and not taken yet.
@@ -10,11 +10,12 @@ pub(crate) struct Signals {
     caught: u64,
 }
 
-/// By these a person or a service manager asks a program to stop, whether it has a handler or not.
+/// The signals by which a person or a service manager asks a program to stop, whether it has a
+/// handler or not.
 const STOP: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGQUIT, libc::SIGHUP];
 
-/// Without a handler these end a process with an image of its memory. All others that end one the
-/// kernel turns into `SIGKILL` as they are sent.
+/// Signals that, without a handler, end a process with an image of its memory. All others that end
+/// one the kernel turns into `SIGKILL` as they are sent.
 const DUMP: [i32; 9] = [
     libc::SIGQUIT,
     libc::SIGILL,
@@ -66,7 +67,7 @@ impl Signals {
         self.open() & set(&STOP) != 0
     }
 
-    /// What the thread would take if it could.
+    /// Signals that the thread would take if it could.
     fn open(self) -> u64 {
         self.pending & !self.blocked & !self.ignored
     }

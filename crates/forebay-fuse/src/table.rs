@@ -1,4 +1,4 @@
-//! What is mounted where, by `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! The table of mounts, by `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,15 +11,15 @@ pub(crate) struct Entry {
     pub(crate) id: u64,
     /// The device number of its files, `major:minor`.
     pub(crate) device: String,
-    /// Where it is.
+    /// Its mount point.
     pub(crate) point: PathBuf,
     /// The type of file system, with the subtype: `fuse.forebay`.
     pub(crate) kind: String,
-    /// What is mounted, by its own account.
+    /// The source, by the mount's own account.
     pub(crate) source: OsString,
 }
 
-/// The mount that one sees at `point` (an absolute path without links), if it is a mount point.
+/// The visible mount at `point` (an absolute path without links), if it is a mount point.
 pub(crate) fn at(point: &Path) -> std::io::Result<Option<Entry>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
     // Later mounts lie on top of earlier ones.

@@ -1,9 +1,9 @@
 //! Requests that wait for storage, and readers that give up waiting.
 //!
 //! The kernel lets a thread with a request under way go only once the request is answered, however
-//! it was killed. So each request whose answer does not come at once waits here, and a thread looks
-//! every [`LOOK`] whether the readers that have waited for longer want to go. If so, it answers
-//! `EINTR`; what the storage says later finds its [`Slot`] empty and is dropped.
+//! it was killed. So each request without an immediate answer waits here. Every [`LOOK`] a thread
+//! checks whether the readers that have waited for longer want to go. If so, it answers `EINTR`;
+//! the storage's later answer finds its [`Slot`] empty and is dropped.
 //!
 //! The kernel's own notice (`FUSE_INTERRUPT`) would not say which signal came: runtimes send
 //! signals to their own threads all the time (Go `SIGURG`), and those must not make a read fail.
@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::signals::{Signals, in_system_call, sees_itself};
 
-/// How long a reader waits before it is looked at for the first time, and between looks.
+/// How long a reader waits before its first check, and between checks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A reply that can be a refusal.
@@ -38,11 +38,11 @@ macro_rules! replies {
 
 replies!(ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry, ReplyOpen);
 
-/// A reply until somebody gives it.
+/// A reply until it is given.
 pub(crate) struct Slot<R>(Mutex<Option<R>>);
 
 impl<R> Slot<R> {
-    /// The reply, for the first to ask; `None` if the reader is gone.
+    /// The reply, for the first to ask; `None` if it was given, or the reader is gone.
     pub(crate) fn take(&self) -> Option<R> {
         self.0.lock().take()
     }
@@ -65,11 +65,11 @@ impl<R: Reply> Waits for Slot<R> {
     }
 }
 
-/// The thread whose request it is.
+/// The thread that sent the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
-    /// By its number; zero if it lives in a process id namespace that we don't see. That one is
-    /// never interrupted, because nothing says which signals wait for it.
+    /// Its number; zero if it lives in a process id namespace that we don't see. Such a thread is
+    /// never interrupted, because its signals cannot be seen.
     pub(crate) thread: u32,
     /// Whether the kernel may ask on behalf of a load from a mapped file. The answer `EINTR` would
     /// be a `SIGBUS` there, so only a thread that dies anyway gets it.
@@ -85,7 +85,7 @@ struct Waiter {
     slot: Arc<dyn Waits>,
 }
 
-/// The requests that wait. Those that were answered meanwhile stay until the next look.
+/// The requests that wait. Answered ones stay until the next check.
 #[derive(Default)]
 struct Table {
     waiters: Vec<Waiter>,
@@ -114,8 +114,8 @@ impl Waiting {
         Ok(Waiting { sees: sees_itself(), shared, thread: Some(thread) })
     }
 
-    /// Asks for what goes into a reply. A reply that was given when `ask` returns costs no more
-    /// than its slot.
+    /// Calls `ask` for the contents of a reply. A reply that is given before `ask` returns costs
+    /// only its slot.
     pub(crate) fn ask<R: Reply>(&self, asker: Asker, reply: R, ask: impl FnOnce(Arc<Slot<R>>)) {
         let slot = Arc::new(Slot(Mutex::new(Some(reply))));
         ask(Arc::clone(&slot));
@@ -148,8 +148,8 @@ impl Shared {
                 self.changed.wait(&mut table);
             }
             if table.closed {
-                // The mount is gone, so the kernel has ended every request. The slots are emptied,
-                // because replies keep the kernel's device open, and a silent storage the slots.
+                // The mount is gone, so the kernel has ended every request. The slots are emptied:
+                // replies keep the kernel's device open, and a silent storage keeps the slots.
                 return table.waiters.drain(..).for_each(|waiter| waiter.slot.interrupt());
             }
             self.changed.wait_for(&mut table, LOOK);
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells what it was refused with.
+    /// Sends the errno that it was refused with.
     struct Told(Sender<Errno>);
 
     impl Reply for Told {
@@ -207,7 +207,7 @@ mod tests {
         Asker { thread, may_be_fault: false }
     }
 
-    /// Leaves a question open; the slot, and what the reader is told.
+    /// Leaves a request open; returns the slot, and the reader's errno.
     fn open(waiting: &Waiting, thread: u32) -> (Arc<Slot<Told>>, Receiver<Errno>) {
         let ((send, told), mut kept) = (channel(), None);
         waiting.ask(asker(thread), Told(send), |slot| kept = Some(slot));

@@ -1,4 +1,4 @@
-//! The functions that stand before the C library's.
+//! The functions that take the place of the C library's.
 
 pub(crate) mod descriptors;
 pub(crate) mod opening;
@@ -8,7 +8,7 @@ pub(crate) mod stream;
 pub(crate) mod streams;
 pub(crate) mod writing;
 
-/// Looks up what is behind each of them.
+/// Looks up the C library's function behind each of them.
 pub(crate) fn prepare() {
     descriptors::prepare();
     opening::prepare();

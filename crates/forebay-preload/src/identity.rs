@@ -1,12 +1,12 @@
 //! From a stack to the id of a context.
 //!
 //! An id is a hash of the program's build and of the return addresses, each as its module's build
-//! and its place in the module: so it is the same wherever modules are loaded, and in the next run.
-//! Of the innermost 64 return addresses each counts once, in order of first appearance, innermost
-//! first: however deep a recursion is, its id is the same. If the stack is so deep or deeper, what
-//! lies outside of the outermost address that appears twice doesn't count either, since how much of
-//! it is seen depends on the depth. Addresses from the first on that lies in no module (code made
-//! at run time) don't count.
+//! and its offset in the module. So it is the same at any load address, and in the next run. Each
+//! of the innermost 64 return addresses counts once, in order of first appearance, innermost first:
+//! the depth of a recursion does not change its id. If the stack has 64 or more, addresses outside
+//! of the outermost one that appears twice don't count either, since the depth decides how many of
+//! them are seen. From the first address on that lies in no module (code made at run time), none
+//! counts.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -64,10 +64,10 @@ fn identify(process: &Process, thread: &Thread, trace: &Trace<'_>) -> u64 {
     id
 }
 
-/// Leaves each address once, in order of first appearance, and of a stack that was cut only what
-/// lies within its recursion; how many. Such as are `not_meant` are left out.
+/// Keeps each address once, in order of first appearance, and returns how many. Of a stack that was
+/// cut it keeps only those within its recursion. It leaves out those that are `not_meant`.
 fn distinct(addresses: &Addresses, count: usize, not_meant: impl Fn(usize) -> bool) -> usize {
-    // How many there were when an address last appeared again.
+    // How many were kept when an address last appeared again.
     let (mut kept, mut within) = (0, 0);
     for at in 0..count.min(DEEPEST) {
         let address = addresses[at].get();

@@ -4,19 +4,18 @@
 //! LD_PRELOAD=libforebay_preload.so program …
 //! ```
 //!
-//! It stands before the C library's functions that read. Before such a call it takes the call's
-//! stack (`unwind`), makes an id of it (`identity`), and puts it where a mount finds it
-//! (`forebay_callers::TableWriter`); after the call it takes it away, and writes down what was read
-//! if calls are recorded (`record`). What is covered, what it costs and what it can't see is in
-//! `docs/contexts.md`.
+//! It takes the place of the C library's functions that read. Before such a call it takes the
+//! call's stack (`unwind`), makes an id of it (`identity`), and puts it where a mount finds it
+//! (`forebay_callers::TableWriter`). After the call it takes the id away, and writes down the call
+//! if calls are recorded (`record`). `docs/contexts.md` lists the calls, the costs and the limits.
 //!
-//! The program must not notice. So there is no allocation but of pages, no descriptor stays open,
-//! `errno` is not touched since system calls are our own, nothing is printed, nothing waits, and a
-//! call from a signal handler that interrupts the library is handed on at once. A process forked by
-//! whatever way finds its part of the memory wiped by the kernel, and begins anew. Whatever fails,
-//! fails silently, and the program's call is made all the same.
+//! The program must not notice. So the library allocates only pages, keeps no descriptor open, and
+//! leaves `errno` alone, since system calls are our own. It prints nothing, waits for nothing, and
+//! hands on at once a call from a signal handler that interrupts it. A process forked in any way
+//! finds its part of the memory wiped by the kernel, and begins anew. Every failure is silent, and
+//! the program's call is made all the same.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-// The tests are a program of their own, for which nothing is to stand before anything.
+// The tests are a program of their own, in which no function is to be replaced.
 #![cfg_attr(test, allow(dead_code, non_snake_case))]
 
 mod calls;
@@ -28,7 +27,7 @@ mod record;
 mod thread;
 mod unwind;
 
-/// The loader calls what is listed here before the program begins.
+/// The loader calls these before the program begins.
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]

@@ -1,5 +1,5 @@
 //! Memory of the library's own. It never uses the program's allocator, which may be the program's
-//! own code, or be in the middle of something when a signal handler reads.
+//! own code, or be at work when a signal handler reads.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -32,7 +32,7 @@ pub(crate) unsafe fn free(pages: *mut u8, bytes: usize) {
     let _ = unsafe { munmap(pages.cast::<c_void>(), bytes) };
 }
 
-/// Nothing here allocates. Should a part of the standard library ever do, it gets whole pages, and
+/// Nothing here allocates. If a part of the standard library ever does, it gets whole pages, and
 /// not the program's memory.
 struct Pages;
 
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Pages {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: what `alloc` gave for this layout.
+        // SAFETY: the pages that `alloc` gave for this layout.
         unsafe { free(pointer, layout.size().max(1)) };
     }
 }

@@ -1,5 +1,4 @@
-//! What is known of this process: found out once, when the library is loaded, and begun anew in a
-//! forked child.
+//! The facts about this process: found when the library is loaded, and again in a forked child.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -16,13 +15,13 @@ pub(crate) const FILES: usize = 1 << 16;
 /// A process. It lies in pages of its own, and stays until the process ends.
 pub(crate) struct Process {
     pub table: Option<TableWriter>,
-    /// Where names of contexts are written, if there is a table.
+    /// The file for names of contexts, if there is a table.
     names: [u8; PATH],
-    /// Where calls are recorded; empty: nowhere.
+    /// The folder of the recording; empty: none.
     folder: [u8; PATH],
     /// A hash of the program's build.
     pub program: u64,
-    /// Where this library lies: its own frames are nobody's context.
+    /// The addresses of this library: its own frames belong to no context.
     pub own: (usize, usize),
     /// `path TAB build`, as lines of contexts begin.
     line: [u8; PATH],
@@ -36,22 +35,23 @@ pub(crate) struct Process {
 /// The longest path that is written.
 const PATH: usize = 1024;
 
-/// What a forked child finds zero.
+/// Memory that a forked child finds zero.
 #[repr(C)]
 pub(crate) struct Young {
-    /// Which process of those that descend from each other by forks: 0 not begun, 1 being begun.
+    /// The number of this process among those that descend from each other by forks; 0 not begun, 1
+    /// being begun.
     life: AtomicU64,
     /// How many files have a number from beyond the slots.
     pub unslotted: AtomicU32,
     /// Contexts whose names are in the log.
     pub contexts: [AtomicU64; FILES],
-    /// Files whose names are in the log, by the hash of what tells them from others.
+    /// Files whose names are in the log, by a hash of device, inode and time of birth.
     pub files: [AtomicU64; FILES],
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// Counts processes from the first that loaded the library. Not wiped: a child goes on where its
-/// parent was.
+/// Counts processes from the first that loaded the library. Not wiped: a child goes on from its
+/// parent's count.
 static LIVES: AtomicU64 = AtomicU64::new(1);
 
 /// This process; `None` before the library has begun, and if it can do nothing.
@@ -67,8 +67,8 @@ pub(crate) fn recording() -> bool {
     process().is_some_and(|process| process.folder[0] != 0)
 }
 
-/// Begins, from the constructor. A program with more rights than its user is left alone, and so is
-/// one where nothing is wanted.
+/// Begins, from the constructor. The library does nothing in a program with more rights than its
+/// user, or if neither table nor recording is wanted.
 pub(crate) fn begin(thread_ends: unsafe extern "C" fn(*mut c_void)) {
     // SAFETY: asks for a number.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
@@ -118,7 +118,7 @@ fn variable(name: &str) -> Option<&'static CStr> {
 }
 
 impl Process {
-    /// Finds out which program runs.
+    /// Finds the running program's path and build.
     fn describe(&mut self) {
         let mut path = [0; PATH];
         let known = rustix::fs::readlinkat_raw(CWD, c"/proc/self/exe", &mut path[..]).unwrap_or(0);
@@ -133,7 +133,7 @@ impl Process {
         self.line_len = line.len();
     }
 
-    /// The table, at the place that is said or at the usual one.
+    /// The table, at the path of the variable or at the usual one.
     fn find_table(&mut self) {
         let mut path = [0; PATH];
         let mut text = Text::new(&mut path[..PATH - 1]);
@@ -155,8 +155,8 @@ impl Process {
         }
     }
 
-    /// The folder of the recording. One that is not said from the root on is meant from where the
-    /// program begins, which may go elsewhere.
+    /// The folder of the recording. A relative path counts from the folder where the program
+    /// begins, since the program may change its folder.
     fn find_folder(&mut self) {
         let Some(said) = variable(RECORD).map(CStr::to_bytes).filter(|said| !said.is_empty()) else { return };
         let mut folder = Text::new(&mut self.folder[..PATH - 1]);
@@ -177,20 +177,20 @@ impl Process {
         &self.line[..self.line_len]
     }
 
-    /// Where names of contexts are written.
+    /// The file for names of contexts.
     pub(crate) fn names(&self) -> Option<&CStr> {
         CStr::from_bytes_until_nul(&self.names).ok()
     }
 
-    /// What a forked child finds zero.
+    /// Memory that a forked child finds zero.
     pub(crate) fn young(&self) -> &Young {
         // SAFETY: pages that stay, all atomic.
         unsafe { &*self.young }
     }
 
-    /// Which process this is, among those that descend from each other by forks; begins it if it is
-    /// a new one, and gives the thread that does so the first stretch of its log. `None` if another
-    /// thread is at it and does not get done.
+    /// The number of this process among those that descend from each other by forks. Begins the
+    /// process if it is new, and gives the thread that does so the first stretch of its log. `None`
+    /// if another thread begins it and does not finish.
     #[inline(always)]
     pub(crate) fn life(&self) -> (Option<u64>, Option<Chunk>) {
         let life = self.young().life.load(Ordering::Acquire);
@@ -202,7 +202,7 @@ impl Process {
     fn begin_life(&self) -> (Option<u64>, Option<Chunk>) {
         let life = &self.young().life;
         if life.compare_exchange(0, 1, Ordering::Acquire, Ordering::Acquire).is_err() {
-            // Some microseconds, unless its thread is kept from running.
+            // This takes some microseconds, unless the other thread is kept from running.
             let done = (0..10_000).find(|_| {
                 rustix::thread::sched_yield();
                 life.load(Ordering::Acquire) > 1
@@ -228,7 +228,7 @@ impl Process {
         (Some(number), chunk)
     }
 
-    /// The log; `None` if nothing is recorded, or it can't be.
+    /// The log; `None` if nothing is or can be recorded.
     pub(crate) fn log(&self) -> Option<&LogFile> {
         let begun = self.young().life.load(Ordering::Acquire) > 1;
         // SAFETY: written before `life` was set beyond 1, and not after.

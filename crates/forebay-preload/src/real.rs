@@ -1,8 +1,8 @@
-//! The functions that ours stand before, found when they are first needed.
+//! The C library's functions behind ours, found when they are first needed.
 //!
 //! All of them are looked up when the library is loaded. Other libraries' constructors and an
-//! allocator of the program's own may call before that: then one is looked up on its own, and if
-//! the look-up itself ends here again (the loader allocates, the allocator reads a file) there is
+//! allocator of the program's own may call before that: then one function is looked up on its own.
+//! The look-up may end here again (the loader allocates, the allocator reads a file): then there is
 //! no function yet.
 
 use std::cell::Cell;
@@ -31,8 +31,8 @@ impl Symbol {
         if address.is_null() { self.look_up() } else { address }
     }
 
-    /// Looks for it behind this library. Not inlined, and the call of `dlsym` is not its last deed:
-    /// `RTLD_NEXT` is reckoned from where `dlsym` returns to, and that must be in this library.
+    /// Looks for it behind this library. Not inlined, and not a tail call of `dlsym`: `RTLD_NEXT`
+    /// counts from the address that `dlsym` returns to, and that must be in this library.
     #[cold]
     #[inline(never)]
     pub(crate) fn look_up(&self) -> *mut c_void {
@@ -49,8 +49,8 @@ impl Symbol {
     }
 }
 
-/// Defines functions that stand before the C library's. `here` is where the program called, `real`
-/// calls the C library's, and `or` is what is answered where that isn't found.
+/// Defines functions that take the place of the C library's. `here` is the program's place, `real`
+/// calls the C library's function, and `or` is the answer if that isn't found.
 macro_rules! interpose {
     ($($(#[$attribute:meta])* $name:ident($($arg:ident: $type:ty),*) -> $ret:ty, or $otherwise:expr, |$here:ident, $real:ident| $body:expr;)*) => {
         mod symbols {
@@ -70,7 +70,7 @@ macro_rules! interpose {
 
         $($(#[$attribute])*
         /// # Safety
-        /// As the C library's function of this name.
+        /// Has the name of the C library's function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub(crate) unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $ret {
             let $here = $crate::unwind::here();

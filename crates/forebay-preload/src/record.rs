@@ -1,7 +1,7 @@
-//! What a call did, for the log: which file by its descriptor, and which bytes.
+//! A call for the log: the file of its descriptor, and its bytes.
 //!
-//! Files are told apart by device, inode and time of birth, which are asked for at each call: a
-//! descriptor's number may mean another file at any time, by ways that can't be seen from here.
+//! Device, inode and time of birth tell files apart. They are asked for at each call: a
+//! descriptor's number may mean another file at any time, in ways that can't be seen from here.
 //! Only regular files and block devices are recorded.
 
 use std::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use crate::memory;
 use crate::process::{FILES, Process};
 use crate::thread::Thread;
 
-/// A call that is recorded: who made it, and when it began.
+/// A call that is recorded: its process and thread, and when it began.
 pub(crate) struct Note<'a> {
     pub process: &'a Process,
     pub thread: &'a Thread,
@@ -23,11 +23,11 @@ pub(crate) struct Note<'a> {
     pub at: u64,
 }
 
-/// How far a file is looked for among those that have numbers.
+/// How many slots are searched for a file.
 const PROBES: usize = 16;
 
 impl Note<'_> {
-    /// `len` bytes at `offset` of what `fd` stands for.
+    /// Records `len` bytes at `offset` of the file of `fd`.
     pub(crate) fn range(&self, kind: Kind, fd: c_int, offset: u64, len: u64) {
         let Some(file) = self.number(fd) else { return };
         let (at, tid, context) = (self.at, self.thread.tid.get(), self.context);
@@ -35,7 +35,7 @@ impl Note<'_> {
         self.write(1, |chunk| chunk.call(&call));
     }
 
-    /// As many bytes as a call that moves the descriptor's position says it moved.
+    /// Records as many bytes as the call returned, at the descriptor's position.
     pub(crate) fn moved(&self, kind: Kind, fd: c_int, result: isize) {
         if result > 0
             && let Some(position) = position(fd)
@@ -44,7 +44,7 @@ impl Note<'_> {
         }
     }
 
-    /// As many bytes as a call says it treated at a place of its own; a negative place stands for
+    /// Records as many bytes as the call returned, at its own offset; a negative offset stands for
     /// the position.
     pub(crate) fn placed(&self, kind: Kind, fd: c_int, offset: i64, result: isize) {
         match u64::try_from(offset) {
@@ -54,17 +54,17 @@ impl Note<'_> {
         }
     }
 
-    /// As many bytes as a call says it treated from where `offset` stood, which it moved on; null
-    /// stands for the position.
+    /// Records as many bytes as the call returned, at the start of `offset`, which the call moved
+    /// on; null stands for the position.
     pub(crate) fn pointed(&self, kind: Kind, fd: c_int, offset: *const i64, result: isize) {
-        // SAFETY: null, or what the kernel has just written to.
+        // SAFETY: null, or the place that the kernel has just written to.
         match unsafe { offset.as_ref() } {
             Some(offset) => self.placed(kind, fd, offset.saturating_sub(result as i64).max(0), result),
             None => self.moved(kind, fd, result),
         }
     }
 
-    /// That a file was opened as `fd`.
+    /// Records that a file was opened as `fd`.
     pub(crate) fn opened(&self, fd: c_int) {
         self.range(Kind::Open, fd, 0, 0);
     }
@@ -84,8 +84,8 @@ impl Note<'_> {
         self.thread.chunk.set(chunk);
     }
 
-    /// The number of the file that `fd` stands for. One that has none gets one, and its name into
-    /// the log.
+    /// The number of the file of `fd`. A file without a number gets one, and its name goes into the
+    /// log.
     fn number(&self, fd: c_int) -> Option<u32> {
         let fd = borrowed(fd)?;
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
@@ -114,13 +114,13 @@ impl Note<'_> {
                 }
             }
         }
-        // No room: it has another name at each call.
+        // No room: the file gets a new number at each call.
         let number = young.unslotted.fetch_add(1, Ordering::Relaxed).wrapping_add(FILES as u32);
         self.name(fd, FileName { number, device, inode: stat.stx_ino, size: stat.stx_size, born });
         Some(number)
     }
 
-    /// Writes what is known of a file.
+    /// Writes the description of a file.
     fn name(&self, fd: BorrowedFd<'_>, file: FileName) {
         self.write(1, |chunk| chunk.file(file));
         const PATH: usize = 4096;
@@ -149,7 +149,7 @@ fn borrowed<'a>(fd: c_int) -> Option<BorrowedFd<'a>> {
     (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// Where a descriptor stands.
+/// The position of a descriptor.
 pub(crate) fn position(fd: c_int) -> Option<u64> {
     rustix::fs::tell(borrowed(fd)?).ok()
 }

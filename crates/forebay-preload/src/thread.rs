@@ -1,4 +1,4 @@
-//! What is known of each thread, and what is done before and after a call.
+//! A thread's storage, and the steps before and after a call.
 //!
 //! A thread's storage says whether the library is at work in it: a signal handler that reads just
 //! then passes straight through. A handler that reads while the thread waits in a call gets a
@@ -56,14 +56,14 @@ impl Thread {
     /// Does `work` unless the library is at work in this thread already.
     #[inline(always)]
     fn inside<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
-        // A handler runs below what it interrupted. What is not above was left by a jump out of a
-        // handler.
+        // A handler runs below the code that it interrupted. If that is not above, a jump out of a
+        // handler left the mark.
         let (outer, here) = (self.inside.get(), here());
         if outer > here.sp && !unwind::reaches(here, outer) {
             return None;
         }
         self.inside.set(here.sp);
-        // A signal handler of this thread sees the flag before anything else, and after everything.
+        // A signal handler of this thread sees the flag before all of the work, and until after it.
         compiler_fence(Ordering::SeqCst);
         let done = work();
         compiler_fence(Ordering::SeqCst);
@@ -94,8 +94,8 @@ impl Thread {
     }
 }
 
-/// Says that the thread is in the context of `here`. `None` if it is not to be said: the caller
-/// just makes its call.
+/// Puts the thread into the context of `here`. `None` if there is to be no context: the caller just
+/// makes its call.
 #[inline(never)]
 pub(crate) fn enter(here: Registers) -> Option<Entered> {
     let process = process()?;
@@ -104,8 +104,8 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
             thread.belong(process)?;
             let trace = Trace::take(here, &thread.bounds, &thread.addresses);
             let context = identity::of(process, thread, &trace);
-            // An outer call that is still under way lies above on the stack. One that doesn't was
-            // left by a jump.
+            // An outer call that is still under way lies above on the stack. Another one was left
+            // by a jump.
             let (outer, above) = thread.current.get();
             let previous = if above > here.sp { (outer, above) } else { (0, 0) };
             thread.current.set((context, here.sp));
@@ -118,7 +118,7 @@ pub(crate) fn enter(here: Registers) -> Option<Entered> {
     })
 }
 
-/// Says that the call is done, and records what `note` has to say of it.
+/// Ends the call, and records it with `note`.
 #[inline(never)]
 pub(crate) fn leave(entered: &Entered, note: impl FnOnce(&Note<'_>)) {
     let Some(process) = process() else { return };
@@ -160,14 +160,14 @@ pub(crate) fn recorded<T>(here: Registers, real: impl FnOnce() -> T, note: impl 
     if recording() { around(here, real, note) } else { real() }
 }
 
-/// A thread ends, by whatever way: its slot must not outlive it, nor its stretch of the log.
+/// A thread ends, in any way: its slot and its stretch of the log must not outlive it.
 pub(crate) unsafe extern "C" fn ends(_: *mut c_void) {
     let Some(process) = process() else { return };
     THREAD.with(|thread| {
         thread.inside(|| {
             process.table.iter().for_each(|table| table.clear(thread.tid.get()));
             thread.chunk.take().into_iter().for_each(Chunk::unmap);
-            // Whoever reads after this begins anew.
+            // A read after this begins anew.
             thread.life.set(0);
             Some(())
         })

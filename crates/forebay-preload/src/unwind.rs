@@ -4,10 +4,10 @@
 //! derived once (`cfi`), kept in a cache that threads share without locks (`rule`), and a step is
 //! then a look-up, an addition and a load.
 //!
-//! Nothing outside the stack is read. What is the stack is asked of the kernel page by page the
-//! first time that a thread gets there (`stack`), so the main thread's, other threads', signal
-//! handlers' and coroutines' stacks are all alike. Whatever does not fit (no tables, code made at
-//! run time, a signal's frame, an address out of bounds) ends the walk there.
+//! Nothing outside the stack is read. The first time that a thread gets to a page, the kernel is
+//! asked whether it belongs to the stack (`stack`). So the stacks of the main thread, other
+//! threads, signal handlers and coroutines are all alike. The walk ends at the first thing that
+//! does not fit: no tables, code made at run time, a signal's frame, an address out of bounds.
 
 pub(crate) mod cfi;
 pub(crate) mod module;
@@ -30,10 +30,10 @@ pub(crate) const DEEPEST: usize = 64;
 /// Whether frame pointers are followed instead of tables.
 pub(crate) static FRAME_POINTERS: AtomicBool = AtomicBool::new(false);
 
-/// Counts libraries that were unloaded: what caches know of addresses is worth nothing afterwards.
+/// Counts libraries that were unloaded: then the addresses in caches are worth nothing.
 pub(crate) static UNLOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Where a thread is.
+/// A thread's place.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     pub pc: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Registers {
     pub bp: usize,
 }
 
-/// Where the function is that this becomes a part of.
+/// The place in the function that this is inlined into.
 #[inline(always)]
 pub(crate) fn here() -> Registers {
     let (pc, sp, bp);
@@ -144,7 +144,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// One frame up by the rule of its address; whether that was possible.
+    /// One frame up by the rule of its address; returns whether that was possible.
     #[inline(always)]
     fn by_tables(&mut self) -> bool {
         let Registers { pc, sp, bp } = self.registers;
@@ -167,14 +167,14 @@ impl Walk<'_> {
             Saved::Frame => self.load(frame.wrapping_add_signed(rule.at())),
             Saved::Base => self.load(bp.wrapping_add_signed(rule.at())),
         };
-        // Upwards, or round and round.
+        // The walk goes upwards only, so that it ends.
         let (Some(bp), true) = (saved, frame > sp) else { return false };
         let Some(pc) = self.load(frame.wrapping_sub(8)) else { return false };
         self.registers = Registers { pc, sp: frame, bp };
         pc != 0
     }
 
-    /// One frame up along frame pointers; whether that was possible.
+    /// One frame up along frame pointers; returns whether that was possible.
     #[inline(always)]
     fn by_frame_pointer(&mut self) -> bool {
         let Registers { sp, bp, .. } = self.registers;
@@ -193,8 +193,8 @@ impl Walk<'_> {
     }
 }
 
-/// Derives the rule for `pc` from its module's tables and keeps it. Where there is no module
-/// nothing is kept: one may yet be loaded there.
+/// Derives the rule for `pc` from its module's tables and keeps it. Without a module it keeps
+/// nothing: one may yet be loaded there.
 #[cold]
 #[inline(never)]
 fn derive(pc: usize, key: u64) -> Rule {

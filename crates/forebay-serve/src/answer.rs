@@ -31,13 +31,13 @@ use crate::target::{Target, escape};
 use crate::token::Token;
 use crate::{index, media, multipart};
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) type Answer = Response<Body>;
 
 /// The address of the counters ([`Tree::stats`](forebay_live::tree::Tree::stats)), as JSON.
 pub const STATS: &str = "/.well-known/forebay/stats";
 
-/// The longest body of a `PROPFIND` that is read, and not heeded.
+/// The longest body of a `PROPFIND`; it is read and ignored.
 const PROPERTIES: u64 = 16 << 10;
 
 /// How often a file is opened anew that turns out to have changed before its first byte was sent.
@@ -65,7 +65,7 @@ impl Service {
         Service { site, files, labels, token, buffers, started: SystemTime::now() }
     }
 
-    /// Closes files that nobody asks for any more.
+    /// Closes files that were not asked for lately.
     pub(crate) fn grow_old(&self) {
         self.files.grow_old();
     }
@@ -81,7 +81,7 @@ impl Service {
         log::debug!("connection {handler}: {method} {uri}: {}", answer.status().as_u16());
         let headers = answer.headers_mut();
         headers.insert(hyper::header::SERVER, HeaderValue::from_static("forebay"));
-        // A browser shall not guess that what a name does not promise is a page.
+        // A browser shall not guess that a file is a page if its name does not promise one.
         headers.insert(hyper::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         Ok(answer)
     }
@@ -150,7 +150,7 @@ impl Service {
         Err(Error::Stale(path.to_owned()).into())
     }
 
-    /// Answers with a file, or says what keeps it from being read.
+    /// Answers with a file, or refuses with the reason.
     async fn file(
         &self,
         path: &str,
@@ -192,7 +192,8 @@ impl Service {
         Ok(Ok(answer))
     }
 
-    /// A folder as a page. Its address ends in a slash, so that what the page refers to lies in it.
+    /// A folder as a page. Its address ends in a slash, so that the page's relative links lead into
+    /// it.
     async fn page(&self, folder: Folder, target: &Target, head_only: bool) -> Result<Answer, Refusal> {
         if !target.slash {
             let mut answer = Response::new(Body::empty());
@@ -246,8 +247,8 @@ impl Service {
     }
 }
 
-/// What of a file is answered with: the range that its first to last byte span, and what the body
-/// is made of. Sets status and headers.
+/// The part of a file that is sent: the range from its first to its last byte, and the segments of
+/// the body. Sets status and headers.
 fn segments(answer: &mut Answer, wanted: Wanted, size: u64, kind: &str) -> Result<(Range<u64>, Vec<Segment>), Refusal> {
     let whole = |text: &str| if text.starts_with("text/") { format!("{text}; charset=utf-8") } else { text.to_owned() };
     let parts = match wanted {
@@ -298,14 +299,14 @@ fn text(
 fn options() -> Answer {
     let mut answer = Response::new(Body::empty());
     insert(answer.headers_mut(), ALLOW, METHODS);
-    // WebDAV class 1 without what changes anything.
+    // WebDAV class 1 without methods that change anything.
     insert(answer.headers_mut(), HeaderName::from_static("dav"), "1");
     insert(answer.headers_mut(), ACCEPT_RANGES, "bytes");
     insert(answer.headers_mut(), CONTENT_LENGTH, "0");
     answer
 }
 
-/// Reads the body of a `PROPFIND`, which says what properties are wanted, and forgets it.
+/// Reads the body of a `PROPFIND`, which names the wanted properties, and ignores it.
 async fn ignore(mut body: Incoming) -> Result<(), Refusal> {
     let mut left = PROPERTIES;
     while let Some(frame) = std::future::poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)).await {

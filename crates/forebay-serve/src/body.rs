@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use crate::buffers::Buffers;
 use crate::files::Shown;
 
-/// Bytes that are read at a time: what a client that does not take them holds in memory, twice (one
-/// piece here, one that the connection is writing).
+/// Bytes that are read at a time. A client that does not take them holds two such pieces in memory:
+/// one here, and one that the connection is writing.
 pub(crate) const PIECE: usize = 256 << 10;
 
 /// The body of an answer.
@@ -34,7 +34,7 @@ impl Body {
         Body(What::Text(None))
     }
 
-    /// A text that is there.
+    /// A text in memory.
     pub(crate) fn text(text: impl Into<Bytes>) -> Body {
         let text = text.into();
         Body(What::Text(Some(text).filter(|text| !text.is_empty())))
@@ -51,12 +51,12 @@ impl Body {
     }
 }
 
-/// What a file's body is made of.
+/// The segments of a file's body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Segment {
     /// Bytes of the file.
     Bytes(Range<u64>),
-    /// What stands between.
+    /// A text between them.
     Text(Bytes),
 }
 
@@ -69,17 +69,17 @@ impl Segment {
     }
 }
 
-/// Who reads.
+/// The reader.
 #[derive(Clone)]
 pub(crate) struct Reader {
     /// The number of the connection.
     pub(crate) handler: u32,
-    /// Where pieces are copied to.
+    /// The memory into which pieces are copied.
     pub(crate) buffers: Arc<Buffers>,
 }
 
 /// Bytes of one version of a file. A version that is gone, or a storage that fails, is an error,
-/// which cuts the connection: what was sent is never followed by other bytes.
+/// which cuts the connection: no other bytes ever follow those that were sent.
 pub(crate) struct FileBody {
     shown: Arc<Shown>,
     reader: Reader,
@@ -97,8 +97,7 @@ impl FileBody {
         FileBody { shown, reader, label, segments: segments.into(), left, ahead: None, pending: None }
     }
 
-    /// Reads the first piece, so that a file that cannot be read is found out before the answer
-    /// begins.
+    /// Reads the first piece, so that a file that cannot be read is known before the answer begins.
     pub(crate) async fn begin(&mut self) -> Result<()> {
         if matches!(self.segments.front(), Some(Segment::Text(_))) {
             return Ok(());
@@ -109,7 +108,7 @@ impl FileBody {
         Ok(())
     }
 
-    /// Begins to read what comes next; nothing if the bytes of this segment have all been read.
+    /// Begins to read the next piece; `None` if the bytes of this segment have all been read.
     fn next(&mut self) -> Option<oneshot::Receiver<Result<Bytes>>> {
         let Some(Segment::Bytes(range)) = self.segments.front() else { return None };
         let piece = range.start..range.end.min(range.start.saturating_add(PIECE as u64));
@@ -117,12 +116,12 @@ impl FileBody {
         let buffers = Arc::clone(&self.reader.buffers);
         let len = (piece.end - piece.start) as usize;
         let label = self.label.clone();
-        // What the client has hit it says once.
+        // The first piece carries the client's hits, once.
         if let Some(rest) = &mut self.label {
             rest.hits = 0..0;
         }
         self.shown.file.read_labelled_then(self.reader.handler, piece.start, len, label, move |outcome| {
-            // Nobody listens if the client is gone meanwhile.
+            // If the client is gone meanwhile, nothing receives this.
             let _ = told.send(outcome.map(|lease| buffers.copy(lease.len(), lease.slices())));
         });
         Some(tells)

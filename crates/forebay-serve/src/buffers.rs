@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::body::PIECE;
 
-/// Buffers that nobody uses at the moment.
+/// Buffers that are free at the moment.
 pub(crate) struct Buffers {
     free: Mutex<Vec<Vec<u8>>>,
     most: usize,
@@ -21,7 +21,7 @@ impl Buffers {
         Arc::new_cyclic(|own| Buffers { free: Mutex::default(), most, own: Weak::clone(own) })
     }
 
-    /// A copy of `len` bytes. Few are not worth a buffer.
+    /// A copy of `len` bytes. A small one is not worth a buffer.
     pub(crate) fn copy<'a>(&self, len: usize, slices: impl Iterator<Item = &'a [u8]>) -> Bytes {
         const FEW: usize = 32 << 10;
         if len <= FEW {

@@ -1,5 +1,5 @@
-//! Preconditions of a request (RFC 9110, 13): whether a file is answered with, or only that it is
-//! (not) what it was.
+//! Preconditions of a request (RFC 9110, 13): they decide whether the answer is a file, or only
+//! that it has (not) changed.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use hyper::header::{HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_R
 
 use crate::tag;
 
-/// What a file's version shows of itself.
+/// The validators of a file's version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Validators {
     /// The entity tag.
@@ -17,7 +17,7 @@ pub(crate) struct Validators {
     pub(crate) modified: SystemTime,
 }
 
-/// What is to be done with a request.
+/// The decision on a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// It goes on.

@@ -13,10 +13,10 @@ use crate::answer::Service;
 use crate::limits::{HEAD_LINES, Limits, WRITE_BUFFER};
 use crate::patience::Patient;
 
-/// How long a connection may take to ask for something though others want its place.
+/// How long a connection may take until its first request, though others want its place.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// What ends a connection from our side.
+/// Signals that end a connection from our side.
 pub(crate) struct Ending<'a> {
     /// Turns true when the server stops.
     pub(crate) stop: watch::Receiver<bool>,
@@ -24,8 +24,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) wanted: &'a Notify,
 }
 
-/// Answers the requests of a connection, until either side ends it or it is told to end; then what
-/// is being answered is finished.
+/// Answers the requests of a connection, until either side ends it or it is told to end; then the
+/// answer under way is finished.
 pub(crate) async fn serve<S>(
     service: Arc<Service>,
     stream: S,

@@ -1,14 +1,14 @@
 //! The files that are open.
 //!
-//! A level above asks for a file piece by piece. If each request opened and closed it, whatever is
-//! fetched ahead between two of them would be called off with the file's closing. So a file stays
-//! open for a while after its last request, and while the time to live of names lasts, a request
-//! for it asks the source nothing.
+//! A level above asks for a file piece by piece. If each request opened and closed the file,
+//! closing it would call off the fetches ahead between two requests. So a file stays open for a
+//! while after its last request, and while the time to live of names lasts, a request for it asks
+//! the source nothing.
 //!
-//! The table has two halves. Whatever is asked for is put into the young one; from time to time,
-//! and when that is full, the young becomes the old and what was old is let go. So a file is closed
-//! between one and two such spans after its last request, and there are never more than twice as
-//! many as a half holds.
+//! The table has two halves. A file that is asked for goes into the young one. From time to time,
+//! and when that is full, the young half becomes the old one, and the files of the old one are let
+//! go. So a file is closed between one and two such spans after its last request, and there are
+//! never more than twice as many as a half holds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::target::Target;
 pub(crate) struct Shown {
     /// Its bytes.
     pub(crate) file: OpenFile,
-    /// What it shows of its version.
+    /// The validators of its version.
     pub(crate) validators: Validators,
     /// The last modification as HTTP writes it.
     pub(crate) modified: String,
@@ -54,7 +54,7 @@ struct Known {
     at: Instant,
 }
 
-/// What an address leads to.
+/// The target of an address.
 pub(crate) enum Opened {
     File(Arc<Shown>),
     Folder(crate::site::Folder),
@@ -68,7 +68,7 @@ impl Files {
         Files { site, ttl, halves: Mutex::default() }
     }
 
-    /// A file that is known to be what it was a moment ago.
+    /// A file that is known to be the same as a moment ago.
     pub(crate) fn fresh(&self, path: &str) -> Option<Arc<Shown>> {
         let known = self.known(path)?;
         (known.at.elapsed() < self.ttl).then_some(known.shown)
@@ -86,7 +86,7 @@ impl Files {
         Some(known)
     }
 
-    /// Asks the source what a path stands for, and opens it if it is a file. Blocks.
+    /// Looks up a path at the source, and opens it if it is a file. Blocks.
     pub(crate) fn open(&self, path: &str, target: &Target) -> Result<Opened> {
         let at = Instant::now();
         let (place, attributes) = match self.site.find(target)? {
@@ -110,7 +110,7 @@ impl Files {
         Ok(Opened::File(shown))
     }
 
-    /// A file turned out to have changed: whoever asks next asks the source.
+    /// A file turned out to have changed: the next request asks the source.
     pub(crate) fn forget(&self, path: &str) {
         let mut halves = self.halves.lock();
         let known = (halves.young.remove(path), halves.old.remove(path));
@@ -118,7 +118,7 @@ impl Files {
         drop(known);
     }
 
-    /// A span of time has passed: closes what was not asked for in the one before it.
+    /// A span of time has passed: closes files that were not asked for in the one before it.
     pub(crate) fn grow_old(&self) {
         let passed = self.halves.lock().turn();
         drop(passed);
@@ -126,7 +126,7 @@ impl Files {
 }
 
 impl Halves {
-    /// Puts a file among the young ones; returns what is to be let go.
+    /// Puts a file among the young ones; returns the files that are to be let go.
     fn keep(&mut self, path: Box<str>, known: Known) -> Vec<HashMap<Box<str>, Known>> {
         let turned = if self.young.len() >= HALF { self.turn() } else { HashMap::new() };
         let replaced = self.young.insert(path.clone(), known).map(|known| (path, known));

@@ -1,9 +1,9 @@
-//! What a request says of its readers: `Forebay-Demand` and `Forebay-Hits` (SCM §4.2).
+//! The labels of a request, from its readers: `Forebay-Demand` and `Forebay-Hits` (SCM §4.2).
 //!
-//! `Forebay-Demand: bytes=A-B` (the last byte included, as in `Range`) is what readers of the level
-//! above want of what it asks for; the rest it fetches ahead. `none` says that nobody wants any of
-//! it yet. `Forebay-Hits: bytes=A-B` is what they have read meanwhile without asking here. Who
-//! sends neither wants all that it asks for.
+//! `Forebay-Demand: bytes=A-B` (the last byte included, as in `Range`) is the part that readers of
+//! the level above want; that level fetches the rest ahead. `none` says that no reader wants any of
+//! it yet. `Forebay-Hits: bytes=A-B` is the part that readers have read meanwhile without asking
+//! here. A client that sends neither wants all that it asks for.
 
 use forebay_core::level::Labels;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use hyper::HeaderMap;
 
 use crate::refusal::Refusal;
 
-/// The label of a request for `asked`, if it has one that we take; a malformed one is refused even
-/// then when it is of no use, so that mistakes are found.
+/// The label of a request for `asked`, if it has one that we take. A malformed one is refused even
+/// if it is not taken, so that mistakes are found.
 pub(crate) fn of(headers: &HeaderMap, labels: Labels, asked: &Range<u64>) -> Result<Option<Label>, Refusal> {
     let demand = header(headers, DEMAND, true)?;
     let hits = header(headers, HITS, false)?.unwrap_or(0..0);
     let hits = if labels == Labels::Hits { hits } else { 0..0 };
-    // Hits without a demand are hits of somebody who wants all of it.
+    // Hits without a demand: the client wants all of the range.
     let demand = match (labels, demand) {
         (Labels::Off, _) => return Ok(None),
         (_, None) if hits.is_empty() => return Ok(None),
@@ -30,7 +30,7 @@ pub(crate) fn of(headers: &HeaderMap, labels: Labels, asked: &Range<u64>) -> Res
     Ok(Some(Label { demand: within(&demand, asked), hits }))
 }
 
-/// What of a range lies within another; empty at its start if nothing does.
+/// The part of a range within another; empty at the other's start if there is none.
 pub(crate) fn within(range: &Range<u64>, other: &Range<u64>) -> Range<u64> {
     let (start, end) = (range.start.max(other.start), range.end.min(other.end));
     if start < end { start..end } else { other.start..other.start }

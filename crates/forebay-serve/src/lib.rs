@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A [`Server`] serves a [`Tree`](forebay_live::tree::Tree). An answer is of one version of a file:
-//! what it says of itself (`ETag`) is what every byte of it belongs to, and if that version goes
-//! away under way the connection is cut. A client takes its answer at its own pace; until then the
-//! server holds two pieces of it at most, and nothing of the cache.
+//! every byte belongs to the version of its `ETag`. If that version goes away under way, the
+//! connection is cut. A client takes its answer at its own pace; until then the server holds two
+//! pieces of it at most, and nothing of the cache.
 //!
 //! ```no_run
 //! use std::sync::Arc;

@@ -1,21 +1,22 @@
-//! Bounds on what clients can take up.
+//! Limits on what clients can use up.
 
 use std::time::Duration;
 
 use crate::body::PIECE;
 
-/// Bytes that a connection gathers before it writes them, at most.
+/// The most bytes that a connection gathers before it writes them.
 pub(crate) const WRITE_BUFFER: usize = 64 << 10;
 
 /// Lines of a request's head.
 pub(crate) const HEAD_LINES: usize = 100;
 
-/// Bounds on what clients can take up. Whoever exceeds one is answered so, or the connection is
+/// Limits on what clients can use up. A client that exceeds one is refused, or its connection is
 /// closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Connections at once. When more want to be served, one after the other of those that are is
-    /// ended after its answer; one that has not asked for anything yet has a second.
+    /// Connections at once. When more want to be served, the server ends open ones, one after
+    /// another, each after its answer. A connection that has not asked for anything yet has a
+    /// second.
     pub connections: usize,
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,
@@ -26,9 +27,9 @@ pub struct Limits {
     pub idle: Duration,
     /// For how long a client may take nothing of its answer.
     pub stall: Duration,
-    /// For how long answers may take that are under way when the server is told to end.
+    /// How long answers under way may take after the server is told to end.
     pub grace: Duration,
-    /// For how long a file stays open after it was asked for last, at least; at most twice as long.
+    /// The least time that a file stays open after its last request; the most is twice as long.
     pub open: Duration,
 }
 
@@ -48,11 +49,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes that a connection takes at most, beside the cache: a piece of a file that was read,
-    /// another that is being written, what is read and written of heads, and what encryption holds.
+    /// The most bytes of a connection, beside the cache: a piece of a file that was read, another
+    /// that is being written, buffers for heads, and those of encryption.
     pub const CONNECTION: u64 = (2 * PIECE + 3 * WRITE_BUFFER) as u64;
 
-    /// Bytes that all connections take at most.
+    /// The most bytes of all connections.
     pub fn bytes(&self) -> u64 {
         self.connections as u64 * Limits::CONNECTION
     }

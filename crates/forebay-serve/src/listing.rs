@@ -1,4 +1,5 @@
-//! Names and what they stand for, of a folder or of all below it, as far as somebody takes them.
+//! The names of a folder, or of all folders below it, with their files and folders, as far as the
+//! client takes them.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use tokio::task::spawn_blocking;
 use crate::site::{Folder, Seen, Site, hides};
 use crate::target::escape;
 
-/// Names that are looked at by one thread at a time, and how many threads do so at once for one
-/// listing: a store far away takes its time for each.
+/// Names that one thread looks up at a time, and how many threads do so at once for one listing: a
+/// store far away takes its time for each.
 const BATCH: usize = 32;
 const THREADS: usize = 8;
 
@@ -21,7 +22,7 @@ pub(crate) struct Item {
     pub(crate) href: String,
     /// The name.
     pub(crate) name: OsString,
-    /// What it stands for.
+    /// Its file or folder.
     pub(crate) seen: Seen,
 }
 
@@ -29,7 +30,7 @@ pub(crate) struct Item {
 /// the first, nothing else.
 pub(crate) struct Walk {
     site: Site,
-    /// The folder whose names come next, behind those that it lies in.
+    /// The folder whose names come next, after those that it lies in.
     levels: Vec<Level>,
     how: How,
 }
@@ -38,9 +39,9 @@ pub(crate) struct Walk {
 struct Level {
     of: Arc<At>,
     names: Listing,
-    /// The first name that was not looked at.
+    /// The first name that was not looked up.
     next: usize,
-    /// The first name below which nothing was looked at.
+    /// The first name below which no name was looked up.
     below: usize,
 }
 
@@ -55,7 +56,7 @@ struct At {
 pub(crate) struct How {
     /// With all that lies below.
     pub(crate) deep: bool,
-    /// Which names there are for whoever asks.
+    /// The names that the client gets.
     pub(crate) shows: fn(&OsStr) -> bool,
 }
 
@@ -91,7 +92,7 @@ impl Walk {
                 }
             } else if let Some(below) = level.below(&self.site, self.how).await? {
                 match self.list(below).await {
-                    // What cannot be read stays empty.
+                    // A folder that cannot be read stays empty.
                     Err(error) if hides(&error) => {}
                     listed => listed?,
                 }
@@ -104,7 +105,7 @@ impl Walk {
 }
 
 impl Level {
-    /// Looks at the next names.
+    /// Looks up the next names.
     async fn look(&mut self, site: &Site, how: How) -> Result<Vec<Item>> {
         let mut batches = Vec::new();
         while batches.len() < THREADS && self.next < self.names.len() {
@@ -121,7 +122,7 @@ impl Level {
         Ok(looked.into_iter().flatten().collect())
     }
 
-    /// The next folder in it, if what lies below is wanted.
+    /// The next folder in it, if folders below are wanted.
     async fn below(&mut self, site: &Site, how: How) -> Result<Option<At>> {
         if !how.deep {
             return Ok(None);
@@ -148,8 +149,8 @@ impl Level {
     }
 }
 
-/// A name, looked at. What is gone, refused or leads nowhere is left out; what the storage does not
-/// tell is an error, lest names vanish while it is gone.
+/// A name, looked up. A name that is gone, is refused or leads nowhere is left out. A name that the
+/// storage does not answer for is an error, lest names vanish while the storage is gone.
 fn item(of: &At, listed: &Listed<'_>, seen: Result<Seen>) -> Option<Result<Item>> {
     let seen = match seen {
         Ok(seen) => seen,

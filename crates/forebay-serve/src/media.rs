@@ -1,4 +1,4 @@
-//! What kind of content a name promises, for browsers: those kinds that they show themselves.
+//! The kind of content that a name promises, for browsers: those kinds that they show themselves.
 
 use std::ffi::OsStr;
 use std::path::Path;

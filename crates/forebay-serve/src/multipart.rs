@@ -7,8 +7,7 @@ use bytes::Bytes;
 
 use crate::body::Segment;
 
-/// What stands between parts: nothing that a file could be made to hold, since nobody knows it
-/// before.
+/// The text between parts. No file can be made to hold it, since it is random.
 pub(crate) fn boundary() -> String {
     let random = || RandomState::new().hash_one(0u8);
     format!("forebay-{:016x}{:016x}", random(), random())

@@ -1,4 +1,4 @@
-//! A connection whose other end must not let us wait for ever.
+//! A connection that fails if the other end takes no bytes for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream that fails once nothing of what is to be written was taken for a while.
+/// A stream that fails if none of the bytes to be written were taken for a while.
 pub(crate) struct Patient<S> {
     stream: S,
     stall: Duration,
-    /// Runs while something waits to be taken.
+    /// Runs while bytes wait to be taken.
     clock: Pin<Box<Sleep>>,
     running: bool,
 }
@@ -22,7 +22,7 @@ impl<S> Patient<S> {
         Patient { stream, stall, clock: Box::pin(sleep(stall)), running: false }
     }
 
-    /// What became of a write, if it may still take its time.
+    /// The outcome of a write, or an error if it has waited too long.
     fn judge<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             self.running = false;

@@ -1,10 +1,10 @@
-//! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), which is what the http client of
-//! `object_store` understands.
+//! `PROPFIND`: a folder as WebDAV lists it (RFC 4918, 9.1), for the http client of `object_store`
+//! and others.
 //!
-//! Whatever properties a client asks for, it gets those that there are: length, time, tag and kind.
-//! Forebay's own mounts get all names, escaped byte by byte. For others, names that are not UTF-8
-//! or hold control characters are left out, since one such name makes clients give up the whole
-//! folder; by themselves they can be read.
+//! Whichever properties a client asks for, it gets length, time, tag and kind. Forebay's own mounts
+//! get all names, escaped byte by byte. For others, names that are not UTF-8 or hold control
+//! characters are left out, since one such name makes clients give up the whole folder; by
+//! themselves they can be read.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -49,7 +49,7 @@ pub(crate) const HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:mu
 /// The end of the answer.
 pub(crate) const FOOT: &str = "</D:multistatus>\n";
 
-/// What is said of each of these names.
+/// The responses for these names.
 pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
     let mut text = String::new();
     for item in items {
@@ -58,7 +58,7 @@ pub(crate) fn responses(items: &[Item], started: SystemTime) -> String {
     text
 }
 
-/// Which names are listed for a client: see above.
+/// The names that are listed for a client: see above.
 pub(crate) fn listed_for(headers: &HeaderMap) -> fn(&OsStr) -> bool {
     let agent = headers.get(USER_AGENT).map(|agent| agent.as_bytes());
     if agent.is_some_and(|agent| agent.starts_with(b"forebay/")) { |_| true } else { can_be_listed }
@@ -69,8 +69,8 @@ fn can_be_listed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| !name.chars().any(char::is_control))
 }
 
-/// What is said of one name, at the address `href`, which is escaped; what is not known to have a
-/// time has that of the start.
+/// The response for one name, at the address `href`, which is escaped. A name without a known time
+/// has that of the start.
 pub(crate) fn response(text: &mut String, href: &str, name: &OsStr, seen: &Seen, started: SystemTime) {
     let about = match seen {
         Seen::Folder(folder) => {

@@ -1,12 +1,12 @@
-//! The `Range` of a request (RFC 9110, 14): which bytes of a file are wanted.
+//! The `Range` of a request (RFC 9110, 14): the bytes of a file that are wanted.
 
 use std::ops::Range;
 
-/// More ranges than these in one request are taken for none at all, as section 14.2 advises: no
-/// reader needs them, and each costs a head of its own.
+/// A request with more ranges than these counts as one without, as section 14.2 advises: no reader
+/// needs them, and each costs a head of its own.
 const MOST: usize = 32;
 
-/// What a `Range` comes to.
+/// The meaning of a `Range`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     /// All of it: there is no range, or none that we understand, or a senseless one.
@@ -18,7 +18,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// What the value of a `Range` means for a file of `size` bytes.
+    /// The meaning of a `Range` for a file of `size` bytes.
     pub(crate) fn of(value: &str, size: u64) -> Wanted {
         let Some(set) = strip_unit(value) else { return Wanted::Whole };
         let mut parts = Vec::new();
@@ -40,7 +40,7 @@ impl Wanted {
     }
 }
 
-/// What follows `bytes=`, the only unit there is; its case does not matter.
+/// The text after `bytes=`, the only unit; its case does not matter.
 fn strip_unit(value: &str) -> Option<&str> {
     let (unit, set) = value.split_once('=')?;
     trim(unit).eq_ignore_ascii_case("bytes").then_some(set)
@@ -50,8 +50,8 @@ fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// One of `A-B`, `A-` and `-LAST`, clipped to the file; empty if nothing of it is within; `None` if
-/// it is malformed.
+/// One of `A-B`, `A-` and `-LAST`, clipped to the file; empty if none of it is within; `None` if it
+/// is malformed.
 fn one(part: &str, size: u64) -> Option<Range<u64>> {
     let (first, last) = part.split_once('-')?;
     let (first, last) = (number(trim(first))?, number(trim(last))?);
@@ -146,8 +146,8 @@ mod tests {
     }
 
     proptest! {
-        /// Ranges of which each asks for something: its very bytes, in order, unless together they
-        /// are more than the file.
+        /// Ranges that are not empty: exactly their bytes, in order, unless together they are more
+        /// than the file.
         #[test]
         fn parts_are_the_bytes_that_are_asked_for(
             ranges in proptest::collection::vec(
@@ -177,7 +177,7 @@ mod tests {
             }
         }
 
-        /// Whatever is written, parts lie within the file.
+        /// For any text, parts lie within the file.
         #[test]
         fn nothing_leads_out_of_the_file(value in "(bytes=)?[-0-9, a]{0,40}", size in 0u64..200) {
             if let Wanted::Parts(parts) = Wanted::of(&value, size) {

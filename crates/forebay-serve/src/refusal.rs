@@ -1,4 +1,4 @@
-//! What is answered instead of what was asked for: a status and one line that says why.
+//! A refusal: a status and one line that says why.
 
 use forebay_live::source::Error;
 use hyper::header::{ALLOW, CONNECTION, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
@@ -38,12 +38,12 @@ impl Refusal {
         Refusal::new(StatusCode::NOT_FOUND, "nothing has this name")
     }
 
-    /// The version that was asked for is not there (any more).
+    /// The requested version is not there (any more).
     pub(crate) fn precondition() -> Refusal {
         Refusal::new(StatusCode::PRECONDITION_FAILED, "it is not the version that was asked for")
     }
 
-    /// No byte that was asked for is within the file's `size`.
+    /// No requested byte is within the file's `size`.
     pub(crate) fn unsatisfiable(size: u64) -> Refusal {
         let refusal = Refusal::new(StatusCode::RANGE_NOT_SATISFIABLE, format!("the file has {size} bytes"));
         refusal.with(CONTENT_RANGE, &format!("bytes */{size}"))
@@ -61,7 +61,7 @@ impl Refusal {
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, line).with(CONNECTION, "close")
     }
 
-    /// Whoever asks must show the token.
+    /// The client must show the token.
     pub(crate) fn unknown() -> Refusal {
         let line = "show the token: `Authorization: Bearer TOKEN`, or as the password of any name";
         let refusal = Refusal::new(StatusCode::UNAUTHORIZED, line);
@@ -75,8 +75,8 @@ impl Refusal {
 }
 
 impl From<Error> for Refusal {
-    /// Names are not repeated: whoever asked knows what for, and a source's own names are not
-    /// everybody's.
+    /// The line repeats no names: the client knows its own, and a source's names are not for every
+    /// client.
     fn from(error: Error) -> Refusal {
         match error {
             Error::NotFound(_) => Refusal::not_found(),

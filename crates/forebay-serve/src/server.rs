@@ -20,27 +20,27 @@ use crate::site::Site;
 use crate::tls::Tls;
 use crate::token::Token;
 
-/// How long tasks may take to end that have nothing to answer any more.
+/// How long tasks without an answer to give may take to end.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
 /// How long a connection that is told to end may take before another one is told as well.
 const MAKING_ROOM: Duration = Duration::from_millis(20);
 
-/// Threads that ask sources for names and files, which may take them their time.
+/// Threads that ask sources for names and files, which may take their time.
 const ASKING: usize = 32;
 
-/// What a server is started with.
+/// A server's options.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which labels are taken from requests.
+    /// The labels that are taken from requests.
     pub labels: Labels,
-    /// What clients must show, if anything.
+    /// The token that clients must show, if any.
     pub token: Option<Token>,
     /// How connections are encrypted, if they are.
     pub tls: Option<Tls>,
     /// For how long names and attributes are taken as unchanged.
     pub ttl: Duration,
-    /// Bounds on what clients can take up.
+    /// Limits on what clients can use up.
     pub limits: Limits,
 }
 
@@ -54,7 +54,7 @@ impl Default for Options {
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address cannot be listened at.
+    /// The server cannot listen at the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
@@ -62,7 +62,8 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
-    /// Whoever can reach another address than the loopback's could read everything.
+    /// Without a token, the server listens on the loopback only: at another address everyone could
+    /// read everything.
     #[error("{0} can be reached from elsewhere: a token is needed, so that not everybody may read")]
     Open(SocketAddr),
     /// No threads.
@@ -87,7 +88,7 @@ struct Shared {
     stop: watch::Sender<bool>,
     /// Connections that are open.
     open: AtomicUsize,
-    /// Numbers of connections, by which readers are told apart. Zero is nobody's.
+    /// Numbers of connections, by which readers are told apart. Zero is not used.
     next: AtomicU32,
 }
 
@@ -121,7 +122,7 @@ impl Server {
         Ok(Server { runtime: Some(runtime), shared, address })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -131,8 +132,8 @@ impl Server {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// Accepts nothing more, lets answers that are under way come to their end, within the limit,
-    /// and ends. Whether all of them did.
+    /// Accepts no more connections, waits for the answers under way, within the limit, and ends.
+    /// Returns whether all answers were finished.
     pub fn stop(mut self) -> bool {
         self.shared.stop.send_replace(true);
         let Some(runtime) = self.runtime.take() else { return true };
@@ -140,8 +141,8 @@ impl Server {
         let ended = self.shared.places.acquire_many(all);
         let ended =
             runtime.block_on(async { tokio::time::timeout(self.shared.options.limits.grace, ended).await.is_ok() });
-        // What is left are tasks that let go of the tree, so that a flight being recorded has its
-        // end. A source that hangs must not keep us.
+        // The rest are tasks that let go of the tree, so that a flight being recorded has its end.
+        // A source that hangs must not keep us.
         runtime.shutdown_timeout(if ended { LETTING_GO } else { Duration::ZERO });
         ended
     }

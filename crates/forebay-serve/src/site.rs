@@ -1,9 +1,9 @@
 //! The names that are served: the sources of a tree, by path, symbolic links followed.
 //!
-//! HTTP has no links, so a link is shown as what it leads to, as far as its source lets it (never
-//! out of the source). A link to a folder that holds what the path has come through is not
-//! followed: whoever walks all names, as a mount of a level does, would never come to an end. So on
-//! the way of any path no folder occurs twice, and every walk is finite.
+//! HTTP has no links, so a link is shown as its target, as far as its source lets it (never out of
+//! the source). A link to a folder that the path has come through is not followed: a walk over all
+//! names, as a mount of a level does it, would never end. So no folder occurs twice on any path,
+//! and every walk is finite.
 //!
 //! Everything here blocks for as long as the source does.
 
@@ -31,7 +31,7 @@ pub(crate) struct Site {
     tree: Arc<Tree>,
 }
 
-/// What a name stands for.
+/// The target of a name.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A folder.
@@ -40,14 +40,14 @@ pub(crate) enum Found {
     File(Place, Box<Attributes>),
 }
 
-/// What a name stands for, as far as a listing shows it.
+/// The target of a name, as far as a listing shows it.
 #[derive(Debug)]
 pub(crate) enum Seen {
     /// A folder.
     Folder(Folder),
     /// A regular file.
     File(Box<Attributes>),
-    /// A regular file whose source said only that, when it listed it.
+    /// A regular file whose listing gave only its kind.
     Unmeasured,
 }
 
@@ -60,7 +60,7 @@ impl From<Found> for Seen {
     }
 }
 
-/// Where something is: the number of its source, and its path there, on which there are no links.
+/// A place: the number of its source, and its path there, on which there are no links.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     branch: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Its last modification; of a root, when it was begun to be served.
+    /// Its last modification; for a root, the start of the server.
     pub(crate) fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
@@ -111,7 +111,7 @@ impl Site {
         &self.tree.branches()[place.branch]
     }
 
-    /// What a request's target stands for.
+    /// Finds a request's target.
     pub(crate) fn find(&self, target: &Target) -> Result<Found> {
         let mut folder = self.root();
         let mut names = target.names.as_slice();
@@ -136,7 +136,7 @@ impl Site {
         Ok(Found::Folder(folder))
     }
 
-    /// What a path below a source's root stands for, if there is no link on it.
+    /// Finds a path below a source's root, if there is no link on it.
     fn straight(&self, folder: &Folder, names: &[OsString]) -> Result<Option<Found>> {
         let Some(root) = &folder.place else { return Ok(None) };
         let place = Place { branch: root.branch, path: names.iter().collect() };
@@ -157,12 +157,12 @@ impl Site {
         }
     }
 
-    /// What a name in a folder stands for.
+    /// Finds a name in a folder.
     pub(crate) fn child(&self, folder: &Folder, name: &OsStr) -> Result<Found> {
         let Some(above) = &folder.place else {
             let named = |branch: &Branch| branch.name.as_deref() == Some(name);
             let number = self.tree.branches().iter().position(named).ok_or_else(|| missing(name))?;
-            // That it answers at all.
+            // To see whether it answers at all.
             let modified = Some(self.tree.branches()[number].source.stat(Path::new(""))?.modified);
             return Ok(Found::Folder(Folder { modified, ..self.branch(number) }));
         };
@@ -182,7 +182,7 @@ impl Site {
         }
     }
 
-    /// Tells what names of the folder's listing stand for. Asks nothing that the listing said.
+    /// Finds the names of the folder's listing. Asks only what the listing did not tell.
     pub(crate) fn listed_in<'a>(&'a self, folder: &'a Folder) -> impl FnMut(&Listed<'_>) -> Result<Seen> + 'a {
         let mut asks = folder.place.as_ref().map(|above| (above, self.source(above).source.listed_in(&above.path)));
         move |listed| match &mut asks {
@@ -191,11 +191,11 @@ impl Site {
         }
     }
 
-    /// What a name in the folder at `above` is that was listed as no link; `told` is what its
-    /// source knows of it.
+    /// A name in the folder at `above` that was listed as no link; `told` has its attributes from
+    /// the source.
     fn seen(&self, folder: &Folder, above: &Place, name: &OsStr, told: Option<Attributes>) -> Result<Seen> {
         let Some(attributes) = told else {
-            // Of a set only its members together know what a name is.
+            // In a set, one member alone does not know the target of a name.
             let is_set = !self.source(above).source.members().is_empty();
             return if is_set { self.child(folder, name).map(Seen::from) } else { Ok(Seen::Unmeasured) };
         };
@@ -213,7 +213,7 @@ impl Site {
         }
     }
 
-    /// Where a name in the folder `above` leads, link after link.
+    /// Follows a name in the folder `above`, link after link.
     fn follow(&self, above: &Place, name: &OsStr) -> Result<(PathBuf, Attributes)> {
         let source = &self.source(above).source;
         let refused = |errno| Error::Refused { name: name.display().to_string(), errno };
@@ -223,7 +223,7 @@ impl Site {
         let mut attributes = None;
         while let Some(part) = way.pop_front() {
             if part == ".." {
-                // Out of the root only a link could lead that its source should have refused.
+                // Only a link that its source should have refused leads out of the root.
                 if !at.pop() {
                     return Err(refused(libc::EACCES));
                 }
@@ -266,7 +266,7 @@ impl Site {
         .sorted())
     }
 
-    /// Opens a file, and says what is known of just the version that was opened.
+    /// Opens a file, and returns the attributes of exactly the version that was opened.
     pub(crate) fn open(&self, place: &Place, mut attributes: Attributes) -> Result<(OpenFile, Attributes)> {
         let branch = self.source(place);
         for _ in 0..LOOKS {
@@ -284,8 +284,7 @@ fn missing(name: &OsStr) -> Error {
     Error::NotFound(name.display().to_string())
 }
 
-/// Whether what stands in the way of a name is of the name, so that a listing leaves it out, or of
-/// the storage.
+/// Whether an error is the name's own, so that a listing leaves the name out, or the storage's.
 pub(crate) fn hides(error: &Error) -> bool {
     !error.is_of_the_storage()
 }

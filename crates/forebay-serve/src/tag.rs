@@ -6,9 +6,9 @@ use forebay_live::source::{Identity, Inode, Version};
 
 /// The tag of a version. Equal strong tags of a file mean equal versions.
 ///
-/// The tag of a store below is passed on as it is, so that it stays the same through all levels. Of
-/// a folder's file it says what its version is made of. What has neither a tag nor a time of its
-/// inode is known by its length and a time in whole seconds at best, and is weak.
+/// The tag of a store below is passed on as it is, so that it stays the same through all levels.
+/// The tag of a folder's file names the parts of its version. A version with neither a tag nor an
+/// inode's time is known by its length and a time in whole seconds at best, and its tag is weak.
 pub(crate) fn of(identity: &Identity) -> String {
     let Version { size, modified, changed, tag } = &identity.version;
     if let Some(tag) = tag {

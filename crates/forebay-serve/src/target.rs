@@ -1,4 +1,4 @@
-//! What a request is about: the path of its address, taken apart, and names put back into
+//! The target of a request: the path of its address, taken apart, and names put back into
 //! addresses.
 
 use std::ffi::{OsStr, OsString};
@@ -8,10 +8,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 
 use crate::refusal::Refusal;
 
-/// What stands for itself in a part of an address (RFC 3986, 2.3); all else is escaped.
+/// The bytes that are escaped in a part of an address: all but the unreserved ones (RFC 3986, 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The names on the way from the root to what is asked for.
+/// The names on the way from the root to the target.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Target {
     /// Names, none of them empty, `.` or `..`, none with a slash or a zero byte.

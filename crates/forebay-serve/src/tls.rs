@@ -9,11 +9,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// What a server shows of itself and how it encrypts.
+/// A server's certificate and settings of encryption.
 #[derive(Clone)]
 pub struct Tls(pub(crate) TlsAcceptor);
 
-/// Why there is no encryption.
+/// Why encryption cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file that cannot be read or holds something else.
@@ -21,9 +21,9 @@ pub enum TlsError {
     File {
         /// The file.
         file: PathBuf,
-        /// What should be in it.
+        /// The expected content.
         what: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// Certificate and key are no pair, or of a kind that is not known.
@@ -33,7 +33,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What is wrong with them.
+        /// The fault.
         source: rustls::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The token: who may read, where not everybody may.
+//! The token: decides which clients may read.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,19 +15,20 @@ pub struct Token(String);
 #[error("a token has at least {LEAST} letters, digits or punctuation marks, and no spaces")]
 pub struct BadToken;
 
-/// The fewest characters of a token: what cannot be tried out.
+/// The fewest characters of a token: enough that it cannot be guessed.
 const LEAST: usize = 16;
 
 impl Token {
-    /// A token from its text; white space around it, as the line's end of files, is not part of it.
+    /// A token from its text; white space around it, such as a file's end of line, is not part of
+    /// it.
     pub fn new(text: &str) -> Result<Token, BadToken> {
         let text = text.trim();
         let fits = text.len() >= LEAST && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Token(text.to_owned())) } else { Err(BadToken) }
     }
 
-    /// Whether a request shows it, as a bearer's or as the password of any name (which is what
-    /// browsers and the addresses of mounts, `http://any:TOKEN@host/`, can do).
+    /// Whether a request shows it, as a bearer's or as the password of any name (browsers and the
+    /// addresses of mounts, `http://any:TOKEN@host/`, can do the latter).
     pub(crate) fn shown_in(&self, headers: &HeaderMap) -> bool {
         let Some((scheme, given)) = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '))
         else {
@@ -45,7 +46,7 @@ impl Token {
         password.is_some_and(|password| self.equals(password))
     }
 
-    /// In a time that tells nothing but the length.
+    /// The time that this takes tells nothing but the length.
     fn equals(&self, given: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(given).into()
     }

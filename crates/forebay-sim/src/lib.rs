@@ -1,8 +1,8 @@
 //! The simulator: the policies of `forebay-core`, driven by traces in virtual time.
 //!
 //! [`untimed`] replays references without time and counts hits; [`timed`] runs a whole core over
-//! modelled devices. [`chart`] draws what came out, and [`repro`] checks the papers' claims with
-//! it.
+//! modelled devices. [`chart`] draws the results, and [`repro`] checks the papers' claims with
+//! them.
 
 pub mod chart;
 pub mod repro;

@@ -1,14 +1,14 @@
-//! Who looks on while a simulation runs, and may end it early.
+//! An observer of a running simulation, which may end it early.
 
-/// Looks on, from whatever thread does the work.
+/// Observes a run, from the threads that do its work.
 pub trait Watch: Sync {
     /// `done` of `all` units of this run are done; called now and then, with growing `done`.
     fn progress(&self, done: u64, all: u64);
-    /// Whether to stop as soon as possible: what is finished is reported, the rest is left out.
+    /// Whether to stop as soon as possible: finished results are reported, the rest is left out.
     fn stopped(&self) -> bool;
 }
 
-/// Nobody looks on.
+/// No observer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

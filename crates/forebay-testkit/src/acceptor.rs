@@ -49,7 +49,7 @@ impl Acceptor {
         Ok(Acceptor { address, stop, thread: Some(thread?) })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -67,7 +67,7 @@ impl Drop for Acceptor {
 }
 
 impl Stop {
-    /// Waits for `time`; whether it passed before the stop.
+    /// Waits for `time`; returns whether it passed before the stop.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let begun = Instant::now();
         let mut state = self.state();

@@ -1,8 +1,8 @@
-//! Whether what a server sends is HTTP, for whoever sends it nonsense.
+//! Whether a server's bytes are HTTP, for tests that send it nonsense.
 
-/// Takes answers off one after the other; whether that is all there is. What was asked is not
-/// known, so a body may be as long as its head says or, of a HEAD, absent; and the last one may be
-/// cut.
+/// Takes answers off one after the other; returns whether there is nothing else. The requests are
+/// unknown, so a body may be as long as its head says or, for a HEAD, absent; and the last one may
+/// be cut.
 pub fn well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let mut headers = [httparse::EMPTY_HEADER; 64];
@@ -17,7 +17,7 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
             return false;
         }
         bytes = &bytes[head..];
-        // What follows may be the next answer.
+        // The next bytes may be the next answer.
         if bytes.starts_with(b"HTTP/1.") {
             continue;
         }
@@ -36,7 +36,7 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
     true
 }
 
-/// What follows a body in chunks; nothing if it is cut.
+/// The bytes after a body in chunks; empty if it is cut.
 fn chunked(mut bytes: &[u8]) -> Option<&[u8]> {
     loop {
         let Ok(head) = httparse::parse_chunk_size(bytes) else { return None };

@@ -1,5 +1,5 @@
-//! A small HTTP client that shows an answer as it came, however odd: no redirects, no retries, no
-//! opinion.
+//! A small HTTP client that shows an answer as it came, however odd: it follows no redirects,
+//! retries nothing, and corrects nothing.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -74,7 +74,7 @@ impl Connection {
         self.send_bytes((head + "\r\n").as_bytes())
     }
 
-    /// Sends a request, or anything else, as it is.
+    /// Sends a request, or any other bytes, as they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.get_mut().write_all(bytes)
     }
@@ -136,7 +136,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads a body in chunks; whether it came to its end.
+    /// Reads a body in chunks; returns whether it came to its end.
     fn chunks(&mut self, body: &mut Vec<u8>) -> io::Result<bool> {
         loop {
             let mut line = Vec::new();
@@ -158,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// Appends `length` bytes; whether there were as many.
+    /// Appends `length` bytes; returns whether there were as many.
     fn piece(&mut self, length: u64, body: &mut Vec<u8>) -> io::Result<bool> {
         let before = body.len() as u64;
         cut((&mut self.stream).take(length).read_to_end(body))?;
@@ -174,7 +174,7 @@ fn cut(read: io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// Asks one thing on a connection of its own.
+/// Sends one request on a connection of its own.
 pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
     Connection::new(address)?.ask(method, target, headers)
 }

@@ -37,9 +37,9 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     fault: Fault,
-    /// Concerns only requests whose target contains it.
+    /// The fault applies only to requests whose target contains it.
     part: String,
-    /// How many requests the fault has concerned.
+    /// How many requests the fault applied to.
     concerned: usize,
 }
 
@@ -53,12 +53,12 @@ impl BreakingProxy {
         Ok(BreakingProxy { shared, acceptor })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
@@ -81,7 +81,7 @@ impl BreakingProxy {
 }
 
 impl Shared {
-    /// Serves a connection to its end. What goes wrong with it is the client's to see.
+    /// Serves a connection to its end. Its failures are for the client to see.
     fn serve(&self, mut stream: TcpStream, stop: &Stop) {
         let Ok(read) = stream.try_clone() else { return };
         let mut reader = Reader::new(read);
@@ -216,7 +216,7 @@ fn changed(mut answer: Answer, request: &Request, fault: &Fault) -> Reply {
         Fault::Cut => Manner::HalfBody,
         Fault::Reset => Manner::Reset,
         Fault::Drip { bytes, pause } => Manner::Drip { bytes: *bytes, pause: *pause },
-        // What the server did not finish, the proxy does not finish either.
+        // The proxy does not finish an answer that the server did not finish.
         _ if !answer.whole => Manner::NoByte,
         _ => Manner::AtOnce,
     };

@@ -69,7 +69,7 @@ impl Bucket {
         self.runtime.block_on(self.store.delete(&parsed(key)?)).map_err(io::Error::other)
     }
 
-    /// The client itself, for what this type does not offer.
+    /// The client itself, for calls that this type does not offer.
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         Arc::clone(&self.store) as Arc<dyn ObjectStore>
     }

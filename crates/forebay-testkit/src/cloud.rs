@@ -23,7 +23,7 @@ pub const SECRET: &str = "cloud-secret-key";
 /// The session token of all credentials.
 pub const SESSION: &str = "cloud-session-token";
 
-/// The value of `Authorization` without which the container's agent says nothing.
+/// The value of `Authorization` without which the container's agent gives nothing.
 pub const CONTAINER_TOKEN: &str = "container-token";
 
 /// The login that the portal takes.
@@ -68,7 +68,7 @@ impl Cloud {
         Ok(Cloud { places, acceptor })
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.acceptor.address())
     }

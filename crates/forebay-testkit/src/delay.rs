@@ -42,7 +42,7 @@ impl DelayProxy {
         Ok(DelayProxy { address, shared, thread: Some(thread) })
     }
 
-    /// Where it listens, as an endpoint.
+    /// Its address, as an endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }

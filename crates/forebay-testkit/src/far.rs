@@ -26,7 +26,7 @@ const SHORTEST: Duration = Duration::from_micros(500);
 /// How far away the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// What is added before the first byte of each answer.
+    /// The time that is added before the first byte of each answer.
     pub first_byte: Duration,
     /// The most that one connection carries of bodies, bytes a second.
     pub connection_rate: Option<u64>,
@@ -43,7 +43,7 @@ pub struct Counts {
     pub lists: u64,
     /// All other answers.
     pub others: u64,
-    /// The bytes of bodies that clients were sent.
+    /// The bytes of bodies that clients got.
     pub bytes: u64,
 }
 
@@ -53,7 +53,7 @@ impl Counts {
         self.gets + self.heads + self.lists + self.others
     }
 
-    /// Those that came after `earlier`.
+    /// The answers that came after `earlier`.
     pub fn since(&self, earlier: &Counts) -> Counts {
         Counts {
             gets: self.gets - earlier.gets,
@@ -92,7 +92,7 @@ struct Upstream {
     _breakable: Breakable,
 }
 
-/// The head of an answer, and what came with it of the body.
+/// The head of an answer, and the part of the body that came with it.
 struct Head {
     /// Both.
     bytes: Vec<u8>,
@@ -117,17 +117,17 @@ impl FarProxy {
         let (gets, heads, lists, others, bytes) = (none(), none(), none(), none(), none());
         let shared = Arc::new(Shared { upstream, distance, gets, heads, lists, others, bytes });
         let serve = Arc::clone(&shared);
-        // A connection that breaks is the client's to see.
+        // The client sees a broken connection.
         let acceptor = Acceptor::start("far-proxy", move |client, stop| drop(serve.serve(client, stop)))?;
         Ok(FarProxy { acceptor, shared })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
 
-    /// Where it listens, as an endpoint.
+    /// Its address, as an endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address())
     }
@@ -227,8 +227,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// Waits as long as a connection of this rate would take for what was passed on. A client that
-    /// was slow for a while gets no more later on.
+    /// Waits as long as a connection of this rate would take for the bytes. A client that was slow
+    /// for a while gets no more later on.
     fn passed(&mut self, bytes: usize) {
         let Some(rate) = self.rate else { return };
         let now = Instant::now();
@@ -246,7 +246,7 @@ impl Upstream {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         let (out, into) = pipe()?;
-        // Of the size it has else, it works as well.
+        // A pipe of another size works as well.
         let _ = fcntl_setpipe_size(&into, PIECE);
         Ok(Upstream { _breakable: stop.breaks(&stream)?, stream, out, into })
     }
@@ -309,7 +309,7 @@ impl Upstream {
     }
 }
 
-/// Passes a body in chunks on; how many bytes it has without its marks.
+/// Passes a body in chunks on; returns how many bytes it has without its marks.
 fn pass_chunks(mut from: impl BufRead, mut to: impl Write) -> io::Result<u64> {
     let mut passed = 0;
     loop {
@@ -319,7 +319,7 @@ fn pass_chunks(mut from: impl BufRead, mut to: impl Write) -> io::Result<u64> {
             return Err(io::ErrorKind::InvalidData.into());
         };
         (&mut from).take(length).read_to_end(&mut chunk)?;
-        // The end of the chunk, or what follows the last one up to an empty line.
+        // The end of the chunk, or the headers after the last one up to an empty line.
         while from.read_until(b'\n', &mut chunk)? > 2 {}
         to.write_all(&chunk)?;
         passed += length;

@@ -17,9 +17,9 @@ pub struct Entry {
 }
 
 impl Files {
-    /// Files with names that a client confuses which does not encode, decode or escape well. The
-    /// bytes of each are its name, so that one file taken for another shows. A name is at most 255
-    /// bytes long.
+    /// Files with names that confuse a client with bad encoding, decoding or escaping. The bytes of
+    /// each are its name, so that one file taken for another shows. A name is at most 255 bytes
+    /// long.
     pub fn odd_names() -> Files {
         let names: [&[u8]; 26] = [
             b"plain.txt",
@@ -80,7 +80,7 @@ impl Files {
         is_folder.then_some(Entry { path, length: None })
     }
 
-    /// What lies in the folder at `path`: its own files and folders or, if `deep`, theirs too.
+    /// The contents of the folder at `path`: its own files and folders or, if `deep`, theirs too.
     pub fn entries(&self, path: &[u8], deep: bool) -> Vec<Entry> {
         let mut entries: BTreeMap<Vec<u8>, Option<u64>> = BTreeMap::new();
         for (file, bytes) in self.iter() {

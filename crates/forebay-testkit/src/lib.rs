@@ -1,8 +1,8 @@
 //! Real parts for tests: programs that must be installed, servers that are started and stopped,
 //! servers and proxies that are odd on purpose, trees of odd files.
 //!
-//! Whatever is started here is stopped when its value is dropped, and dies with the test process if
-//! that is killed.
+//! Programs and servers that are started here stop when their value is dropped, and die with the
+//! test process if that is killed.
 
 mod acceptor;
 pub mod answers;

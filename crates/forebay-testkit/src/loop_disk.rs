@@ -3,7 +3,7 @@
 //! `mkfs.ext4`.
 //!
 //! ```text
-//!  image ─▶ forebay disk ─▶ FUSE file ─▶ loop device ─▶ ext4, read-only ─▶ whoever reads
+//!  image ─▶ forebay disk ─▶ FUSE file ─▶ loop device ─▶ ext4, read-only ─▶ readers
 //! ```
 
 use std::fs;
@@ -19,7 +19,7 @@ use crate::mounts::{MountPoint, is_mounted, lazy_unmount};
 use crate::served::Served;
 use crate::tools;
 
-/// How long the kernel may take to let go of something.
+/// How long the kernel may take to let go of a device or a mount.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether loop devices with ext4 can be had here: we are root, and the programs are there. Says so
@@ -46,12 +46,12 @@ pub struct Treatment {
     pub scheduler: &'static str,
     /// The kernel's read-ahead, KiB.
     pub read_ahead_kb: u32,
-    /// The largest request, KiB; 1024 at most, which is what the disk's file takes in one.
+    /// The largest request, KiB; at most 1024, the most that the disk's file takes in one.
     pub max_sectors_kb: u32,
 }
 
 impl Default for Treatment {
-    /// What the kernel does with a disk that nobody has tuned.
+    /// The kernel's treatment of a disk that was never tuned.
     fn default() -> Treatment {
         Treatment { scheduler: "mq-deadline", read_ahead_kb: 128, max_sectors_kb: 1024 }
     }
@@ -77,7 +77,7 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Tells the kernel how to treat it: as a disk with an arm, and as said.
+    /// Sets the kernel's treatment of it: as a disk with an arm, and as `treatment` says.
     pub fn treat(&self, treatment: &Treatment) -> io::Result<()> {
         let set = |name: &str, value: &str| {
             let path = self.sysfs().join("queue").join(name);
@@ -120,7 +120,7 @@ pub struct Ext4 {
 }
 
 impl Ext4 {
-    /// Mounts what is on `device`.
+    /// Mounts the file system on `device`.
     pub fn mount(device: &Path, read_only: bool) -> io::Result<Ext4> {
         let point = MountPoint::new()?;
         let flags = MountFlags::NOATIME | MountFlags::NOSUID | MountFlags::NODEV;
@@ -129,7 +129,7 @@ impl Ext4 {
         Ok(Ext4 { point })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.point.path()
     }
@@ -138,7 +138,7 @@ impl Ext4 {
 impl Drop for Ext4 {
     fn drop(&mut self) {
         let begun = Instant::now();
-        // Not lazily, as long as there is hope: what is below is taken away next.
+        // Not lazily, as long as there is hope: the device below is taken away next.
         while is_mounted(self.point.path()) && begun.elapsed() < PATIENCE {
             match unmount(self.point.path(), UnmountFlags::NOFOLLOW) {
                 Ok(()) => return,
@@ -158,9 +158,9 @@ pub fn image_folder(prefix: &str) -> io::Result<TempDir> {
 }
 
 /// Makes `image` a file of `size` bytes with an ext4 file system on it, and has `fill` write into
-/// that at this machine's pace. The same `fill` gives the same layout. Folders at the top are
-/// spread over the whole file system, as ext4 does of itself (Orlov's allocator), and what is in a
-/// folder lies near it, in groups of 128 MiB. There may be a file a MiB.
+/// that at this machine's pace. The same `fill` gives the same layout. ext4 spreads folders at the
+/// top over the whole file system (Orlov's allocator), and puts a folder's files near it, in groups
+/// of 128 MiB. There may be a file a MiB.
 pub fn make_image(image: &Path, size: u64, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     make_image_of(image, size, 1 << 20, fill)
 }
@@ -192,11 +192,11 @@ pub struct Service {
     pub device: String,
     /// The scheduler before the model.
     pub scheduler: String,
-    /// So many times as fast.
+    /// How many times as fast as the model.
     pub scale: f64,
 }
 
-/// See the module's head. All of it goes when it is dropped.
+/// See the module's head. Dropping it takes all of it down.
 #[derive(Debug)]
 pub struct LoopDisk {
     // Dropped in this order.
@@ -225,7 +225,7 @@ impl LoopDisk {
     pub fn renew(&mut self, treatment: &Treatment) -> io::Result<()> {
         self.mounted = None;
         self.device.treat(treatment)?;
-        // What was read of the device itself, past any file.
+        // Drops the page cache of the device itself, beside that of files.
         let mut blockdev = program("blockdev")?;
         blockdev.arg("--flushbufs").arg(self.device.path());
         run(blockdev)?;
@@ -243,7 +243,7 @@ impl LoopDisk {
         self.device.path()
     }
 
-    /// What the disk did so far, as JSON.
+    /// The disk's statistics so far, as JSON.
     pub fn stats(&self) -> io::Result<String> {
         fs::read_to_string(self.disk.point().join("stats"))
     }
@@ -257,7 +257,7 @@ fn program(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// What it says; an error if it fails.
+/// The command's output; an error if it fails.
 fn run(mut command: Command) -> io::Result<String> {
     let output = command.output()?;
     if !output.status.success() {
@@ -307,7 +307,7 @@ mod tests {
         assert!(!attached(&image) && !is_mounted(&point));
     }
 
-    /// Whatever `fill` does, the mount and the device go.
+    /// Mount and device go, whatever `fill` does.
     #[test]
     fn nothing_stays_after_a_failure() {
         if !possible() {

@@ -53,20 +53,20 @@ impl MemoryGroup {
         fs::write(self.folder.join("memory.limit_in_bytes"), bytes.to_string())
     }
 
-    /// Bytes that it has now, page cache and what the kernel holds for it included.
+    /// Bytes that it has now, with page cache and the kernel's memory for it.
     pub fn usage(&self) -> io::Result<u64> {
         let text = fs::read_to_string(self.folder.join("memory.usage_in_bytes"))?;
         text.trim().parse().map_err(io::Error::other)
     }
 
-    /// The part of that which is no page cache: what its programs have for themselves.
+    /// The part of that without page cache: its programs' own memory.
     pub fn own(&self) -> io::Result<u64> {
         let stat = fs::read_to_string(self.folder.join("memory.stat"))?;
         let cache = stat.lines().find_map(|line| line.strip_prefix("cache ")?.parse().ok()).unwrap_or(0);
         Ok(self.usage()?.saturating_sub(cache))
     }
 
-    /// Takes away from it what can be had again: its page cache.
+    /// Takes its page cache away.
     pub fn forget(&self) -> io::Result<()> {
         fs::write(self.folder.join("memory.force_empty"), "0")
     }
@@ -98,7 +98,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), vec![1; 64 << 20]).unwrap();
         file.as_file().sync_all().unwrap();
-        // What is in the page cache already is charged to whoever read or wrote it.
+        // Pages that are in the page cache already are charged to the process that read or wrote
+        // them.
         rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
         let group = MemoryGroup::new().unwrap();
         group.limit(BOUND).unwrap();

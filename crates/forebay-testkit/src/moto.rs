@@ -33,12 +33,12 @@ impl Moto {
         Ok(Moto { bucket: Bucket::new(server.address())?, server })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.server.url()
     }
@@ -64,7 +64,7 @@ impl Moto {
         self.bucket.delete(key)
     }
 
-    /// A client of the bucket, for what this type does not offer.
+    /// A client of the bucket, for calls that this type does not offer.
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         self.bucket.store()
     }

@@ -42,7 +42,7 @@ pub fn possible() -> bool {
     possible
 }
 
-/// An empty temporary folder to mount on. Dropping it unmounts whatever is there and removes the
+/// An empty temporary folder to mount on. Dropping it unmounts everything there and removes the
 /// folder.
 #[derive(Debug)]
 pub struct MountPoint {
@@ -56,8 +56,8 @@ impl MountPoint {
         Ok(MountPoint { folder })
     }
 
-    /// Where it is: an absolute path, as the table of mounts has it if the temporary folder is no
-    /// link.
+    /// Its path, absolute. If the temporary folder is no link, the table of mounts has the same
+    /// path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -65,7 +65,7 @@ impl MountPoint {
 
 impl Drop for MountPoint {
     fn drop(&mut self) {
-        // Before the folder is removed: nothing of what is mounted may be deleted with it.
+        // Before the folder is removed: no mounted file may be deleted with it.
         lazy_unmount(self.path());
     }
 }

@@ -17,7 +17,7 @@ pub const DAV_MODULE: &str = "ngx_http_dav_ext_module.so";
 #[derive(Debug)]
 pub struct Nginx(Server);
 
-/// What nginx does beyond sending files.
+/// Abilities of nginx beyond sending files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Features {
     /// Whether the kernel passes the bytes on; otherwise nginx reads them.
@@ -50,19 +50,19 @@ impl Nginx {
         Ok(Nginx(server))
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.0.url()
     }
 }
 
 /// One process in the foreground (a second one would outlive a killed test), as the present user,
-/// with whatever it writes in its folder. Threads read, so that one slow file does not hold up all
+/// which writes only in its folder. Threads read, so that one slow file does not hold up all
 /// connections. With `?rate=N` a file is sent at N bytes a second.
 fn configuration(root: &Path, features: Features, place: Place) -> io::Result<String> {
     let (root, folder, address) = (root.display(), place.folder.display(), place.address);

@@ -1,7 +1,7 @@
 //! A web server on the loopback that is odd on purpose, over files in memory.
 //!
-//! Each [`Oddity`] says what a client must make of it. A test can change the oddity while the
-//! server runs, give some paths one of their own, and ask which requests came.
+//! Each [`Oddity`] comes with the right reaction of a client. A test can change the oddity while
+//! the server runs, give some paths one of their own, and ask which requests came.
 
 mod every;
 mod oddity;
@@ -47,12 +47,12 @@ impl OddWeb {
         Ok(OddWeb { site, acceptor })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }

@@ -1,11 +1,11 @@
-//! The preload library, built for whoever preloads it: nothing is linked with it, so that building
+//! The preload library, built for tests that preload it: nothing is linked with it, so building
 //! tests does not build it.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Builds `libforebay_preload.so` in the profile of the running program, and says where it is.
+/// Builds `libforebay_preload.so` in the profile of the running program, and returns its path.
 ///
 /// # Panics
 /// If it cannot be built.

@@ -39,8 +39,8 @@ impl Running {
         let (orders, receive) = channel();
         let thread = std::thread::Builder::new().name("test-program".into()).spawn(move || {
             let spawned = command.spawn();
-            // Closes our copies of what the program got as its output: whoever reads the other end
-            // sees it end.
+            // Closes our copies of the program's output, so that a reader at the other end sees its
+            // end.
             drop(command);
             match spawned {
                 Ok(child) => {
@@ -86,8 +86,7 @@ impl Running {
     }
 }
 
-/// Whether the process `id` runs. One that has ended and that its parent has not yet asked about
-/// does not.
+/// Whether the process `id` runs. A zombie does not.
 pub fn runs(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     // `12 (name of any kind) S 1 …`

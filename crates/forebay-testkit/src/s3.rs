@@ -51,17 +51,17 @@ impl S3 {
         Ok(S3 { bucket: Bucket::in_region(server.address(), region)?, server })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Where it listens, as an endpoint, which is its [`url`](Self::url).
+    /// Its address, as an endpoint, which is its [`url`](Self::url).
     pub fn endpoint(&self) -> String {
         self.url()
     }
@@ -87,7 +87,7 @@ impl S3 {
         self.bucket.delete(key)
     }
 
-    /// A client of the bucket, for what this type does not offer.
+    /// A client of the bucket, for calls that this type does not offer.
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         self.bucket.store()
     }

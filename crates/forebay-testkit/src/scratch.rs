@@ -14,8 +14,8 @@ pub struct Scratch {
     janitor: Child,
 }
 
-/// Removes its argument once its standard input ends, and takes off before what is mounted in it.
-/// The second try is for a server that still wrote while the first one ran.
+/// Removes its argument once its standard input ends, and first unmounts everything in it. The
+/// second try is for a server that still wrote while the first one ran.
 const JANITOR: &str = r#"
 read -r _
 while read -r _ _ _ _ at _; do

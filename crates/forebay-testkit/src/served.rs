@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::mounts::{MountPoint, lazy_unmount};
 use crate::process::{Running, Signal};
 
-/// How long it may take to end in peace.
+/// How long it may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `forebay mount` or `forebay disk` at a mount point of its own. Told to end when dropped, and
@@ -21,7 +21,7 @@ pub struct Served {
 
 impl Served {
     /// Runs `command`, which gets the mount point as its last argument, and waits until it says
-    /// that it is ready. What goes wrong it has said on standard error.
+    /// that it is ready. The command reports its failures on standard error.
     pub fn start(mut command: Command) -> io::Result<Served> {
         let point = MountPoint::new()?;
         let (said, says) = io::pipe()?;
@@ -35,7 +35,7 @@ impl Served {
         Ok(Served { running, point })
     }
 
-    /// Where it is mounted.
+    /// Its mount point.
     pub fn point(&self) -> &Path {
         self.point.path()
     }
@@ -49,7 +49,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         let begun = Instant::now();
-        // What it cannot be told, it is forced to when the fields are dropped.
+        // If the signal does not end it, dropping the fields does.
         let _ = self.running.signal(Signal::TERM);
         while matches!(self.running.ended(), Ok(None)) && begun.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::process::Running;
 use crate::scratch::Scratch;
 
-/// A program that listens on a port of the loopback, with a folder for what it writes. Drop stops
-/// the program and removes the folder.
+/// A program that listens on a port of the loopback, with a folder for its files. Drop stops the
+/// program and removes the folder.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -20,7 +20,7 @@ pub struct Server {
     folder: Scratch,
 }
 
-/// What the command of a server is built from.
+/// The parts from which a server's command is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The address to listen on: 127.0.0.1 and a port that was free a moment ago.
@@ -53,12 +53,12 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT` without a slash at the end.
+    /// Its address, as `http://127.0.0.1:PORT` without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

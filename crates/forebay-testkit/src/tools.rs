@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder into which `cargo xtask tools` puts what it builds: `target/tools` of the workspace.
+/// The folder for the tools that `cargo xtask tools` builds: `target/tools` of the workspace.
 pub fn folder() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/forebay-testkit");
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from).join("tools")
@@ -13,8 +13,8 @@ pub fn folder() -> PathBuf {
 /// The folders in which Debian's packages put programs and modules that no PATH needs to name.
 const PLACES: [&str; 3] = ["/usr/sbin", "/usr/lib/nginx/modules", "/usr/lib/apache2/modules"];
 
-/// Where a program or a server's module is: in [`folder`], in its Python environment, on the PATH,
-/// or where Debian's packages put it.
+/// The path of a program or a server's module: in [`folder`], in its Python environment, on the
+/// PATH, or where Debian's packages put it.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     [folder(), python().join("bin")]

@@ -1,4 +1,4 @@
-//! A tree of odd files: whatever a file system allows and programs forget.
+//! A tree of odd files: those that a file system allows and programs forget.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ pub const ATTRIBUTE: (&str, &[u8]) = ("user.forebay", b"an\0odd value");
 /// Gone when dropped.
 pub struct OddTree {
     folder: tempfile::TempDir,
-    /// Regular files with something to read, relative to [`OddTree::root`].
+    /// Regular files that are not empty, relative to [`OddTree::root`].
     pub files: Vec<PathBuf>,
     /// Folders, without the root.
     pub folders: Vec<PathBuf>,

@@ -1,7 +1,8 @@
 //! A WebDAV server on the loopback that writes its listings in one of many shapes, over files in
 //! memory.
 //!
-//! Each [`Shape`] says what a client must make of it. Files are read by GET and HEAD, with ranges.
+//! Each [`Shape`] comes with the right reaction of a client. Files are read by GET and HEAD, with
+//! ranges.
 
 mod document;
 mod href;
@@ -30,12 +31,12 @@ impl WebDav {
         OddWeb::with(Site::new(files.into(), Oddity::Plain, shape)).map(WebDav)
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.0.url()
     }
@@ -48,7 +49,7 @@ impl WebDav {
 
 /// The answer to a PROPFIND of `path` with this `Depth`.
 pub(crate) fn answer(files: &Files, path: &[u8], depth: &str, shape: Shape, local: SocketAddr) -> Reply {
-    // Of a server that writes a slash at the end of files, it is asked with one.
+    // A server that writes a slash at the end of files is asked with one.
     let slashed = shape == Shape::Address(Address::SlashOnFiles);
     let file = path.strip_suffix(b"/").filter(|_| slashed).and_then(|path| files.entry(path));
     let Some(entry) = file.or_else(|| files.entry(path)) else { return Reply::new(404) };
@@ -91,7 +92,7 @@ fn listed(files: &Files, entry: Entry, inner: bool, deep: bool) -> Vec<Entry> {
     [vec![entry], below].concat()
 }
 
-/// Responses for what is not in the folder.
+/// Responses for entries that are not in the folder.
 fn strangers(folder: &[u8], depth: &str, shape: Shape) -> Vec<Response> {
     let folder = String::from_utf8_lossy(folder);
     let here = if folder.is_empty() { "/".to_owned() } else { format!("/{folder}/") };

@@ -1,32 +1,32 @@
-//! Which column of a CSV trace is what.
+//! The columns of a CSV trace.
 
 use std::str::FromStr;
 
-/// Which column of a CSV trace is what, counted from zero. What is not given is told by the header,
-/// else by libCacheSim's order: time, object, size, operation.
+/// The columns of a CSV trace, counted from zero. The header gives those that the user does not,
+/// else libCacheSim's order: time, object, size, operation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Columns {
-    /// When.
+    /// The time.
     pub time: Option<usize>,
-    /// Which object, or (with an offset) which file.
+    /// The object, or (with an offset) the file.
     pub object: Option<usize>,
-    /// How many bytes.
+    /// The number of bytes.
     pub size: Option<usize>,
     /// The first byte; with it, requests are ranges.
     pub offset: Option<usize>,
     /// Read or written.
     pub operation: Option<usize>,
-    /// Who asked.
+    /// The handler.
     pub handler: Option<usize>,
-    /// From which program context.
+    /// The program context.
     pub context: Option<usize>,
-    /// What is between fields.
+    /// The character between fields.
     pub delimiter: Option<u8>,
-    /// Whether the first line says what the columns are.
+    /// Whether the first line names the columns.
     pub header: Option<bool>,
     /// Whether objects are numbers; if not, they are numbered in order of appearance.
     pub numbers: Option<bool>,
-    /// Nanoseconds in a unit of time; seconds if nothing is said.
+    /// Nanoseconds in a unit of time; absent: a second.
     pub unit: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Columns {
 
 fn delimiter(value: &str) -> Option<u8> {
     match value {
-        // What is left of `delimiter=,`.
+        // The rest of `delimiter=,`, which was split at the comma.
         "" | "comma" => Some(b','),
         "tab" | "\\t" => Some(b'\t'),
         "space" => Some(b' '),

@@ -1,11 +1,11 @@
-//! What can be wrong with a trace.
+//! The faults of a trace.
 
 use std::path::PathBuf;
 
 /// Why a trace cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system says no.
+    /// The operating system reports an error.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file.
@@ -20,15 +20,15 @@ pub enum Error {
         path: PathBuf,
         /// Which record, counted from one; of texts, the line.
         record: u64,
-        /// What is wrong with it.
+        /// The fault in it.
         reason: String,
     },
-    /// Nobody knows what this is.
+    /// The format cannot be recognized.
     #[error("{}: {reason}", .path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What was tried, and what to do.
+        /// The formats that were tried, and the remedy.
         reason: String,
     },
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A format of traces. Compression (gzip, xz, zstd) is told by itself and is not part of it.
+/// A format of traces. Compression (gzip, xz, zstd) is recognized by content and is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     /// A block number a line; a line with `*` is skipped.
@@ -30,16 +30,15 @@ pub enum Format {
     Spc,
     /// MSR Cambridge's: file time, host, disk, type, offset, size, response time.
     Msr,
-    /// What `blkparse` prints.
+    /// The output of `blkparse`.
     Blkparse,
-    /// What `fio` logs (`write_iolog`), versions 2 and 3.
+    /// The logs of `fio` (`write_iolog`), versions 2 and 3.
     Fio,
     /// Forebay's own: Parquet, a row a request.
     Parquet,
 }
 
-/// The names, and how each is told to the user. One definition: parser, display and help come from
-/// it.
+/// The names and descriptions. One definition: parser, display and help come from it.
 const NAMES: [(Format, &str, &str); 15] = [
     (Format::Lirs, "lirs", "text, a block number a line, lines with * skipped"),
     (Format::Plain, "plain", "text, a key a line"),
@@ -69,7 +68,7 @@ impl Format {
         self.entry().1
     }
 
-    /// What it is, in a line.
+    /// A line that describes it.
     pub fn summary(self) -> &'static str {
         self.entry().2
     }

@@ -1,6 +1,6 @@
-//! Bytes of a trace file: read in large pieces, decompressed on the way. What compresses it is told
-//! by its first bytes, not by its name; several members (gzip), streams (xz) or frames (zstd) in a
-//! row are one content.
+//! Bytes of a trace file: read in large pieces, decompressed on the way. The first bytes tell the
+//! compression, not the name. Several members (gzip), streams (xz) or frames (zstd) in a row are
+//! one content.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,12 +14,12 @@ use liblzma::stream::{CONCATENATED, Stream};
 /// the processor's cache.
 const WINDOW: usize = 256 << 10;
 
-/// What a decompressor may need at most: the largest window of zstd's ordinary levels, and xz -9
-/// with room to spare. A damaged header cannot ask for more.
+/// The most memory of a decompressor: the largest window of zstd's ordinary levels, and xz -9 with
+/// room to spare. A damaged header cannot ask for more.
 const ZSTD_WINDOW_LOG: u32 = 27;
 const XZ_MEMORY: u64 = 256 << 20;
 
-/// A file that counts what was read of it.
+/// A file that counts the bytes read from it.
 struct Counted {
     file: File,
     read: Arc<AtomicU64>,
@@ -82,7 +82,7 @@ impl Input {
         Ok(input)
     }
 
-    /// What was read and not consumed yet.
+    /// Bytes that were read and not consumed yet.
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -92,7 +92,7 @@ impl Input {
         self.ended
     }
 
-    /// The first `bytes` of the window are done with.
+    /// Consumes the first `bytes` of the window.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.start = (self.start + bytes).min(self.end);
     }
@@ -116,7 +116,7 @@ impl Input {
         Ok(true)
     }
 
-    /// How it is compressed.
+    /// The compression.
     pub(crate) fn compression(&self) -> Option<&'static str> {
         self.compression
     }
@@ -124,8 +124,8 @@ impl Input {
     /// How many bytes of the file were read, and how many it has.
     pub(crate) fn progress(&self) -> (u64, u64) {
         let read = self.read.load(Ordering::Relaxed);
-        // Of a plain file the window is read ahead of the requests; compressed, that cannot be
-        // said.
+        // For a plain file, the bytes in the window are not counted as read yet. For a compressed
+        // one their share of the file is unknown.
         let ahead = if self.compression.is_none() { (self.end - self.start) as u64 } else { 0 };
         (read.saturating_sub(ahead), self.total.max(read))
     }
@@ -135,7 +135,7 @@ fn buffered(raw: impl Read + Send + 'static) -> impl BufRead + Send {
     BufReader::with_capacity(64 << 10, raw)
 }
 
-/// What compresses a content that begins like this.
+/// The compression of a content that begins like this.
 fn compression(first: &[u8]) -> Option<&'static str> {
     match first {
         [0x1f, 0x8b, ..] => Some("gzip"),

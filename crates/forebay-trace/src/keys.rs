@@ -48,16 +48,16 @@ impl Keys {
         Keys { blocks, table: Table::default(), names: Vec::new(), threshold: u64::MAX, references: 0 }
     }
 
-    /// Numbers only the blocks whose [`sample_hash`] is at most `threshold`: of the others the
-    /// references are counted and no more.
+    /// Numbers only the blocks whose [`sample_hash`] is at most `threshold`; references to the
+    /// others are only counted.
     #[must_use]
     pub fn sampled(self, threshold: u64) -> Keys {
         Keys { threshold, ..self }
     }
 
     /// Appends the keys of `requests` to `keys`, each a number below [`distinct`](Self::distinct),
-    /// and returns how many requests that were: it stops where about [`CHUNK`] keys have come,
-    /// since one request may have millions of blocks.
+    /// and returns how many requests it took. It stops after about [`CHUNK`] keys, since one
+    /// request may have millions of blocks.
     pub fn append(&mut self, requests: &[Request], keys: &mut Vec<u32>) -> Result<usize, TooManyKeys> {
         self.names.clear();
         let mut taken = 0;
@@ -85,10 +85,10 @@ impl Keys {
         self.references
     }
 
-    /// Keeps of the names from `start` on those that are sampled.
+    /// Drops the names from `start` on that are not sampled.
     fn thin_out(&mut self, start: usize) {
         let mut kept = start;
-        // Without branches: which block is sampled nobody can predict.
+        // Without branches: the processor could not predict them.
         for at in start..self.names.len() {
             let name = self.names[at];
             self.names[kept] = name;

@@ -1,16 +1,15 @@
-//! Traces: what programs asked for, request by request. Readers of the formats that there are, a
-//! format of our own (Parquet), keys for simulators, and synthetic workloads.
+//! Traces: the requests of programs, one by one. Readers of the usual formats, a format of our own
+//! (Parquet), keys for simulators, and synthetic workloads.
 //!
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in
-//! little memory. [`open`] makes one of a file, whose format it tells by name and content and whose
-//! compression (gzip, xz, zstd) by content; a [`Writer`] makes a file of one; [`generate`] makes
-//! them up; [`Keys`] numbers their blocks.
+//! little memory. [`open`] makes a source of a file: name and content tell the format, content the
+//! compression (gzip, xz, zstd). A [`Writer`] makes a file of a source, [`generate`] makes
+//! synthetic ones, and [`Keys`] numbers the blocks of requests.
 //!
-//! What holds for every reader: a request has at least one byte and ends within 64 bits; those of
-//! no bytes are left out; times begin with zero at the first request and never go back (one that is
-//! earlier than the one before it is taken to come at the same moment); a damaged file is an error
-//! that names the record; no bytes whatsoever make it panic or take memory in proportion to a
-//! number that they claim.
+//! Promises of every reader. A request has at least one byte and ends within 64 bits; empty ones
+//! are left out. Times begin with zero at the first request and never go back (an earlier one is
+//! taken to come at the moment of the one before). A damaged file is an error that names the
+//! record. No bytes make a reader panic, or take memory in proportion to a number in the file.
 //!
 //! ```
 //! use forebay_trace::{Options, Request, open_bytes};

@@ -1,8 +1,8 @@
-//! What a trace consists of.
+//! The parts of a trace.
 
 use forebay_core::Instant;
 
-/// What was done.
+/// The kind of request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Operation {
     /// Bytes were read.
@@ -24,16 +24,16 @@ pub struct Request {
     pub offset: u64,
     /// How many bytes; at least one.
     pub len: u32,
-    /// Who asked: a thread, or a task of a server. Requests of one handler follow each other. Zero
+    /// The asker: a thread, or a task of a server. Requests of one handler follow each other. Zero
     /// where unknown.
     pub handler: u32,
-    /// From which program context. Zero where unknown.
+    /// The program context. Zero where unknown.
     pub context: u32,
     /// Read or written.
     pub operation: Operation,
 }
 
-/// What the requests of a trace are about.
+/// Whether the requests of a trace are ranges or objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Ranges of bytes in files or devices. They are split into blocks; `block_bytes` is the block
@@ -42,6 +42,6 @@ pub enum Shape {
         /// Bytes in a block.
         block_bytes: u32,
     },
-    /// Whole objects: a request is one access to one object (`file`), whatever its size.
+    /// Whole objects: a request is one access to one object (`file`) of any size.
     Objects,
 }

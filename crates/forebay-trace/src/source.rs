@@ -1,30 +1,30 @@
-//! Where requests come from.
+//! Sources of requests.
 
 use std::path::Path;
 
 use crate::{Columns, Error, Format, Request, Shape};
 
-/// How many requests a batch has, about.
+/// About how many requests a batch has.
 pub const BATCH: usize = 4096;
 
 /// A trace that is read from its beginning to its end.
 pub trait Source: Send {
     /// Appends about [`BATCH`] requests to `batch` and returns how many; zero at the end.
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<usize, Error>;
-    /// What the requests are about.
+    /// Whether requests are ranges or objects.
     fn shape(&self) -> Shape;
     /// How far it is: bytes (or requests) read, and of how many; for progress bars.
     fn progress(&self) -> (u64, u64);
-    /// What is known by now of the files besides their requests: those whose names are no numbers,
-    /// and those whose sizes are said. In the order of their numbers; most formats say nothing.
+    /// The files known by now besides their requests: those whose names are no numbers, and those
+    /// with a size. In the order of their numbers; most formats have none.
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
-    /// What its program contexts stand for, if it says so. In the order of their numbers.
+    /// The meaning of its program contexts, if the trace has it. In the order of their numbers.
     fn contexts(&self) -> Vec<ContextInfo> {
         Vec::new()
     }
-    /// How it was made, if it says so: of a generated trace, the generator with its parameters and
+    /// The origin, if the trace has it: of a generated one, the generator with its parameters and
     /// seed.
     fn origin(&self) -> Option<String> {
         None
@@ -57,7 +57,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// What a trace says of a file.
+/// A file of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FileInfo {
     /// Its number, [`Request::file`].
@@ -68,16 +68,16 @@ pub struct FileInfo {
     pub bytes: Option<u64>,
 }
 
-/// What a trace says of a program context (AMP §2.3).
+/// A program context of a trace (AMP §2.3).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ContextInfo {
     /// Its number, [`Request::context`].
     pub context: u32,
-    /// What it is known by between traces and mounts: a hash of its call stack.
+    /// Its name between traces and mounts: a hash of its call stack.
     pub id: u64,
     /// The path of the program.
     pub program: String,
-    /// Which build of it.
+    /// The build of the program.
     pub build: String,
     /// The call stack, innermost first, as `module+0xoffset`.
     pub frames: Vec<String>,
@@ -86,13 +86,12 @@ pub struct ContextInfo {
 /// How to open a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Its format, if it is not to be told by its name and content.
+    /// Its format, if name and content shall not decide it.
     pub format: Option<Format>,
-    /// Of CSV: which column is what, if the header does not say it.
+    /// For CSV: the columns, if the header does not name them.
     pub columns: Columns,
-    /// Of `blkparse`: the action that is the request: `Q`, queued, if nothing is said, which is
-    /// what programs asked for; `D`, issued to the driver, is what the device saw after merging;
-    /// `C`, completed.
+    /// For `blkparse`: the action that is the request. `Q`, queued, is the default: the programs'
+    /// requests. `D`, issued to the driver, is the device's view after merging; `C` is completed.
     pub action: Option<char>,
 }
 

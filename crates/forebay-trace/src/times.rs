@@ -59,7 +59,7 @@ impl Times {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
-    /// What `share` (0 to 1) of them do not exceed, nanoseconds; zero if there is none.
+    /// The time that `share` (0 to 1) of them do not exceed, nanoseconds; zero if there is none.
     pub fn quantile(&self, share: f64) -> f64 {
         let wanted = ((share * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;

@@ -1,12 +1,12 @@
-//! A trace in memory, task by task: what a simulation with time runs, and what is run live, so that
-//! both run the same.
+//! A trace in memory, task by task. Simulations with time and live runs both use it, so that both
+//! run the same.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::{Error, Operation, Request, Source};
 
-/// The bit of a file's number that says that its request writes.
+/// The bit of a file's number that marks a request that writes.
 const WRITE: u32 = 1 << 31;
 
 /// A request, in 32 bytes.
@@ -19,9 +19,9 @@ pub struct Entry {
     file: u32,
     /// How many bytes, at least one.
     pub len: u32,
-    /// Who asked; zero where unknown.
+    /// The asker; zero where unknown.
     pub handler: u32,
-    /// From which program context; zero where unknown.
+    /// The program context; zero where unknown.
     pub context: u32,
 }
 
@@ -57,7 +57,7 @@ pub enum WorkloadError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] Error),
-    /// There is nothing to do.
+    /// The trace is empty.
     #[error("the trace has no requests")]
     Empty,
     /// More requests or files than are numbered.
@@ -77,8 +77,8 @@ pub enum Span {
 /// A trace that was read once, for many runs, on as many threads. It takes about 36 bytes a
 /// request.
 ///
-/// A *task* is what the trace records of one `handler`, in the order of first appearance; where the
-/// trace does not say who asks (one value throughout), every request is a task.
+/// A *task* is the requests of one `handler`, in the order of first appearance. If the trace names
+/// no handlers (one value throughout), every request is a task.
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
     /// In the order of the trace.
@@ -160,8 +160,8 @@ impl Workload {
         Ok(known)
     }
 
-    /// Learns from the trace's table of files how long a file is, and that it is there though
-    /// nobody reads it: it takes its place among the others.
+    /// Takes a file's length from the trace's table of files. The file counts even if no request
+    /// reads it.
     fn know(&mut self, name: u64, bytes: u64) -> Result<(), WorkloadError> {
         let number = self.known(name)?;
         let file = &mut self.files[number as usize];
@@ -169,13 +169,13 @@ impl Workload {
         Ok(())
     }
 
-    /// Says that every file is at least `bytes` long. By default a file is as long as the trace's
-    /// table of files says, and at least as the furthest request does.
+    /// Makes every file at least `bytes` long. By default a file is as long as the trace's table of
+    /// files says, and at least as the furthest request does.
     pub fn at_least(&mut self, bytes: u64) {
         self.files.iter_mut().for_each(|file| file.bytes = file.bytes.max(bytes));
     }
 
-    /// Says that a file, named as in the trace, is at least `bytes` long.
+    /// Makes a file, named as in the trace, at least `bytes` long.
     pub fn lengthen(&mut self, file: u64, bytes: u64) {
         if let Some(&number) = self.names.get(&file) {
             let file = &mut self.files[number as usize];
@@ -193,7 +193,7 @@ impl Workload {
         self.entries.iter().filter(|entry| !entry.writes()).map(|entry| u64::from(entry.len)).sum()
     }
 
-    /// How many tasks: what a closed loop works off.
+    /// How many tasks a closed loop runs.
     pub fn tasks(&self) -> u64 {
         if self.tasks.is_empty() { self.requests() } else { self.tasks.len() as u64 - 1 }
     }
@@ -203,12 +203,12 @@ impl Workload {
         self.files.len() as u64
     }
 
-    /// Bytes of all files together: what a device must hold.
+    /// Bytes of all files together, which a device must hold.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Whether the trace says who asks, so that its tasks are more than one.
+    /// Whether the trace names handlers, so that it has several tasks.
     pub fn names_handlers(&self) -> bool {
         !self.tasks.is_empty()
     }
@@ -338,8 +338,8 @@ mod tests {
         }
     }
 
-    /// One-Rand-10 reads portions: that its files go on behind them is what a prefetch ahead of a
-    /// reader is wasted on.
+    /// One-Rand-10 reads portions: its files go on behind them, so that a prefetch ahead of a
+    /// reader can be wasted.
     #[test]
     fn a_trace_lists_files_that_are_longer_than_what_is_read_and_those_that_are_not() {
         let mut source = crate::generate::named("one-rand-10", &[], 1).unwrap();

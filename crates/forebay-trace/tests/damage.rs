@@ -1,5 +1,5 @@
 //! Nothing panics on any bytes: arbitrary ones, real ones cut off, and real ones with a few bytes
-//! changed, for every reader. What is refused names the file and, once it is open, the record.
+//! changed, for every reader. An error names the file and, once it is open, the record.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! A small trace of every format, written out by hand, and what must be read from it.
+//! A small trace of every format, written out by hand, and its requests.
 
 use std::path::Path;
 

@@ -201,8 +201,8 @@ fn media_clips() {
     }
 }
 
-/// Of queries that run already the first scan is a part of one, up to its end; those that come
-/// later are as ever.
+/// For queries that run already at the start, the first scan is the rest of one. Later scans are
+/// whole.
 #[test]
 fn blast_may_be_under_way() {
     let cold = [("tasks", "6"), ("volumes", "5"), ("bytes", "10000000"), ("scan", "1")];
@@ -265,8 +265,7 @@ fn index_search_in_part() {
     }
 }
 
-/// SAC Table 1: sizes, working sets; and which part of it lies on which disk is asked for as often
-/// as any other.
+/// SAC Table 1: sizes of requests and working sets; extents lie over whole disks.
 #[test]
 fn sac() {
     for (name, requests, mean_kb, mb) in
@@ -334,8 +333,8 @@ fn sac_web() {
     assert!((rate - 0.5).abs() < 0.05, "{rate}");
 }
 
-/// How often a cache of so many blocks has what is read: LRU as its name says, by the time of the
-/// last use.
+/// How often an LRU cache of so many blocks has the block that is read, by the time of the last
+/// use.
 fn hit_rate(trace: &[Request], frames: usize) -> f64 {
     let (mut last, mut by_time) = (BTreeMap::new(), BTreeMap::new());
     let (mut hits, mut now) = (0u64, 0u64);
@@ -423,14 +422,14 @@ fn regular_rates() {
     }
     let sizes: Vec<_> = named("rates", &[], 1).unwrap().files().iter().map(|file| file.bytes).collect();
     assert_eq!(sizes, [Some(1 << 30); 2]);
-    // Who comes to the end of the file begins anew.
+    // A stream that comes to the end of the file begins anew.
     let again = all("rates", &[("requests", "10"), ("streams", "1"), ("bytes", "20k"), ("request", "8k")], 1);
     let offsets: Vec<u64> = again.iter().map(|request| request.offset / 8192).collect();
     assert_eq!(offsets, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
 }
 
-/// The mean and the deviation of requests in a slot are those that were asked for, below the mean
-/// and far above it.
+/// The mean and the deviation of requests in a slot are as requested, below the mean and far above
+/// it.
 #[test]
 fn irregular_rates() {
     for (rate, deviation, slot_ms) in [("1000", "1", 1), ("1000", "7", 1), ("2000", "4.5", 10), ("2000", "60", 10)] {
@@ -453,13 +452,14 @@ fn irregular_rates() {
         let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / counts.len() as f64;
         let wanted = rate.parse::<f64>().unwrap() / 1000.0 * slot_ms as f64;
         assert!((mean / wanted - 1.0).abs() < 0.05, "{rate}, {deviation}: {mean} in a slot");
-        // To be a whole number adds up to a quarter.
+        // Rounding to a whole number adds up to a quarter.
         let wanted = deviation.parse::<f64>().unwrap();
         assert!((variance.sqrt() / wanted - 1.0).abs() < 0.15, "{rate}, {deviation}: deviation {}", variance.sqrt());
     }
 }
 
-/// SCM §5.2.2: files of 128 MB, one after the other; who waits for nothing has its bandwidth.
+/// SCM §5.2.2: files of 128 MB, one after the other; a reader that waits for nothing has its
+/// bandwidth.
 #[test]
 fn copies() {
     let parameters = [("fast", "60000000"), ("slow", "4000000"), ("slowest", "250000"), ("seconds", "4")];

@@ -1,4 +1,4 @@
-//! Real traces, read to their ends: counts and figures that are known of them from elsewhere.
+//! Real traces, read to their ends, against counts and figures from elsewhere.
 //!
 //! The traces are others' and not in this repository: they are looked for in the folder that
 //! `FOREBAY_TRACES` names, else in `../shared/traces` beside the repository. Without them nothing

@@ -1,4 +1,4 @@
-//! What is written is read back: whole in the own format, as far as the others can say it; and a
+//! A written trace is read back: whole in our own format, and as far as the others can hold it. A
 //! name appears only when its trace is whole.
 
 use std::collections::HashMap;

@@ -18,20 +18,20 @@ pub struct Call {
     pub tid: u32,
     /// The context; 0: unknown.
     pub context: u64,
-    /// Which of [`Recording::files`].
+    /// The file, by its place in [`Recording::files`].
     pub file: usize,
-    /// Where in the file, bytes.
+    /// The place in the file, bytes.
     pub offset: u64,
-    /// How much was read, mapped or written, bytes.
+    /// How many bytes were read, mapped or written.
     pub len: u64,
-    /// How.
+    /// The kind of call.
     pub kind: Kind,
 }
 
-/// A file that programs called for. Which is one is told by device, inode and time of birth.
+/// A file that programs called for. Device, inode and time of birth tell files apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its path when it was first seen; empty where that could not be told.
+    /// Its path when it was first seen; empty if unknown.
     pub path: PathBuf,
     /// The device that it is on.
     pub dev: u64,
@@ -41,7 +41,7 @@ pub struct File {
     pub size: u64,
 }
 
-/// What was recorded.
+/// A recording that was read.
 #[derive(Debug, Default)]
 pub struct Recording {
     calls: Vec<Call>,
@@ -54,7 +54,7 @@ pub struct Recording {
 /// Pieces of a text, each with its place in the row.
 type Pieces = Vec<(u32, Vec<u8>)>;
 
-/// What one log says of its files and names: by the process's own numbers.
+/// The files and names of one log, by the process's own numbers.
 #[derive(Default)]
 struct Log {
     files: BTreeMap<u64, (u64, u64, u64, u64)>,
@@ -120,7 +120,7 @@ impl Recording {
                 kind => {
                     let Some(kind) = Kind::of(kind) else { continue };
                     let tid = (head >> 32) as u32;
-                    // By the process's number of the file as yet.
+                    // Until all logs are read, `file` is the process's own number.
                     calls.push(Call { at: a, pid, tid, context: b, file: c as usize, offset: d, len: e, kind });
                 }
             }
@@ -150,7 +150,7 @@ impl Recording {
             numbers.insert(*number as usize, index);
         }
         for call in calls {
-            // A call for a file that the log does not describe was torn with it.
+            // A call for a file that the log does not describe: the description was torn.
             let Some(&file) = numbers.get(&call.file) else { continue };
             if call.kind != Kind::Mmap {
                 self.files[file].size = self.files[file].size.max(call.offset.saturating_add(call.len));
@@ -170,12 +170,12 @@ impl Recording {
         &self.files
     }
 
-    /// What the ids of contexts stand for, by id.
+    /// The contexts, by id.
     pub fn contexts(&self) -> impl Iterator<Item = &Context> {
         self.contexts.values()
     }
 
-    /// What `id` stands for.
+    /// The context of `id`.
     pub fn context(&self, id: u64) -> Option<&Context> {
         self.contexts.get(&id)
     }
@@ -201,7 +201,7 @@ impl Log {
     }
 }
 
-/// A path as bytes; what the kernel says of a removed file is not a part of it.
+/// A path as bytes, without the kernel's note that the file was removed.
 fn path_of(bytes: Vec<u8>) -> PathBuf {
     use std::os::unix::ffi::OsStringExt;
     let len = bytes.strip_suffix(b" (deleted)").map_or(bytes.len(), <[u8]>::len);

@@ -19,7 +19,7 @@ pub(crate) const TEXT: usize = 32;
 pub(crate) const FILE: u8 = 64;
 pub(crate) const PIECE: u8 = 65;
 
-/// What a call did.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -43,7 +43,7 @@ pub enum Kind {
     CopyFileRange = 9,
     /// The source of `splice`.
     Splice = 10,
-    /// Something was written, by whatever call.
+    /// Bytes were written, by any call.
     Write = 32,
 }
 
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// What a piece of text belongs to.
+/// The subject of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Subject {
@@ -102,7 +102,7 @@ pub struct FileName {
     pub inode: u64,
     /// Its length when it was first seen, bytes.
     pub size: u64,
-    /// When it was made, nanoseconds since 1970; 0 where the file system doesn't say. Inodes are
-    /// used again.
+    /// When it was made, nanoseconds since 1970; 0 where the file system doesn't say. Inode numbers
+    /// are used again, so the time tells files apart.
     pub born: u64,
 }

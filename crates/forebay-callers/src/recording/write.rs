@@ -52,7 +52,7 @@ impl LogFile {
     }
 
     /// A stretch for a thread whose last one had `before` bytes (0: none). `None` if there is no
-    /// room, or no way to the file.
+    /// room, or the file can't be opened.
     pub fn chunk(&self, before: usize) -> Option<Chunk> {
         let file = Descriptor::open(self.path()?, OFlags::RDWR).ok()?;
         self.stretch(&file, (before * 4).clamp(FIRST, LARGEST))
@@ -63,7 +63,7 @@ impl LogFile {
         if !may_reach(at + bytes as u64) {
             return None;
         }
-        // With its room on the disk, so that storing into the mapping can't fail.
+        // Reserves its room on the disk, so that storing into the mapping can't fail.
         rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes as u64).ok()?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping wherever there is room.
@@ -109,7 +109,7 @@ impl Chunk {
         let _ = unsafe { rustix::mm::munmap(self.base.cast(), self.bytes) };
     }
 
-    /// Writes a slot; whether there was room.
+    /// Writes a slot; returns whether there was room.
     fn push(&mut self, words: [u64; WORDS]) -> bool {
         if self.left() == 0 {
             return false;
@@ -125,14 +125,14 @@ impl Chunk {
         true
     }
 
-    /// Writes a call, whose `file` is by this process's numbers; whether there was room. The
-    /// process is the log's.
+    /// Writes a call, whose `file` is by this process's numbers; returns whether there was room.
+    /// The process is the log's.
     pub fn call(&mut self, call: &Call) -> bool {
         let head = u64::from(call.kind as u8) | u64::from(call.tid) << 32;
         self.push([head, call.at, call.context, call.file as u64, call.offset, call.len])
     }
 
-    /// Writes what is known of a file; whether there was room.
+    /// Writes the description of a file; returns whether there was room.
     pub fn file(&mut self, file: FileName) -> bool {
         self.push([u64::from(FILE), u64::from(file.number), file.device, file.inode, file.size, file.born])
     }
@@ -142,8 +142,8 @@ impl Chunk {
         text.len().div_ceil(TEXT)
     }
 
-    /// Writes text about subject `number`; whether there was room for all of it, else nothing is
-    /// written.
+    /// Writes text about subject `number`; returns whether there was room for all of it. Else it
+    /// writes nothing.
     pub fn text(&mut self, subject: Subject, number: u64, text: &[u8]) -> bool {
         if self.left() < Chunk::slots(text) {
             return false;

@@ -1,4 +1,4 @@
-//! What a disk becomes with fewer particulars, or with years.
+//! Derived disks: a description with fewer particulars, or of an older generation.
 
 use super::Description;
 use crate::rotation::Rotation;
@@ -6,14 +6,13 @@ use crate::segment_cache::Cache;
 use crate::zones::Zones;
 use crate::{Error, ModelDescription};
 
-/// By how much a newer generation's bandwidth is higher, a year (SAC Table 2).
+/// The factor of a newer generation's bandwidth, a year (SAC Table 2).
 const BANDWIDTH_A_YEAR: f64 = 1.4;
 
-/// What a newer generation's seeks and revolutions take of the older one's time, a year (SAC Table
-/// 2).
+/// The factor of a newer generation's seek and revolution times, a year (SAC Table 2).
 const TIME_A_YEAR: f64 = 0.9;
 
-/// A device's name and age, of `name@years`.
+/// The name and age in `name@years`.
 pub(crate) fn split_age(name: &str) -> Result<Option<(&str, f64)>, Error> {
     let Some((young, years)) = name.rsplit_once('@').filter(|_| !name.ends_with(".toml")) else { return Ok(None) };
     match years.parse() {
@@ -39,8 +38,8 @@ impl crate::Description {
 
 impl Description {
     /// The disk that a maker would have sold `years` earlier, by the rule of SAC §4.3 and Table 2:
-    /// the bandwidth is lower by 40 % a year, seeks and revolutions take 10 % longer. It has as
-    /// much room: what its tracks hold less, it has more of them.
+    /// each year the bandwidth is divided by 1.4, and the times of seeks and revolutions by 0.9.
+    /// Capacity stays: tracks hold less, and there are more of them.
     #[must_use]
     pub fn aged(&self, years: f64) -> Description {
         let slower = TIME_A_YEAR.powf(-years);
@@ -65,10 +64,11 @@ impl Description {
         aged
     }
 
-    /// The same disk as simple models have it: seek curve, speed, surfaces and zones; of controller
-    /// and bus one command's time and one rate; of the cache its size and whether it keeps writes.
-    /// Media and bus do not overlap, and a switch to another track takes what the shortest seek
-    /// takes. No skews, spares or bad sectors, no times that depend on what was asked before.
+    /// The same disk as simple models have it. It keeps seek curve, speed, surfaces and zones; of
+    /// controller and bus one command's time and one rate; of the cache its size and whether it
+    /// keeps writes. Media and bus do not overlap, and a switch to another track takes as long as
+    /// the shortest seek. No skews, spares or bad sectors, no times that depend on the request
+    /// before.
     #[must_use]
     pub fn simplified(&self) -> Description {
         let zones = self.plain_zones();

@@ -21,7 +21,7 @@ impl Disk {
         done + 1e6 * self.overheads.end_ms.0
     }
 
-    /// The run that `first` is in, or that the head is about to read it into.
+    /// The run that `first` is in, or that the head is about to read `first` into.
     fn on_board(&mut self, first: u64) -> Option<Run> {
         if let Some(run) = self.segments.find(first) {
             return Some(run);
@@ -30,7 +30,7 @@ impl Disk {
         if next { self.segments.ending(first) } else { None }
     }
 
-    /// All of it is on board.
+    /// All of the request is on board.
     fn hit(&mut self, now: f64, first: u64, end: u64, run: Run) -> f64 {
         let bus = self.answer(now);
         if self.cache.read_ahead_on_hit {
@@ -70,11 +70,11 @@ impl Disk {
         let bus = self.answer(now);
         let joins = self.sweeping() && self.sweep.sector == run.high;
         let limit = if joins { self.sweep.limit } else { end };
-        // Where it continues what the head reads, no revolution is lost.
+        // A read that continues the sweep loses no revolution.
         let begin = if joins { self.sweep.at } else { self.land(now, run.high).begin };
         let sector = self.revolution() / self.arm.map.locate(run.high).sectors as f64;
         let media = self.take(begin, run.high, end, limit);
-        // What is on board goes first, the rest as it comes.
+        // The sectors on board go first, the rest as the head reads them.
         let rest = (bus + (run.high - first) as f64 * self.bus).max(begin + sector);
         (rest + (end - run.high) as f64 * self.bus).max(media + self.bus)
     }
@@ -92,7 +92,7 @@ impl Disk {
         let asked = end - first;
         let whole = self.take(landing.begin, first, end, end);
         let media = if self.cache.reads_on_arrival { self.on_arrival(&landing, asked, whole) } else { whole };
-        // What was asked for first goes over the bus while the rest is read.
+        // The first share of the request goes over the bus while the head reads the rest.
         let size = self.segments.size.max(1);
         let share = if self.cache.watermark_of_segment { size } else { asked.min(size) };
         let enough = ((share as f64 * self.cache.watermark) as u64).clamp(1, asked);
@@ -142,16 +142,16 @@ impl Disk {
         limit.min(end.saturating_add(most)).min(map.sectors()).max(end)
     }
 
-    /// The first sector of what passes under the head while it waits for `first`, on the same
-    /// track.
+    /// The first of the sectors that pass under the head, on the same track, while it waits for
+    /// `first`.
     fn before(&self, first: u64, landing: &Landing) -> u64 {
         let passed = (landing.wait / landing.sector).floor() as u64;
         first - passed.min(first - self.arm.map.track(first).0)
     }
 
-    /// When `asked` sectors are through that are taken as they come: if the head lands among them,
-    /// those before that place come last, a revolution later. `whole` is when they are through in
-    /// order. Sectors on several tracks gain nothing.
+    /// The end of a read or write that takes `asked` sectors in the order in which they pass. If
+    /// the head lands among them, those before that place come last, a revolution later. `whole` is
+    /// the end in plain order. Sectors on several tracks gain nothing.
     pub(super) fn on_arrival(&self, landing: &Landing, asked: u64, whole: f64) -> f64 {
         let inside = self.revolution() - landing.wait;
         if asked > landing.place.left || inside >= asked as f64 * landing.sector {

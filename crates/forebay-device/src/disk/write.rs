@@ -6,19 +6,20 @@ use super::Disk;
 use crate::arm::Sweep;
 use crate::overheads::after;
 
-/// When a write's command is through.
+/// The moments of a write's command.
 struct Command {
     /// The arm may start.
     ready: f64,
     /// The data come over the bus.
     bus: f64,
-    /// How long it takes to let go of the bus after the data, and to take it again for the end.
+    /// How long the disk takes to let go of the bus after the data, and to take it again for the
+    /// end.
     release: f64,
     again: f64,
 }
 
 impl Disk {
-    /// Writes `first..end`, asked for at `now`; returns when the host is done with it.
+    /// Writes `first..end`, asked for at `now`; returns when the host's part is over.
     pub(super) fn write(&mut self, now: f64, first: u64, end: u64) -> f64 {
         self.catch_up(now);
         let back = self.cache.write_back && self.segments.exist();
@@ -62,7 +63,7 @@ impl Disk {
         Command { ready, bus, release, again }
     }
 
-    /// The arm goes to `first` and writes; no sector before its data are there.
+    /// The arm goes to `first` and writes; it writes no sector before the sector's data are there.
     fn place(&mut self, command: &Command, first: u64, end: u64, follows: bool) -> f64 {
         let from = self.head();
         let asked = end - first;
@@ -83,15 +84,15 @@ impl Disk {
         self.sweep.done
     }
 
-    /// What is on board after the write.
+    /// Puts the written run on board.
     fn remember(&mut self, first: u64, end: u64, joins: bool) {
         let before = if joins { self.segments.ending(first).map_or(first, |run| run.low) } else { first };
         self.segments.invalidate(before, end);
-        // Where written data are not to be read, they take a segment nevertheless.
+        // Written data take a segment even if they may not be read.
         self.segments.begin(if self.cache.keeps_written { before } else { end }, end, true);
     }
 
-    /// When all data of a write are on board that is larger than a segment: the media must have
+    /// When all data are on board of a write that is larger than a segment: the media must have
     /// taken some.
     fn room(&self, data: f64, media: f64, asked: u64) -> f64 {
         if asked <= self.segments.size {

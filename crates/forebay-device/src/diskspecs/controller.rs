@@ -1,4 +1,4 @@
-//! What a `disksim_disk` says of controller, cache and bus.
+//! Controller, cache and bus of a `disksim_disk`.
 
 use super::ImportError;
 use super::model::{self, Mechanics};
@@ -12,8 +12,8 @@ use crate::{Description, ModelDescription};
 /// The fastest bus that a description may have, MB/s; stands for one that takes no time.
 const INSTANT_BUS: f64 = 1e6;
 
-/// Milliseconds a sector of a bus that the files say nothing of. Disks whose own transfer time is
-/// zero leave the rate to the host's bus, which is in the system's file (`.parv`), not in theirs.
+/// Milliseconds a sector of a bus whose rate no file gives. Disks whose own transfer time is zero
+/// leave the rate to the host's bus, which is in the system's file (`.parv`), not in theirs.
 /// DiskSim's authors validated five such disks; the buses of those experiments took 0.071, 0.096,
 /// 0.146, 0.148 and 0.178 ms. This is the middle one, 3.5 MB/s.
 const USUAL_BUS_MS: f64 = 0.1455;

@@ -1,4 +1,4 @@
-//! What a `dm_disk` says of mechanics and layout.
+//! Mechanics and layout of a `dm_disk`.
 
 use super::ImportError;
 use super::node::{Files, Section};
@@ -50,8 +50,8 @@ fn seek(mech: &Section, cylinders: u32, files: &mut Files<'_>) -> Result<SeekCur
     match kind {
         "constant" => Ok(SeekCurve::through(vec![(1.0, mech.number("Constant seek time")?)])),
         "linear" => {
-            // Through the time to the next cylinder, the mean at a third of the way, and the
-            // longest.
+            // The curve takes these times to the next cylinder, over a third of the way, and over
+            // the whole.
             let (single, full) = (mech.number(single)?, mech.number(full)?);
             let (third, all) = (f64::from(cylinders) / 3.0, f64::from(cylinders));
             let mut points = vec![(1.0, single), (third, mech.number("Average seek time")?), (all, full)];

@@ -1,5 +1,4 @@
-//! Parameters with the file and line that they come from, so that what is wrong with one can be
-//! said where it stands.
+//! Parameters with the file and line that they come from, so that an error names the place.
 
 use std::io;
 use std::path::PathBuf;

@@ -2,15 +2,15 @@
 //! a number, a word, a list `[ … ]`, a block `type { … }` or `source FILE`; `#` begins a comment.
 //! Names contain spaces, dots and brackets; none crosses a line.
 
-/// What a file holds at its top: named blocks.
+/// The contents of a file: named blocks.
 pub(super) type File = Vec<Block>;
 
 /// `type { … }`, `type name { … }`.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Block {
-    /// The first word: what it describes.
+    /// The first word: the kind of thing that the block describes.
     pub(super) kind: String,
-    /// The rest.
+    /// The words after it.
     pub(super) name: String,
     pub(super) line: u32,
     pub(super) parameters: Vec<(String, Node)>,
@@ -33,7 +33,7 @@ pub(super) enum Value {
     Source(String),
 }
 
-/// What is wrong, and in which line.
+/// A fault, and its line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Wrong {
     pub(super) line: u32,
@@ -56,8 +56,8 @@ impl Block {
     }
 }
 
-/// Reads a file's blocks. What else stands at the top, `source FILE`, `instantiate [ … ] as …` and
-/// `topology … [ … ]`, puts a system together and is passed over.
+/// Reads a file's blocks. Other statements at the top, `source FILE`, `instantiate [ … ] as …` and
+/// `topology … [ … ]`, put a system together and are passed over.
 pub(super) fn parse(text: &str) -> Result<File, Wrong> {
     let mut parser = Parser { tokens: tokens(text), at: 0 };
     let mut blocks = Vec::new();

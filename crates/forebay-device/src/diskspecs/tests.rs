@@ -1,4 +1,4 @@
-//! The importer on a small disk that says everything, and on what damage makes of it.
+//! The importer on a small disk that uses every parameter, and on damaged files.
 
 use forebay_core::Instant;
 use proptest::prelude::*;
@@ -205,7 +205,7 @@ fn a_bus_that_the_disk_leaves_open() {
     }
 }
 
-/// Whatever comes out of damaged files is refused, or is a disk that serves.
+/// Damaged files are refused, or give a disk that serves.
 fn survives(specs: &[u8], model: &[u8], seek: &[u8]) {
     let Ok(description) = read(specs, Path::new("small.diskspecs"), &mut files(model, seek)) else { return };
     let mut disk = description.build(1).expect("it was built to be checked");

@@ -1,25 +1,26 @@
 //! The anticipatory scheduler (Iyer and Druschel, SOSP 2001), as it was in Linux 2.6.11, with the
-//! correction of CPEM §6. The papers have 2.6.3, whose source was not at hand: taken to be alike.
-//! (Later kernels took all within 4 MiB for near, which is another scheduler where many wait.)
+//! correction of CPEM §6. The papers used 2.6.3, whose source we did not have; we take the two to
+//! be alike. (Later kernels took all within 4 MiB for near, which is another scheduler where many
+//! wait.)
 //!
 //! ```text
-//!            a read of P goes to the device          its end                     P reads again, or somebody near,
+//!            a read of P goes to the device          its end                     P reads again, or a near read comes,
 //!   Off ──────────────────────────────────▶ ForEnd ─────────▶ ForNext(until) ──▶ or P is not worth it ───▶ Off
 //!    ▲      and others wait, P is likely to                        │
-//!    └───── read on soon                                           └── until is past: serve somebody else
+//!    └───── read on soon                                           └── until is past: serve another process
 //! ```
 //!
-//! Reads and writes take turns in batches, bounded by time; within a batch the next one is the
-//! nearest ahead of the head, or a near one behind it. Before a read of another process is served,
-//! the device waits a while for the process whose read it served last, if that one usually goes on
-//! soon, and nearer than the read that is there. Whoever has exited is not waited for, which is
-//! noticed at the next arrival.
+//! Reads and writes take turns in batches, bounded by time. Within a batch the next request is the
+//! nearest ahead of the head, or a near one behind it. Before the device serves a read of another
+//! process, it waits a while for the process whose read it served last. It does so if that process
+//! usually goes on soon, and nearer than the read that is there. A process that has exited is not
+//! waited for, which the scheduler notices at the next arrival.
 //!
 //! The correction: a large request goes to the device in pieces (320 sectors in Linux 2.6.3), and
-//! the kernel started the timer at the end of the *first* one. While the others were transferred,
-//! the time was over, and the next reader came too late through no fault of its own. Corrected, the
-//! timer starts when all pieces are done. We say the same of a process that has several requests in
-//! the device, since whoever is above us may have cut its read up.
+//! the kernel started the timer at the end of the *first* one. The time ran out while the others
+//! were transferred, and the next read came too late, though its process had not waited. Corrected,
+//! the timer starts when all pieces are done. The same holds for a process with several requests in
+//! the device, since a layer above may have split its read.
 
 use forebay_core::Instant;
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,8 @@ use super::history::Histories;
 use super::sorted::{Key, Sorted};
 use super::{End, Next, Scheduler, Waiting};
 
-/// How long is waited for whom. The defaults are those of Linux 2.6, at a thousand ticks a second.
+/// How long the device waits for a process. The defaults are those of Linux 2.6, at a thousand
+/// ticks a second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Anticipation {
@@ -38,13 +40,14 @@ pub struct Anticipation {
     pub corrected: bool,
     /// Kibibytes of a piece: longer requests go to the device in several.
     pub piece_kib: u32,
-    /// Milliseconds after which a read is due; somebody who is due is looked for once in that time.
+    /// Milliseconds after which a read is due; the scheduler looks for due reads once in that time.
     pub read_expire_ms: f64,
     /// Milliseconds after which a write is due.
     pub write_expire_ms: f64,
     /// Milliseconds that reads may go on while writes wait.
     pub read_batch_ms: f64,
-    /// Milliseconds that writes may go on while reads wait. How many writes that is, is learnt.
+    /// Milliseconds that writes may go on while reads wait. The scheduler learns how many writes
+    /// that is.
     pub write_batch_ms: f64,
 }
 
@@ -65,21 +68,21 @@ impl Default for Anticipation {
 /// How far back the head goes for a request, bytes (the kernel's MAXBACK of 2²⁰ sectors).
 const BACK: u64 = 512 << 20;
 
-/// What is near from the first moment, bytes (64 sectors). It doubles with each millisecond of
-/// waiting but the first.
+/// The distance that is near from the first moment, bytes (64 sectors). It doubles with each
+/// millisecond of waiting but the first.
 const NEAR: u64 = 32 << 10;
 
-/// What the device is kept idle for.
+/// The read that the device is kept idle for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Idle {
-    /// It is not.
+    /// The device is not kept idle.
     #[default]
     Off,
     /// The end of the last read, of the process that is waited for.
     ForEnd,
     /// That process's next read, until this moment.
     ForNext(Instant),
-    /// No longer: the next one goes to the device, whoever it is.
+    /// The wait is over: the next request goes to the device, whichever process it is of.
     Over,
 }
 
@@ -89,7 +92,7 @@ struct Side {
     waiting: Sorted,
     /// Where the last request of this direction ended.
     head: u64,
-    /// When somebody who is due was last looked for.
+    /// When the scheduler last looked for a due request.
     checked: Instant,
 }
 
@@ -99,8 +102,8 @@ impl Side {
         self.waiting.nearest(self.head, BACK)
     }
 
-    /// The oldest one if it is due after `expire`, but only once in that time: all of them would be
-    /// a storm of seeks.
+    /// The oldest request if it is due after `expire`, but at most once in that time: serving all
+    /// of them would be a storm of seeks.
     fn due(&mut self, at: Instant, expire: u64) -> Option<Key> {
         if at.since(self.checked) < expire {
             return None;
@@ -110,13 +113,13 @@ impl Side {
     }
 }
 
-/// Whose turn it is, reads or writes, and for how long.
+/// The direction whose turn it is, and for how long.
 #[derive(Debug, Default)]
 struct Batch {
     writes: bool,
     began: Instant,
     until: Instant,
-    /// The direction has changed, and what the device has of the other one is waited for.
+    /// The direction has changed, and the device still works on requests of the other one.
     changing: bool,
     /// The first read of the batch has not been done yet: its time has not begun.
     fresh: bool,
@@ -136,7 +139,7 @@ pub struct Anticipatory {
     arrivals: u64,
     histories: Histories,
     idle: Idle,
-    /// Who read last, as far as nobody has written since.
+    /// The handler that read last, unless a write has been served since.
     last: Option<u32>,
     /// When that read was done.
     ended: Option<Instant>,
@@ -157,7 +160,7 @@ impl Default for Anticipatory {
 impl Anticipatory {
     /// With these times.
     pub fn new(parameters: Anticipation) -> Anticipatory {
-        // A write was taken to last ten milliseconds, before better is known.
+        // Until a write was measured, it is taken to last ten milliseconds.
         let length = ((parameters.write_batch_ms / 10.0) as u32).max(2);
         Anticipatory {
             parameters,
@@ -187,8 +190,8 @@ impl Anticipatory {
     /// could be served.
     fn enough(&mut self, at: Instant, last: u32, candidate: Option<Waiting>) -> bool {
         let wait = nanos(self.parameters.wait_ms);
-        // He has come, or could not come any more; or he has more that waits, and will not think
-        // before that is done.
+        // The process has come, or its time is over; or it has more requests that wait, and will
+        // not think before they are done.
         if candidate.is_some_and(|c| c.request.handler == last)
             || self.ended.is_some_and(|ended| at.since(ended) >= wait)
             || self.histories.waits(last)
@@ -201,7 +204,8 @@ impl Anticipatory {
         }
         let read = candidate.filter(|c| !c.request.write);
         if read.is_some_and(|c| self.near(at, c.request.start)) {
-            // As good as his own: perhaps they read together. Then he thinks from now on.
+            // The read is as near as the process's own: perhaps they read together. The think time
+            // begins now.
             self.histories.done(last, at);
             return true;
         }
@@ -209,8 +213,8 @@ impl Anticipatory {
         !self.histories.likely(last, wait) || read.is_some_and(|c| far(c) < self.histories.distance(last))
     }
 
-    /// Whether a read at `start` is near the head; the longer somebody is waited for, the farther
-    /// is near.
+    /// Whether a read at `start` is near the head. The longer the device has waited, the farther is
+    /// near.
     fn near(&self, at: Instant, start: u64) -> bool {
         let waited = match self.idle {
             Idle::Off => 0,
@@ -355,7 +359,7 @@ impl Scheduler for Anticipatory {
         let arrival = self.arrivals;
         self.arrivals += 1;
         self.side(request.write).waiting.insert(arrival, waiting);
-        // Is this what was waited for?
+        // Ends the wait, if this request ends it.
         if let (Idle::ForEnd | Idle::ForNext(_), Some(last)) = (self.idle, self.last)
             && self.enough(at, last, Some(waiting))
         {
@@ -375,7 +379,7 @@ impl Scheduler for Anticipatory {
             Idle::ForEnd => return Next::Nothing,
             Idle::ForNext(until) if at < until => return Next::Wait(until),
             Idle::ForNext(_) => {
-                // In vain.
+                // The wait was in vain.
                 self.last.inspect(|&last| self.histories.missed(last));
                 self.idle = Idle::Over;
             }

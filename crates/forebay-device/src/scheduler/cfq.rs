@@ -4,22 +4,22 @@
 //! ```text
 //!            its turn                       nothing of it waits, and it is
 //!  queue ──────────────▶ active: up to 4    likely to read on soon            waited for, up to 8 ms
-//!    ▲                   at a time go to ──────────────────────────────────▶ (nobody else is served)
+//!    ▲                   at a time go to ──────────────────────────────────▶ (no other is served)
 //!    │                   the device                                            │ it reads on: active
 //!    └──── its slice is over; or it thinks too long to be waited for ◀─────────┘ it does not
 //! ```
 //!
-//! A process whose think time is short is waited for, as the anticipatory scheduler does, and while
-//! the device has requests of it nobody else's are begun: behind an array that means one process at
-//! a time, on however many disks. A process that thinks longer hands over what it has and is done
-//! with its turn, so that the requests of all such processes go to the device together, in the
-//! order of places. Which of the two a process is, is learnt from the time between the end of a
-//! request of it and its next request; so a process that prefetches, and asks again soon after a
-//! late answer, turns from one into the other as the device becomes slow.
+//! The scheduler waits for a process whose think time is short, as the anticipatory scheduler does.
+//! While the device has requests of that process, it begins no others: behind an array that means
+//! one process at a time, on however many disks. A process that thinks longer hands over its
+//! waiting requests and ends its turn, so the requests of all such processes go to the device
+//! together, in the order of places. The kind of a process is learnt from the time between the end
+//! of one of its requests and its next request. So a process that prefetches, and asks again soon
+//! after a late answer, changes its kind as the device becomes slow.
 //!
-//! Priorities are left out: all processes are alike. Writes are nobody's, and share a queue that is
-//! never waited for. The kernel began to wait anew at every arrival of somebody else's request;
-//! here as it was meant, from the end of the last one.
+//! Priorities are left out: all processes are alike. Writes belong to no process, and share a queue
+//! that is never waited for. The kernel began to wait anew at every arrival of another process's
+//! request; here, as was meant, the wait counts from the end of the last one.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ use super::{End, Next, Scheduler, Waiting};
 pub struct Turns {
     /// Milliseconds that a process has the device.
     pub slice_ms: f64,
-    /// Milliseconds that the device is kept idle for its next read; zero never waits.
+    /// Milliseconds that the device is kept idle for the process's next read; zero never waits.
     pub idle_ms: f64,
     /// How many of its requests go to the device at a time.
     pub quantum: u32,
@@ -55,9 +55,9 @@ impl Default for Turns {
 /// How far back the head goes for a request, bytes.
 const BACK: u64 = 16 << 20;
 
-/// A process that goes farther than this between reads, in the mean, seeks (128 Ki sectors), and is
-/// waited for no longer than this, in nanoseconds; not at all by a device that has been seen with
-/// more than this many requests at a time.
+/// A process whose mean distance between reads is larger than this (128 Ki sectors) is a seeker. It
+/// is waited for at most `SEEKER_IDLE` nanoseconds. A device that has been seen with more than
+/// `TAGGED` requests at a time does not wait for it.
 const SEEKS: u64 = 64 << 20;
 const SEEKER_IDLE: u64 = 2_000_000;
 const TAGGED: u32 = 4;
@@ -65,19 +65,19 @@ const TAGGED: u32 = 4;
 /// The weight of samples from which on a mean says something: three samples.
 const VALID: u64 = 80;
 
-/// Processes that are remembered without further ado, and nanoseconds after which an idle one is
-/// forgotten if there are more.
+/// The number of processes above which idle ones are forgotten, and the nanoseconds since its last
+/// request after which an idle one is.
 const REMEMBERED: usize = 4096;
 const FORGOTTEN: u64 = 10_000_000_000;
 
-/// Whose queue: a process's, or that of all writes.
+/// The owner of a queue: a process, or `None` for the queue of all writes.
 type Owner = Option<u32>;
 
 /// Where a queue stands: in which round, when it was served last, and the order of its coming.
 type Turn = (u64, u64, u64);
 
-/// The round of those of whom the device has requests: after everybody else, as they may well get
-/// on without it.
+/// The round of queues that have requests in the device: after all others, as they may get on
+/// without a turn.
 const BUSY: u64 = u64::MAX;
 
 /// A process.
@@ -85,7 +85,7 @@ const BUSY: u64 = u64::MAX;
 struct Process {
     waiting: Sorted,
     turn: Option<Turn>,
-    /// Its requests that the device has, or gets next.
+    /// Its requests that the device has, or that are on their way there.
     given: u32,
     /// When it was last seen without requests in the device.
     served: Instant,
@@ -95,7 +95,7 @@ struct Process {
     distance: Mean,
     position: Option<u64>,
     ended: Option<Instant>,
-    /// Somebody due went first in this slice.
+    /// A due request went first in this slice.
     due: bool,
     exited: bool,
     seen: Instant,
@@ -105,11 +105,11 @@ struct Process {
 #[derive(Clone, Copy, Debug)]
 struct Active {
     owner: Owner,
-    /// The end of its slice, once something of it went to the device.
+    /// The end of its slice, once one of its requests went to the device.
     until: Option<Instant>,
     /// The device is kept idle for it until then.
     idle: Option<Instant>,
-    /// It was waited for and came: it is served though its slice be over.
+    /// It was waited for: its next request is served even if the slice is over.
     must: bool,
 }
 
@@ -119,13 +119,13 @@ pub struct Cfq {
     turns: Turns,
     processes: BTreeMap<Owner, Process>,
     limit: usize,
-    /// Those of whom something waits, in the order of their turns.
+    /// Queues with waiting requests, in the order of their turns.
     queues: BTreeMap<Turn, Owner>,
     round: u64,
     active: Option<Active>,
     /// On the way to the device.
     leaving: Sorted,
-    /// Where the last one ends that was chosen, and the last one that went to the device.
+    /// The end of the request chosen last, and of the one that went to the device last.
     chosen: u64,
     head: u64,
     in_device: u32,
@@ -148,7 +148,8 @@ fn end(waiting: &Waiting) -> u64 {
 }
 
 impl Process {
-    /// It asks at `at` for `start`: think time and distance, each as far as one sample counts.
+    /// It asks at `at` for `start`. Think time and distance are cut to the most that one sample
+    /// counts.
     fn asks(&mut self, waiting: &Waiting, idle: u64) {
         let at = waiting.at;
         if let Some(ended) = self.ended {
@@ -175,7 +176,7 @@ impl Process {
         }
     }
 
-    /// What of it goes next: who is due, once a slice; else who is nearest.
+    /// Its next request: the oldest if that is due, once a slice; else the nearest.
     fn next(&mut self, at: Instant, expire: u64, head: u64) -> Option<Key> {
         let oldest = self.waiting.oldest().filter(|_| !self.due);
         let due = oldest.filter(|&key| self.waiting.get(key).is_some_and(|w| at.since(w.at) > expire));
@@ -201,8 +202,8 @@ impl Cfq {
         self.processes.entry(owner).or_insert_with(|| Process { awaited, ..Process::default() })
     }
 
-    /// Puts a queue where it belongs among those who wait for their turns; out of them if nothing
-    /// of it waits.
+    /// Puts a queue in its place among those that wait for their turns, or takes it out if it has
+    /// no waiting request.
     fn line_up(&mut self, owner: Owner) {
         let Some(process) = self.processes.get_mut(&owner) else { return };
         if let Some(turn) = process.turn.take() {
@@ -231,8 +232,8 @@ impl Cfq {
         self.line_up(active.owner);
     }
 
-    /// Whose turn it is; `None` if nobody's, because the active one is waited for or the device has
-    /// its requests.
+    /// The queue whose turn it is. `None` if no queue has a turn, because the active one is waited
+    /// for or the device has its requests.
     fn select(&mut self, at: Instant) -> Option<Owner> {
         if let Some(Active { owner, until, idle, must }) = self.active {
             let over = !must && until.is_some_and(|until| at > until);
@@ -253,8 +254,8 @@ impl Cfq {
         Some(owner)
     }
 
-    /// Sends what is next of a queue on its way to the device, and ends its turn if it is not
-    /// waited for.
+    /// Sends the next requests of a queue on their way to the device, and ends its turn if it is
+    /// not waited for.
     fn dispatch(&mut self, at: Instant, owner: Owner) {
         let expire = if owner.is_some() { self.turns.read_expire_ms } else { self.turns.write_expire_ms };
         let Some(process) = self.processes.get_mut(&owner) else { return };
@@ -278,8 +279,8 @@ impl Cfq {
         }
     }
 
-    /// Sends on their way what may go to the device together: of the active queue alone, if it is
-    /// waited for; else of all, one after the other.
+    /// Sends on their way the requests that may go to the device together: the active queue's
+    /// alone, if it is waited for; else those of all queues, one after the other.
     fn send(&mut self, at: Instant) {
         let mut last = None;
         while let Some(owner) = self.select(at).filter(|&owner| last != Some(owner)) {
@@ -291,8 +292,8 @@ impl Cfq {
         }
     }
 
-    /// The device has nothing of the active queue left, and nothing of it waits: it is waited for,
-    /// or its turn is over.
+    /// The active queue has no request in the device and none that waits: it is waited for, or its
+    /// turn is over.
     fn idle(&mut self, at: Instant) {
         let Some(active) = &mut self.active else { return };
         let Some(process) = self.processes.get(&active.owner) else { return };
@@ -359,7 +360,7 @@ impl Scheduler for Cfq {
         }
         let Some(active) = self.active.filter(|active| active.owner == owner) else {
             if none {
-                // It is no longer among the busy ones.
+                // The process is no longer busy.
                 self.line_up(owner);
             }
             return;

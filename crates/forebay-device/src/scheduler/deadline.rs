@@ -1,5 +1,5 @@
-//! The deadline scheduler of Linux: sorted batches of one direction, reads before writes, and
-//! nobody waits for ever.
+//! The deadline scheduler of Linux: sorted batches of one direction, reads before writes. No
+//! request waits for ever.
 
 use std::ops::Bound;
 
@@ -29,17 +29,17 @@ impl Default for Expiry {
     }
 }
 
-/// See the module's head. A batch goes on with whoever stands next above the last one served, later
-/// arrivals included, which the kernel would leave for the next batch.
+/// See the module's head. A batch goes on with the next request above the last one, even if it
+/// arrived since; the kernel would leave that one for the next batch.
 #[derive(Debug, Default)]
 pub struct Deadline {
     expiry: Expiry,
     reads: Sorted,
     writes: Sorted,
     arrivals: u64,
-    /// The last one that was served, and whether it wrote.
+    /// The last request that was served, and whether it wrote.
     last: Option<(bool, Key)>,
-    /// How many were served in this batch.
+    /// How many requests were served in this batch.
     batch: u32,
     /// Batches of reads since writes began to wait.
     starved: u32,
@@ -55,17 +55,17 @@ impl Deadline {
         if write { &self.writes } else { &self.reads }
     }
 
-    /// The next one above the last, in its direction.
+    /// The next request above the last, in its direction.
     fn onwards(&self) -> Option<(bool, Key)> {
         let (write, last) = self.last?;
         let key = self.list(write).lowest((Bound::Excluded(last), Bound::Unbounded))?;
         Some((write, key))
     }
 
-    /// Begins a batch: its direction, and whom it begins with.
+    /// Begins a batch: its direction, and its first request.
     fn begin(&mut self, at: Instant) -> Option<(bool, Key)> {
         let (reads, writes) = (!self.reads.is_empty(), !self.writes.is_empty());
-        // Reads go first, unless that has been at the cost of writes often enough.
+        // Reads go first, until writes have been passed over often enough.
         let write = !reads || (writes && self.starved >= self.expiry.writes_starved);
         if write {
             self.starved = 0;
@@ -77,8 +77,8 @@ impl Deadline {
         let oldest = list.oldest()?;
         let expire = if write { self.expiry.write_expire_ms } else { self.expiry.read_expire_ms };
         let due = list.get(oldest).is_some_and(|waiting| at.since(waiting.at) as f64 >= expire * 1e6);
-        // The batch before was of this direction and ended by its length: on from there, unless
-        // somebody is due.
+        // The batch before was of this direction and ended by its length: on from there, unless a
+        // request is due.
         let onwards = self.onwards().filter(|&(way, _)| way == write && !due).map(|(_, key)| key);
         Some((write, onwards.unwrap_or(oldest)))
     }

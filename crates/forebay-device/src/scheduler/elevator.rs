@@ -7,9 +7,9 @@ use forebay_core::Instant;
 
 use super::{Next, Scheduler, Waiting};
 
-/// The elevator, cyclic SCAN: upwards, then from the lowest place again. Who comes ahead of the
-/// elevator is served in this round, who comes behind it, or to the very place where it stands, in
-/// the next one. So nobody waits longer than two rounds.
+/// The elevator, cyclic SCAN: upwards, then from the lowest place again. A request that comes ahead
+/// of the elevator is served in this round. One that comes behind it, or to the very place where it
+/// stands, is served in the next. So no request waits longer than two rounds.
 #[derive(Debug, Default)]
 pub struct Elevator {
     /// By place, then by order of arrival.

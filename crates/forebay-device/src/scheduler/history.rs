@@ -1,5 +1,5 @@
-//! What a process is known for: how long it thinks and how far it goes between two reads. Means
-//! that forget, as those of Linux's `as-iosched`: each new sample counts an eighth.
+//! A process's habits: how long it thinks and how far it goes between two reads. The means forget,
+//! as those of Linux's `as-iosched`: each new sample counts an eighth.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const LONGEST_THOUGHT: u64 = 20_000_000;
 /// The farthest that counts: no disk is larger, and sums stay within their type.
 const FARTHEST: u64 = 1 << 50;
 
-/// The weight of samples up to which a process is new, and what a new one may add to four times its
-/// mean distance, so that a first odd read does not count too much: 1 GiB and, later, 64 MiB (the
-/// kernel's 2 Mi and 128 Ki sectors).
+/// A process is new up to the first number, a weight of samples. The others are what a new and a
+/// known process may add to four times its mean distance, so that a first odd read does not count
+/// too much: 1 GiB and 64 MiB (the kernel's 2 Mi and 128 Ki sectors).
 pub(super) const NEW: (u64, u64, u64) = (60, 1 << 30, 64 << 20);
 
 /// A mean that forgets.
@@ -78,8 +78,7 @@ pub(super) struct Process {
     seen: Instant,
 }
 
-/// Everybody that has been seen, as long as memory allows, and what newcomers are like on the
-/// whole.
+/// All processes that have been seen, as long as memory allows, and the averages of new ones.
 #[derive(Debug, Default)]
 pub(super) struct Histories {
     known: BTreeMap<u32, Process>,
@@ -87,18 +86,18 @@ pub(super) struct Histories {
     limit: usize,
     newcomers_think: Mean,
     newcomers_distance: Mean,
-    /// How often a newcomer was waited for in vain.
+    /// How often a new process was waited for in vain.
     newcomers_leave: Share,
 }
 
-/// Processes that are remembered without further ado.
+/// The number of processes above which idle ones are forgotten.
 const REMEMBERED: usize = 4096;
 
 /// Nanoseconds without a request after which a process may be forgotten if there are too many.
 const IDLE: u64 = 10_000_000_000;
 
 impl Histories {
-    /// What is known of `handler` at `at`; nothing if it has never been seen.
+    /// The record of `handler` at `at`; empty if it has never been seen.
     pub(super) fn of(&mut self, handler: u32, at: Instant) -> &mut Process {
         if self.known.len() >= self.limit.max(REMEMBERED) && !self.known.contains_key(&handler) {
             self.known.retain(|_, p| p.queued + p.reading > 0 || at.since(p.seen) < IDLE);
@@ -109,13 +108,13 @@ impl Histories {
         process
     }
 
-    /// `handler` reads `len` bytes from `start` on at `at`: if somebody of that name has exited,
-    /// another one has it now.
+    /// `handler` reads `len` bytes from `start` on at `at`. If a process of that name has exited,
+    /// another one has the name now.
     pub(super) fn reads(&mut self, handler: u32, at: Instant, start: u64, len: u64) {
         let process = self.of(handler, at);
         process.exited = false;
         let position = process.position.replace(start.saturating_add(len));
-        // A process that has still something under way does not think.
+        // A process that has a request under way does not think.
         let idle = process.queued + process.reading == 0;
         let think = process.ended.filter(|_| idle).map_or(0, |ended| at.since(ended).min(LONGEST_THOUGHT));
         let Some(position) = position else { return };

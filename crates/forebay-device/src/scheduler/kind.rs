@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Anticipation, Anticipatory, Cfq, Deadline, Elevator, Expiry, Noop, Scheduler, Turns};
 
-/// A scheduler, and what it is told. In text, a name, and after a colon what differs from the
-/// defaults.
+/// A scheduler with its parameters. In text: a name, then a colon and the parameters that differ
+/// from the defaults.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SchedulerKind {
@@ -18,9 +18,9 @@ pub enum SchedulerKind {
     /// Cyclic SCAN.
     #[default]
     Elevator,
-    /// The device is kept idle for who is likely to go on nearby.
+    /// The device is kept idle for the process that is likely to go on nearby.
     Anticipatory(Anticipation),
-    /// Sorted batches, and nobody waits for ever.
+    /// Sorted batches; no request waits for ever.
     Deadline(Expiry),
     /// Processes take turns.
     Cfq(Turns),
@@ -32,7 +32,7 @@ pub fn named(name: &str) -> Option<Box<dyn Scheduler>> {
 }
 
 impl SchedulerKind {
-    /// Every name, with what it stands for in a line.
+    /// Every name, with a line that explains it.
     pub const KNOWN: [(&str, &str); 5] = [
         ("none", "first come, first served"),
         ("elevator", "upwards from place to place, then from the lowest again (cyclic SCAN)"),
@@ -73,7 +73,7 @@ impl SchedulerKind {
         }
     }
 
-    /// Whether its times are times.
+    /// Whether its times are possible.
     fn possible(&self) -> bool {
         let fine = |times: &[f64]| times.iter().all(|ms| (0.0..=1e9).contains(ms));
         match self {
@@ -90,7 +90,7 @@ impl SchedulerKind {
     }
 }
 
-/// What is no scheduler.
+/// A text that names no scheduler.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{text}`: {reason}")]
 pub struct UnknownScheduler {
@@ -139,14 +139,14 @@ impl From<SchedulerKind> for String {
     }
 }
 
-/// The parameters that are wanted, as `key=value`.
+/// The parameters that `wanted` selects, as `key=value`.
 fn fields<T: Serialize>(parameters: &T, wanted: impl Fn(&str, &toml::Value) -> bool) -> String {
     let table = toml::Table::try_from(parameters).unwrap_or_default();
     let wanted = table.iter().filter(|(key, value)| wanted(key, value));
     wanted.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 
-/// What differs from the defaults.
+/// The parameters that differ from the defaults.
 fn differing<T: Serialize + Default>(parameters: &T) -> String {
     let default = toml::Table::try_from(T::default()).unwrap_or_default();
     fields(parameters, |key, value| default.get(key) != Some(value))

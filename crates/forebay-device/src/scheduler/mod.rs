@@ -31,20 +31,19 @@ pub struct Waiting {
     pub at: Instant,
     /// The driver's name for it.
     pub id: u64,
-    /// What it wants.
+    /// The driver's request.
     pub request: Request,
 }
 
-/// What the device shall do.
+/// The order to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// Serve this one, which waits no longer.
     Serve(Waiting),
-    /// Stay idle, and ask again at this moment, which is later than now, unless something happens
-    /// before.
+    /// Stay idle, and ask again at this moment, which is later than now, or at an event before it.
     Wait(Instant),
-    /// Stay idle until something happens: nothing waits, or what waits waits for the end of what
-    /// the device has.
+    /// Stay idle until an event: no request waits, or those that wait need the end of one in the
+    /// device.
     Nothing,
 }
 
@@ -61,13 +60,13 @@ pub enum End {
 
 /// An order of service.
 ///
-/// While the device has nothing and requests wait, [`Next::Nothing`] is no answer.
+/// With an idle device and waiting requests, [`Next::Nothing`] is no answer.
 pub trait Scheduler: Send {
     /// A request arrives, at `waiting.at`.
     fn push(&mut self, waiting: Waiting);
-    /// What the device shall do next, at `at`.
+    /// The order to the device.next, at `at`.
     fn pop(&mut self, at: Instant) -> Next;
-    /// At `at`, something has become of a request that was popped.
+    /// At `at`, the device ended a piece or all of a popped request, or its request was withdrawn.
     fn ended(&mut self, at: Instant, waiting: &Waiting, end: End) {
         let _ = (at, waiting, end);
     }
@@ -80,10 +79,10 @@ pub trait Scheduler: Send {
     fn piece(&self) -> u64 {
         u64::MAX
     }
-    /// Whether a request of this name waits. It may look at all that wait, as [`Scheduler::remove`]
-    /// may: both are rare.
+    /// Whether a request of this name waits. It may look at all waiting requests, as
+    /// [`Scheduler::remove`] may: both are rare.
     fn contains(&self, id: u64) -> bool;
-    /// Takes one back that waits. `false` if there is none of that name.
+    /// Takes a waiting request back. `false` if none has that name.
     fn remove(&mut self, id: u64) -> bool;
     /// How many wait.
     fn len(&self) -> usize;

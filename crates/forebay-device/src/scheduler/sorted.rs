@@ -1,4 +1,4 @@
-//! Requests by place and by age: what `deadline`, `anticipatory` and `cfq` choose from.
+//! Requests by place and by age, for `deadline`, `anticipatory` and `cfq`.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -33,7 +33,7 @@ impl Sorted {
         self.by_place.iter().find(|(_, waiting)| waiting.id == id).map(|(&key, _)| key)
     }
 
-    /// What stands there.
+    /// The request of this key.
     pub(super) fn get(&self, key: Key) -> Option<&Waiting> {
         self.by_place.get(&key)
     }
@@ -53,9 +53,9 @@ impl Sorted {
         self.by_place.range(range).next_back().map(|(&key, _)| key)
     }
 
-    /// The next one in the order of places for a head: the nearest ahead of it, or behind it by at
-    /// most `back` bytes if that is less than half as far (the kernel's penalty), or else the
-    /// lowest.
+    /// The next request in the order of places for a head: the nearest ahead of it. One behind it
+    /// by at most `back` bytes is taken if that is less than half as far (the kernel's penalty). If
+    /// there is neither, the lowest.
     pub(super) fn nearest(&self, head: u64, back: u64) -> Option<Key> {
         let ahead = self.lowest((head, 0)..);
         let from = (head.saturating_sub(back), 0);

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What is to be served at once.
+/// The request that is to be served at once.
 fn pop(scheduler: &mut dyn Scheduler) -> Option<Waiting> {
     match scheduler.pop(Instant(0)) {
         Next::Serve(waiting) => Some(waiting),
@@ -32,14 +32,14 @@ fn cyclic_scan_goes_up_and_starts_over() {
             elevator.push(waiting(9, 50));
         }
     }
-    // Both that waited at 50, then up: 51, 70; again from the bottom: 10, 30, and who came to 50
-    // while it stood there.
+    // Both that waited at 50, then up: 51, 70; again from the bottom: 10, 30, and the one that came
+    // to 50 while it stood there.
     assert_eq!(order, [0, 3, 8, 2, 1, 4, 9]);
 }
 
 proptest! {
-    /// Rounds go upwards, each takes everyone ahead, and whoever waits is served by the end of the
-    /// next round.
+    /// Rounds go upwards, each serves all that is ahead, and a waiting request is served by the end
+    /// of the next round.
     #[test]
     fn rounds_go_up_and_nobody_starves(steps in proptest::collection::vec(proptest::option::of(0u64..30), 1..300)) {
         let mut elevator = Elevator::default();
@@ -88,7 +88,7 @@ fn who_is_removed_is_not_served_and_the_others_keep_their_order() {
     }
 }
 
-/// One that asks for the same place again and again does not hold up the others.
+/// A request for the same place, again and again, does not hold up the others.
 #[test]
 fn a_favourite_place_starves_nobody() {
     let mut elevator = Elevator::default();

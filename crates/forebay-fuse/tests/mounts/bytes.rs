@@ -1,4 +1,4 @@
-//! What is read through the mount is what is in the file.
+//! Reads through the mount give the file's bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -127,8 +127,8 @@ fn random_ranges_by_many_threads() {
     });
 }
 
-/// A whole file, mapped. Always on the mount of another process: a page fault on a mount of one's
-/// own may hold what the server's threads need to answer it.
+/// A whole file, mapped. Always on the mount of another process: a page fault on the process's own
+/// mount may hold a lock or thread that its server needs to answer.
 struct Mapping {
     at: *mut std::ffi::c_void,
     len: usize,
@@ -145,7 +145,7 @@ impl Mapping {
 
     fn bytes(&self) -> &[u8] {
         // SAFETY: mapped while we live. A file that is changed behind the mapping gets pages of its
-        // own: what this test is for.
+        // own: this is the test's point.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
     }
 }
@@ -181,7 +181,7 @@ fn a_file_that_changes_is_never_a_mixture() {
     if !mounts::possible() {
         return;
     }
-    // The kernel may believe what it knows for an hour: opening must find the new version all the
+    // The kernel may believe its answers for an hour: opening must find the new version all the
     // same.
     let hour = std::time::Duration::from_secs(3600);
     let options = MountOptions { ttl: hour, negative_ttl: hour, ..MountOptions::default() };

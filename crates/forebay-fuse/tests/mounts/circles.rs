@@ -1,4 +1,4 @@
-//! Mounts whose points lie in what they show.
+//! Mounts whose points lie in their own source folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use crate::Server;
 use crate::program::Program;
 
-/// Long enough for a machine that does much else; what waits for itself waits for ever.
+/// Long enough for a busy machine; a process that waits for itself waits for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Folders, mounts of them, and what was mounted beside. Whatever the test comes to, the servers
-/// are killed, which lets go all that waits, and everything is taken off.
+/// Folders, mounts of them, and other mounts beside. At the end of any test the servers are killed,
+/// which releases all waiting processes, and everything is unmounted.
 struct Scene {
     servers: Vec<Server>,
     points: Vec<PathBuf>,
@@ -36,7 +36,7 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    /// Where something is to be mounted.
+    /// A new mount point.
     fn point(&mut self, name: &str) -> PathBuf {
         let point = self.path(name);
         std::fs::create_dir_all(&point).unwrap();
@@ -50,7 +50,7 @@ impl Scene {
         self.servers.push(Server::how(&self.path(source), &point, "local"));
     }
 
-    /// What a program says of a name, within our patience.
+    /// The output of a program for a name, within our patience.
     fn run(&self, program: &str, arguments: &[&str], name: &str) -> BTreeSet<String> {
         let mut program =
             Program::start(Command::new(program).current_dir(self.folder.path()).arg(name).args(arguments));
@@ -66,7 +66,7 @@ impl Scene {
         found.iter().map(|line| line.split_once(" d ").map_or(line.as_str(), |(name, _)| name).to_owned()).collect()
     }
 
-    /// The names, and that each program that looks at everything ends.
+    /// Each program that looks at everything ends, and sees these names.
     fn looks(&self, name: &str, expected: &[&str]) {
         let expected: BTreeSet<String> = expected.iter().map(|&name| name.to_owned()).collect();
         assert_eq!(self.find(name), expected, "{name}");

@@ -1,5 +1,5 @@
-//! A store that fails by seed, behind a mount: faults that pass are nobody's business, those that
-//! stay concern only who asks for the bytes.
+//! A store that fails by seed, behind a mount: no reader sees faults that pass, and lasting ones
+//! reach only the readers of the bad bytes.
 
 use std::fs::{self, File};
 use std::ops::Range;
@@ -29,7 +29,7 @@ const BLOCK: u64 = 4096;
 
 /// A folder of files behind a faulty source, mounted with less memory than they take.
 struct Scene {
-    // Fields go in this order: the mount before what it shows.
+    // Fields are dropped in this order: the mount before its folder.
     _mounted: Mounted,
     point: MountPoint,
     source: Arc<FaultySource>,

@@ -1,6 +1,6 @@
-//! A folder as a source, as plainly as it can be written: what the mount tests compare the mount
-//! with. It opens files by their whole path, follows no rule about links that lead out, and reads
-//! each fetch on a thread of its own.
+//! A folder as a source, written as plainly as possible: the mount tests compare the mount with it.
+//! It opens files by their whole path, does not check links that lead out, and reads each fetch on
+//! a thread of its own.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata};

@@ -1,5 +1,5 @@
 //! Files that are alike in all but their bytes: two file systems under one folder, hard links, and
-//! what `stat` says of them.
+//! their `stat`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -31,7 +31,7 @@ fn mount(folder: &Path, point: &Path, referenced: Referenced, options: MountOpti
     forebay_fuse::mount(tree, point, options).unwrap()
 }
 
-/// Sets what `debugfs` alone can set, of a file system that is not mounted.
+/// Sets times that only `debugfs` can set, on a file system that is not mounted.
 fn set_times(image: &Path, file: &str) {
     for (field, value) in
         [("ctime", "@1700000000"), ("mtime", "@1700000000"), ("ctime_extra", "0"), ("mtime_extra", "0")]
@@ -203,7 +203,7 @@ fn one_hard_link_goes_and_the_other_stays() {
     assert_eq!(fs::metadata(here("other")).unwrap().nlink(), 1);
 }
 
-/// Symbolic links that are one inode lead to where each of them lies.
+/// Symbolic links that are one inode each lead on from their own place.
 #[test]
 fn linked_symbolic_links_lead_from_where_they_are() {
     if !mounts::possible() {
@@ -327,8 +327,8 @@ fn a_file_system_that_follows_another_is_another() {
     }
 }
 
-/// However long names may be remembered, a folder that is listed by its name is the one that has
-/// it.
+/// Even if names may be remembered for long, a folder that is listed by its name is the one that
+/// has it.
 #[test]
 fn a_replaced_folder_can_be_listed_at_once() {
     if !mounts::possible() {
@@ -352,7 +352,7 @@ fn a_replaced_folder_can_be_listed_at_once() {
     assert_eq!(names(), ["new"]);
 }
 
-/// A name that could not be opened since it is gone is gone for all who ask.
+/// A name whose open failed, because the file is gone, is gone for every program.
 #[test]
 fn a_name_that_is_gone_when_it_is_opened_is_forgotten() {
     if !mounts::possible() {

@@ -1,5 +1,5 @@
-//! Mounts whose kernel keeps what was read: the same bytes, the same versions, and each fetched
-//! once.
+//! Mounts whose kernel keeps the bytes of reads: the same bytes, the same versions, and each
+//! fetched once.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -77,8 +77,8 @@ fn positioned_reads_by_the_page_cache_and_past_it() {
     }
 }
 
-/// What the kernel has of an old version it serves to those who have that open, as Forebay's own
-/// cache does; what it has not is `ESTALE`. Never is one mixed with the other.
+/// The kernel serves its pages of an old version to programs that have that open, as Forebay's own
+/// cache does. Other pages of that version are `ESTALE`. The two versions are never mixed.
 #[test]
 fn pages_of_two_versions_are_never_mixed() {
     if !mounts::possible() {
@@ -113,7 +113,7 @@ fn a_truncated_file_has_its_new_end() {
     for len in [1_000_001, 4096, 0, 5000] {
         there.set_len(len).unwrap();
         let mut expected = content(5, LEN);
-        // What was cut off once is zero if it comes back.
+        // Bytes that were cut off are zero if they come back.
         expected.truncate(if len == 5000 { 0 } else { len as usize });
         expected.resize(len as usize, 0);
         assert!(std::fs::read(mirror.here("f")).unwrap() == expected, "{len} bytes");

@@ -1,4 +1,4 @@
-//! How mounts end, and who may look.
+//! How mounts end, and which users may look.
 
 use std::fs::{File, Permissions};
 use std::io::Read;
@@ -78,7 +78,7 @@ fn open_files_outlive_the_mount_and_do_not_disturb_the_next_one() {
     open.read_exact_at(&mut buffer, 0).unwrap();
     assert_eq!(&buffer, b"first", "what was open is still served");
     drop(open);
-    // The first session ends now, in its own time; whenever it does, the second mount must stay.
+    // The first session ends now, in its own time; the second mount must stay after that.
     for _ in 0..20 {
         std::thread::sleep(std::time::Duration::from_millis(10));
         assert_eq!(std::fs::read(point.path().join("f")).unwrap(), b"first");
@@ -100,7 +100,7 @@ fn a_mount_under_another_says_so() {
     mirror.mounted.unmounter().unmount().unwrap();
 }
 
-/// What a user sees of a file: its bytes, or nothing.
+/// A user's view of a file: its bytes, or nothing.
 fn as_user(uid: u32, file: &Path) -> Option<Vec<u8>> {
     let output = Command::new("cat").arg(file).uid(uid).gid(uid).output().unwrap();
     output.status.success().then_some(output.stdout)
@@ -129,7 +129,7 @@ fn others_are_let_in_only_if_allowed_and_by_modes() {
     }
 }
 
-/// What a user does: serve, read, kill the server with -9, and serve again over what it left. In
+/// A user's session: serve, read, kill the server with -9, and serve again over the dead mount. In
 /// namespaces of its own, where any user may open `/dev/fuse` and nothing outlives the script.
 const AS_USER: &str = r#"
 umount --lazy --all --types fuse.forebay # other tests' mounts, which would live as long as our copy of them

@@ -37,7 +37,7 @@ fn forgetful() -> MountOptions {
     MountOptions { ttl: Duration::ZERO, negative_ttl: Duration::ZERO, ..MountOptions::default() }
 }
 
-/// A tree that shows a folder, and keeps what was read.
+/// A tree that shows a folder, and keeps the bytes of reads.
 fn tree(source: &Path) -> Arc<Tree> {
     tree_with(source, Referenced::Kept)
 }
@@ -53,7 +53,8 @@ fn tree_of(source: Arc<dyn Source>, referenced: Referenced) -> Arc<Tree> {
     Arc::new(Tree::new(engine, vec![branch]).unwrap())
 }
 
-/// A folder and a mount that shows it. Fields go in this order: the mount before what it shows.
+/// A folder and a mount that shows it. Fields are dropped in this order: the mount before its
+/// folder.
 struct Mirror {
     mounted: Mounted,
     _point: MountPoint,
@@ -84,15 +85,15 @@ impl Mirror {
     }
 }
 
-/// What tells this program, started again, to serve a folder instead of testing.
+/// Variables that tell this program, started again, to serve a folder instead of testing.
 const SERVE: [&str; 2] = ["FOREBAY_TEST_SERVE_FOLDER", "FOREBAY_TEST_SERVE_POINT"];
 
-/// How it serves the folder: as a [`silent`] one, which then says what becomes of what was read, or
-/// as programs are served, by `local`.
+/// How it serves the folder: as a [`silent`] one, with this treatment of referenced blocks; or by
+/// `local`, as the command does.
 const HOW: &str = "FOREBAY_TEST_SERVE_HOW";
 
-/// Not a test but the other process that some tests need: this program again, which so is always of
-/// one build with them.
+/// Not a test but the other process that some tests need: this program again, so that both are of
+/// one build.
 #[test]
 fn serve_for_another_process() {
     if let [Some(source), Some(point)] = SERVE.map(std::env::var_os) {
@@ -207,7 +208,7 @@ fn refusal(point: &Path) -> MountError {
     forebay_fuse::mount(tree(source.path()), point, MountOptions::default()).map(|_| ()).unwrap_err()
 }
 
-/// The errno of something that failed.
+/// The errno of a failure.
 fn errno<T>(outcome: std::io::Result<T>) -> Option<i32> {
     outcome.err().and_then(|error| error.raw_os_error())
 }

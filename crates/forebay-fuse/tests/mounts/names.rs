@@ -290,12 +290,12 @@ fn what_the_kernel_forgets_is_forgotten() {
         assert_eq!(errno(mounted.point().join("missing").metadata()), Some(libc::ENOENT));
     }
     assert!(tree.nodes_held() >= 500);
-    // Mounting it anew as it is has the kernel drop the names that nobody uses.
+    // A remount as it is makes the kernel drop unused names.
     let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
     if rustix::mount::mount_remount(mounted.point(), flags, "").is_err() {
         return tools::skip("the right to remount");
     }
-    // It says so when it comes to it.
+    // The kernel sends its notices some time later.
     for _ in 0..1000 {
         if tree.nodes_held() == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Where one can mount, and what is said where one cannot. Nothing is left mounted.
+//! Good mount points, and the errors for bad ones. Nothing is left mounted.
 
 use std::path::Path;
 

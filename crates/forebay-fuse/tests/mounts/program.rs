@@ -41,7 +41,7 @@ impl Program {
         None
     }
 
-    /// Waits until it is in the middle of a request for so long that it is surely looked at.
+    /// Waits until it has been in a request for so long that it was surely checked.
     pub(crate) fn waits(&mut self, what: &str) {
         assert_eq!(self.ends_within(Duration::from_millis(400)), None, "{what} waits");
     }
@@ -50,7 +50,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        // One that cannot be killed must not hold up the test, which then fails.
+        // A program that cannot be killed must not hold up the test, which then fails.
         let _ = self.ends_within(Duration::from_secs(2));
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::folder::Folder;
 
-/// A folder. What a name begins with says which question about it is kept for ever: `look` is never
+/// A folder. The beginning of a name says which request for it is never answered: `look` is never
 /// found, `list` never listed, `open` never opened, `read` never read.
 pub(crate) struct Silent {
     folder: Folder,

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::errno;
 use crate::folder::Folder;
 
-/// What the storage does with fetches.
+/// The storage's treatment of fetches.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Serve,
@@ -106,7 +106,7 @@ impl Source for Moody {
     }
 }
 
-/// A moody source in a mood, and what sets it.
+/// A moody source in a mood, and the state that sets it.
 fn moody(folder: &Path, mood: Mood) -> (Moody, Arc<State>) {
     let state = Arc::new(State { mood: Mutex::new(mood), held: Mutex::default(), arrived: Condvar::new() });
     (Moody { folder: Folder::new(folder), state: Arc::clone(&state) }, state)

@@ -1,4 +1,4 @@
-//! Storage that never answers: its readers can go, and nobody else waits.
+//! Storage that never answers: its readers can go, and no others wait.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use crate::Server;
 use crate::program::Program;
 
-/// A silent folder in another process, whose end lets go whatever waits for it.
+/// A silent folder in another process, whose end releases everything that waits for it.
 struct Scene {
     server: Server,
     point: MountPoint,
@@ -72,7 +72,7 @@ fn readers_of_silent_storage_can_be_killed() {
                 let ended = reader.ends_within(SOON);
                 assert!(ended.is_some_and(|status| !status.success()), "{how}: {name}, {signal:?}: {ended:?}");
             }
-            // What is still kept for them holds up nothing.
+            // Requests that are still kept for them hold up nothing.
             let began = Instant::now();
             rustix::mount::unmount(scene.point.path(), rustix::mount::UnmountFlags::empty()).unwrap();
             assert!(!mounts::is_mounted(scene.point.path()));
@@ -81,7 +81,7 @@ fn readers_of_silent_storage_can_be_killed() {
     }
 }
 
-/// Says when it begins, when a signal has come, and what it read.
+/// Prints when it begins, when a signal has come, and the bytes that it read.
 const PYTHON: &str = r#"
 import os, signal, sys
 signal.signal(signal.SIGINT, lambda *_: (print("interrupted", flush=True), os._exit(7)))
@@ -155,7 +155,7 @@ fn a_handler_of_ctrl_c_is_no_death_of_one_that_reads_a_mapped_file() {
 /// Long, for machines that do many things at once; a request that had to wait would wait for ever.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// Runs something and fails if it takes long.
+/// Runs `run` and fails if it takes long.
 fn quickly<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, done) = channel();
     std::thread::spawn(move || drop(send.send(run())));
@@ -221,7 +221,7 @@ fn two_hundred_reads_hold_up_nobody() {
     }
 }
 
-/// It has no number, and a number that it has must not be looked for where it is another's.
+/// The reader has no number that we see; its own number may be another thread's here.
 #[test]
 fn a_reader_in_another_process_id_namespace_is_left_alone() {
     if !mounts::possible() {

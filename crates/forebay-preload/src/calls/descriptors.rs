@@ -1,5 +1,5 @@
 //! Reading by descriptors: `read`, `pread`, `readv`, `preadv`, `mmap`, `sendfile`,
-//! `copy_file_range`, `splice`, and what brings bytes into the kernel's memory without reading
+//! `copy_file_range`, `splice`, and calls that bring bytes into the kernel's memory without reading
 //! them.
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -13,8 +13,7 @@ use crate::thread::around;
 
 interpose! {
     read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssize_t,
-        // SAFETY: what the C library would do; it may be called so early that the library can't be
-        // looked into.
+        // SAFETY: as the C library does it; the call may come too early to look into the library.
         or unsafe { syscall(SYS_read, fd, bytes, len) as ssize_t },
         |here, real| around(here, real, |call, result| call.moved(Kind::Read, fd, *result));
     __read_chk(fd: c_int, bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t, or missing(),
@@ -71,7 +70,7 @@ interpose! {
             call.pointed(Kind::Write, to, into, *result);
         });
 
-    // These only make the kernel read: a mount wants to know for whom.
+    // These only make the kernel read: a mount wants to know for which context.
     readahead(fd: c_int, offset: off64_t, len: size_t) -> ssize_t, or missing(), |here, real| around(here, real, |_, _| ());
     posix_fadvise(fd: c_int, offset: off_t, len: off_t, advice: c_int) -> c_int, or libc::ENOSYS,
         |here, real| around(here, real, |_, _| ());

@@ -1,5 +1,5 @@
-//! Opening, which is recorded and otherwise left alone. A mode is handed on whether there is one or
-//! not: it is in a register.
+//! Opening, which is recorded and otherwise left alone. A mode is always handed on, even if the
+//! program gave none: it is in a register.
 
 use std::ffi::{c_char, c_int};
 
@@ -12,7 +12,7 @@ use crate::thread::recorded;
 
 interpose! {
     open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int,
-        // SAFETY: what the C library would do, so early that it can't be looked into.
+        // SAFETY: as the C library does it, too early to look into the library.
         or unsafe { syscall(SYS_open, path, flags, mode) as c_int },
         |here, real| recorded(here, real, |call, result| call.opened(*result));
     open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int,

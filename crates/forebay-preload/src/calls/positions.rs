@@ -1,5 +1,5 @@
-//! Moving within streams, and closing libraries: calls that read, or change what is known, by the
-//! way.
+//! Moving within streams, and closing libraries: calls that read by the way, or change known
+//! addresses.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::Ordering;

@@ -1,8 +1,8 @@
-//! `fscanf` and `fprintf`: functions of as many arguments as the program likes, which become the C
-//! library's functions that take them as a list.
+//! `fscanf` and `fprintf`: functions with any number of arguments, which become the C library's
+//! functions that take them as a list.
 //!
-//! Rust can't define such functions, so they are written as what a C compiler makes of them (System
-//! V ABI, §3.5.7):
+//! Rust can't define such functions, so they are written as a C compiler's output (System V ABI,
+//! §3.5.7):
 //!
 //! ```text
 //! sp + 0   list: offset of the next integer, of the next vector; where more arguments are; where registers are saved
@@ -33,7 +33,7 @@ interpose! {
         |here, real| prints(here, file, real);
 }
 
-/// Writes into `file`, nobody knows how much.
+/// Writes into `file`; the number of bytes is unknown.
 #[inline(always)]
 fn prints<T>(here: Registers, file: *mut FILE, real: impl FnOnce() -> T) -> T {
     if !recording() {
@@ -48,7 +48,7 @@ fn prints<T>(here: Registers, file: *mut FILE, real: impl FnOnce() -> T) -> T {
 macro_rules! listed {
     ($($name:ident => $with_list:ident, $named:literal, $list:literal;)*) => {$(
         /// # Safety
-        /// As the C library's function of this name.
+        /// Has the name of the C library's function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         pub(crate) unsafe extern "C-unwind" fn $name() {

@@ -1,8 +1,8 @@
 //! Streams of the C library, as far as their buffers tell whether a call will read.
 //!
-//! What a stream reads can't be seen: the C library does it inside. But the first members of a
-//! stream are known to every program that was ever compiled with `getc_unlocked`, so they stay as
-//! they are; and where the stream's descriptor stands before and after tells what was read.
+//! A stream's reads can't be seen: the C library does them inside. But every program compiled with
+//! `getc_unlocked` relies on a stream's first members, so they stay as they are. The position of
+//! the stream's descriptor before and after tells how much was read.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -32,8 +32,8 @@ struct Stream {
     descriptor: c_int,
 }
 
-/// The members of `file`, as they are at the moment. Another thread may be changing them: what is
-/// told of them is advice.
+/// The members of `file`, as they are at the moment. Another thread may be changing them, so they
+/// are only advice.
 fn members(file: *mut FILE) -> Option<Stream> {
     // SAFETY: null, or an open stream, which begins so.
     (!file.is_null()).then(|| unsafe { file.cast::<Stream>().read_volatile() })
@@ -64,8 +64,8 @@ pub(super) fn room(file: *mut FILE) -> usize {
     members(file).map_or(0, |stream| (stream.write_end as usize).saturating_sub(stream.write as usize))
 }
 
-/// Whether there is a whole line, up to `end`, in the first `most` bytes of the buffer of `file`,
-/// or so many bytes.
+/// Whether the first `most` bytes of the buffer of `file` hold a whole line, up to `end`, or the
+/// buffer holds `most` bytes.
 pub(super) fn has_line(file: *mut FILE, end: c_int, most: usize) -> bool {
     let Some(stream) = members(file) else { return false };
     let len = buffered(file);
@@ -74,7 +74,7 @@ pub(super) fn has_line(file: *mut FILE, end: c_int, most: usize) -> bool {
     len >= most || len > 0 && !unsafe { libc::memchr(stream.read.cast(), end, len) }.is_null()
 }
 
-/// Reads from `file`, whose buffer will not do.
+/// Reads from `file`, whose buffer does not hold enough.
 #[inline(always)]
 pub(super) fn fills<T>(here: Registers, file: *mut FILE, real: impl FnOnce() -> T) -> T {
     let before = before(file);
@@ -93,7 +93,7 @@ pub(super) fn seeks<T>(here: Registers, file: *mut FILE, real: impl FnOnce() -> 
     })
 }
 
-/// Where the descriptor of `file` stands, if that will be asked for.
+/// The position of the descriptor of `file`, if it will be needed.
 #[inline(always)]
 pub(super) fn before(file: *mut FILE) -> Option<u64> {
     if recording() { position(descriptor(file)) } else { None }

@@ -1,5 +1,4 @@
-//! Reading by streams. As long as the buffer holds what is wanted nothing is done: no context, no
-//! record.
+//! Reading by streams. A read that the buffer can answer makes no context and no record.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -13,7 +12,7 @@ use crate::real::interpose;
 const WIDE_END: u32 = u32::MAX;
 const NEWLINE: c_int = b'\n' as c_int;
 
-/// Calls `$real` at once if `$file`'s buffer will do, as `$enough` says.
+/// Calls `$real` at once if `$enough` says that the buffer of `$file` can answer.
 macro_rules! unless {
     ($enough:expr, $here:ident, $file:ident, $real:ident) => {
         if $enough { $real() } else { fills($here, $file, $real) }
@@ -52,11 +51,11 @@ interpose! {
     fgetc_unlocked(file: *mut FILE) -> c_int, or libc::EOF, |here, real| unless!(buffered(file) > 0, here, file, real);
     getc_unlocked(file: *mut FILE) -> c_int, or libc::EOF, |here, real| unless!(buffered(file) > 0, here, file, real);
     getw(file: *mut FILE) -> c_int, or libc::EOF, |here, real| unless!(buffered(file) >= 4, here, file, real);
-    // What `getc_unlocked` calls, as a macro, where the buffer is empty.
+    // The function that the macro `getc_unlocked` calls if the buffer is empty.
     __uflow(file: *mut FILE) -> c_int, or libc::EOF, |here, real| fills(here, file, real);
     __underflow(file: *mut FILE) -> c_int, or libc::EOF, |here, real| fills(here, file, real);
 
-    // Of wide streams the buffer is another one, and not looked at.
+    // Wide streams have another buffer, which is not looked at.
     fgetwc(file: *mut FILE) -> u32, or WIDE_END, |here, real| fills(here, file, real);
     getwc(file: *mut FILE) -> u32, or WIDE_END, |here, real| fills(here, file, real);
     fgetwc_unlocked(file: *mut FILE) -> u32, or WIDE_END, |here, real| fills(here, file, real);

@@ -15,7 +15,7 @@ use crate::unwind::Registers;
 
 interpose! {
     write(fd: c_int, bytes: *const c_void, len: size_t) -> ssize_t,
-        // SAFETY: what the C library would do, so early that it can't be looked into.
+        // SAFETY: as the C library does it, too early to look into the library.
         or unsafe { syscall(SYS_write, fd, bytes, len) as ssize_t },
         |here, real| recorded(here, real, |call, result| call.moved(Kind::Write, fd, *result));
     pwrite(fd: c_int, bytes: *const c_void, len: size_t, offset: off_t) -> ssize_t,
@@ -48,12 +48,12 @@ interpose! {
     putc(byte: c_int, file: *mut FILE) -> c_int, or libc::EOF, |here, real| drains(here, file, 1, real);
     fputc_unlocked(byte: c_int, file: *mut FILE) -> c_int, or libc::EOF, |here, real| drains(here, file, 1, real);
     putc_unlocked(byte: c_int, file: *mut FILE) -> c_int, or libc::EOF, |here, real| drains(here, file, 1, real);
-    // What `putc_unlocked` calls, as a macro, where the buffer is full.
+    // The function that the macro `putc_unlocked` calls if the buffer is full.
     __overflow(file: *mut FILE, byte: c_int) -> c_int, or libc::EOF, |here, real| drains(here, file, usize::MAX, real);
     fflush(file: *mut FILE) -> c_int, or libc::EOF, |here, real| if file.is_null() || pending(file) == 0 { real() } else {
         drains(here, file, usize::MAX, real)
     };
-    // Afterwards there is nothing left to ask, so that what waits to be written counts as written.
+    // Afterwards the stream cannot be asked, so bytes that wait to be written count as written.
     fclose(file: *mut FILE) -> c_int, or libc::EOF, |here, real| if !recording() || pending(file) == 0 { real() } else {
         let (fd, waiting) = (super::stream::descriptor(file), pending(file));
         around(here, || (), |call, ()| if let Some(at) = position(fd) { call.range(Kind::Write, fd, at, waiting as u64) });

@@ -1,8 +1,8 @@
 //! From a module's unwind tables (`.eh_frame_hdr`, `.eh_frame`) to one rule for one address.
 //!
-//! Of all that the tables can say only this is needed: where the caller's frame begins (the CFA),
-//! that the return address lies just below, and where the caller's `rbp` is. What compilers write
-//! fits; anything else ends the walk.
+//! The tables can say more, but only this is needed: where the caller's frame begins (the CFA),
+//! that the return address lies just below, and where the caller's `rbp` is. Compilers' tables fit;
+//! at anything else the walk ends.
 
 use super::module::Module;
 use super::rule::{Base, Rule, Saved};
@@ -11,8 +11,7 @@ const RBP: u64 = 6;
 const RSP: u64 = 7;
 const RETURN: u64 = 16;
 
-/// The rule for `pc` in `module`; `None` if its tables say nothing of it, or nothing that is
-/// understood.
+/// The rule for `pc` in `module`; `None` if its tables have none, or none that is understood.
 pub(crate) fn rule_for(module: &Module, pc: usize) -> Option<Rule> {
     let description = search(module, pc)?;
     let length = |at: usize| -> Option<usize> {
@@ -25,7 +24,7 @@ pub(crate) fn rule_for(module: &Module, pc: usize) -> Option<Rule> {
     let common = pointer.checked_sub(bytes.fixed::<4>().map(u32::from_le_bytes)? as usize)?;
     let common = Common::parse(Bytes::of(module, common + 4, length(common)?)?)?;
     let begin = bytes.pointer(common.encoding)?;
-    // How many addresses: in the same form, but not relative to anything.
+    // How many addresses: in the same form, but not relative.
     let count = bytes.pointer(common.encoding & 0x0f)?;
     if !(begin..begin.checked_add(count)?).contains(&pc) || common.signal {
         return None;
@@ -69,7 +68,7 @@ fn search(module: &Module, pc: usize) -> Option<usize> {
     (low > 0).then(|| place(low - 1, 4))
 }
 
-/// What a frame description shares with others (its CIE).
+/// The part that frame descriptions share (the CIE).
 #[derive(Clone, Copy)]
 struct Common {
     code: u64,
@@ -130,7 +129,7 @@ impl Common {
 /// Where a register of the caller is.
 #[derive(Clone, Copy, PartialEq, Default)]
 enum Place {
-    /// Where it was.
+    /// Unchanged.
     #[default]
     Same,
     /// At an offset from the CFA.
@@ -139,7 +138,7 @@ enum Place {
     AtBase(i64),
     /// Lost.
     Undefined,
-    /// Somewhere that is not followed.
+    /// At a place that is not followed.
     Elsewhere,
 }
 
@@ -154,7 +153,7 @@ enum Frame {
     Elsewhere,
 }
 
-/// What is known at one address.
+/// The row of the table for one address.
 #[derive(Clone, Copy, Default)]
 struct Row {
     frame: Frame,
@@ -209,7 +208,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs `code`, which begins at address `at`. `None` if something is not understood.
+    /// Runs `code`, which begins at address `at`. `None` if an instruction is not understood.
     fn run(&mut self, mut code: Bytes, mut at: usize) -> Option<()> {
         while let Some(instruction) = code.byte() {
             let low = u64::from(instruction & 0x3f);
@@ -330,7 +329,7 @@ impl Bytes {
         module.bytes(at, len).map(Bytes)
     }
 
-    /// Where the next byte is.
+    /// The address of the next byte.
     fn at(&self) -> usize {
         self.0.as_ptr() as usize
     }
@@ -375,7 +374,7 @@ impl Bytes {
         }
     }
 
-    /// A pointer by its DW_EH_PE encoding: absolute or relative to where it stands, not through
+    /// A pointer by its DW_EH_PE encoding: absolute or relative to its own address, not through
     /// another.
     fn pointer(&mut self, encoding: u8) -> Option<usize> {
         let base = match encoding & 0x70 {

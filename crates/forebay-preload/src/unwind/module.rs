@@ -1,5 +1,4 @@
-//! Which loaded module an address lies in, where its unwind tables are, and which build of it this
-//! is.
+//! The loaded module of an address, its unwind tables, and its build.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -13,7 +12,7 @@ pub(crate) struct Module {
     /// Where it is mapped.
     pub start: usize,
     pub end: usize,
-    /// What was added to its own addresses.
+    /// The number that was added to its own addresses.
     pub base: usize,
     /// Its `.eh_frame_hdr`; 0: none.
     pub tables: usize,
@@ -21,11 +20,11 @@ pub(crate) struct Module {
     pub name: *const c_char,
 }
 
-/// Which build of a module it is.
+/// The build of a module.
 pub(crate) enum Build {
     /// Its NT_GNU_BUILD_ID.
     Id(&'static [u8]),
-    /// It has none: its file's length and time of change.
+    /// It has no id: its file's length and time of change.
     File { size: u64, changed: u64 },
 }
 
@@ -53,7 +52,7 @@ type FindObject = unsafe extern "C" fn(*mut c_void, *mut Found) -> c_int;
 /// library is older.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Looks for what the C library has. Once, from the constructor.
+/// Looks for the C library's function. Once, from the constructor.
 pub(crate) fn prepare() {
     // SAFETY: a plain look-up by name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
@@ -68,7 +67,7 @@ pub(crate) fn module_of(address: usize) -> Option<Module> {
 
 fn by_look_up(find: *mut c_void, address: usize) -> Option<Module> {
     let mut found = Found { flags: 0, start: 0, end: 0, link_map: std::ptr::null(), tables: 0, reserved: [0; 7] };
-    // SAFETY: what `dlsym` found under this name has this type.
+    // SAFETY: the function of this name has this type.
     let find: FindObject = unsafe { std::mem::transmute(find) };
     // SAFETY: any address may be asked for, and `found` has the C library's layout.
     if unsafe { find(address as *mut c_void, &mut found) } != 0 || found.link_map.is_null() {
@@ -88,7 +87,7 @@ fn by_iteration(address: usize) -> Option<Module> {
     unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
         // SAFETY: the loader's own description, valid during the call; and the search below.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        // SAFETY: so many program headers there are.
+        // SAFETY: there are so many program headers.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let base = info.dlpi_addr as usize;
         let at = |header: &libc::Elf64_Phdr| base.wrapping_add(header.p_vaddr as usize);
@@ -103,7 +102,7 @@ fn by_iteration(address: usize) -> Option<Module> {
         1
     }
     let mut search = Search { address, found: None };
-    // SAFETY: `visit` is given what it expects, and `search` outlives the call.
+    // SAFETY: `visit` gets the type that it expects, and `search` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     search.found
 }
@@ -121,9 +120,8 @@ impl Module {
     /// The bytes from `address` on, as many as `len`, if they lie within the module.
     pub(crate) fn bytes(&self, address: usize, len: usize) -> Option<&'static [u8]> {
         let inside = address >= self.start && address.checked_add(len)? <= self.end;
-        // SAFETY: within the module. That these parts of it are readable is what its headers say,
-        // by which they were found; it stays loaded as long as a frame of the stack returns into
-        // it.
+        // SAFETY: within the module. Its headers, by which these parts were found, say that they
+        // are readable; it stays loaded as long as a frame of the stack returns into it.
         inside.then(|| unsafe { std::slice::from_raw_parts(address as *const u8, len) })
     }
 
@@ -131,7 +129,7 @@ impl Module {
         self.bytes(address, N)?.try_into().ok()
     }
 
-    /// Which build of it this is.
+    /// Its build.
     pub(crate) fn build(&self) -> Build {
         self.build_id().map_or_else(|| self.file(), Build::Id)
     }
@@ -188,7 +186,7 @@ impl Module {
 }
 
 impl Build {
-    /// As [`forebay_callers::Program::build`] has it.
+    /// In the form of [`forebay_callers::Program::build`].
     pub(crate) fn write(&self, text: &mut Text<'_>) {
         match self {
             Build::Id(id) => id.iter().for_each(|byte| text.digits(u64::from(*byte), 16, 2)),
@@ -215,7 +213,7 @@ fn hash(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Both ways to find a module agree, and with what the file says of itself.
+    /// Both ways to find a module agree, also with the file's own headers.
     #[test]
     fn modules_are_found_by_either_way() {
         prepare();

@@ -50,7 +50,7 @@ fn wanted(tables: &Tables, row: &Row) -> Option<Rule> {
     Some(Rule::new(base, i32::try_from(offset).ok()?, saved, i16::try_from(at).ok()?))
 }
 
-/// Compares all rows of a module; how many there are, and how many of them have a rule.
+/// Compares all rows of a module; returns how many there are, and how many of them have a rule.
 fn compare(module: &Module) -> (usize, usize) {
     let head = module.bytes(module.tables, 12).unwrap();
     assert_eq!(head[1], 0x1b, "an unusual .eh_frame_hdr");
@@ -109,13 +109,13 @@ fn rules_are_those_that_gimli_reads() {
     }
 }
 
-/// Whatever stands in the tables, reading them ends, and answers something.
+/// Reading ends for any bytes in the tables, and gives some answer.
 #[test]
 fn damaged_tables_are_read_without_harm() {
     prepare();
     let module = module_of(libc::getpid as *const () as usize).unwrap();
     let tables = module.bytes(module.tables, module.end - module.tables).unwrap();
-    // Header and tables, as much of both as belongs to the first functions.
+    // The parts of header and tables that belong to the first functions.
     let head = i32::from_le_bytes(tables[4..8].try_into().unwrap()) as usize + 4;
     let (mut copy, mut random) = (tables[..(head + 20_000).min(tables.len())].to_vec(), 7u64);
     let mut next = |below: usize| {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the caller's frame is reckoned from.
+/// The base of the caller's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// Nothing: the walk ends here.
@@ -43,7 +43,7 @@ impl Rule {
         Rule((offset as u32 as u64) << 32 | (at as u16 as u64) << 16 | (saved as u64) << 2 | base as u64)
     }
 
-    /// As the cache keeps it; not 0.
+    /// The form for the cache; not 0.
     pub(crate) fn word(self) -> u64 {
         self.0
     }
@@ -85,8 +85,7 @@ impl Rule {
 }
 
 /// A cache from one word to another that threads share without locks. An entry is two words, of
-/// which the first is the key made unreadable without the second: one that is half written fits no
-/// key.
+/// which the first is the key made unreadable without the second: a half-written entry fits no key.
 pub(crate) struct Cache<const N: usize>([[AtomicU64; 2]; N]);
 
 impl<const N: usize> Cache<N> {

@@ -1,19 +1,19 @@
-//! What of a thread's stack may be read.
+//! The part of a thread's stack that may be read.
 
 use std::cell::Cell;
 
 const PAGE: usize = 4096;
-/// How far up from where a thread is its stack is followed: larger frames than this are not stepped
-/// over.
+/// How far a stack is followed, upwards from the thread's place: larger frames than this are not
+/// stepped over.
 const FARTHEST: usize = 16 << 20;
-/// How far below what is known the stack may have grown without being taken for another one.
+/// How far below its known part the stack may have grown without being taken for another one.
 const GROWTH: usize = 1 << 20;
 
-/// The pages in a row, around where the thread last was, that are known to be readable.
+/// The readable pages in a row around the thread's last place.
 ///
-/// Known weakness: that a stack was unmapped and another one made in its place, where the thread is
-/// next, is not seen. Tables lead no further than to frames that are there; it is frame pointers
-/// that may hold anything.
+/// Known weakness: a stack that was unmapped, and another one made in its place that the thread
+/// runs on next, are taken for one. Tables lead no further than to frames that are there; only
+/// frame pointers may hold anything.
 #[derive(Default)]
 pub(crate) struct Bounds {
     low: Cell<usize>,
@@ -25,8 +25,8 @@ impl Bounds {
         Bounds { low: Cell::new(0), high: Cell::new(0) }
     }
 
-    /// The thread's stack pointer is `sp` now: in the stack that is known, just below it, or in
-    /// another one.
+    /// The thread's stack pointer is `sp` now: in the known stack, just below it, or in another
+    /// one.
     #[inline(always)]
     pub(crate) fn enter(&self, sp: usize) {
         if sp < self.low.get() || sp >= self.high.get() {
@@ -85,12 +85,11 @@ impl Bounds {
 }
 
 /// Whether the page at `page` can be read: the kernel reads a signal set there before it finds that
-/// it was told to do nothing with it. (`rt_sigprocmask`, which no sandbox refuses; not through the
-/// C library, whose `errno` is the program's.)
+/// the order is none. (`rt_sigprocmask`, which no sandbox refuses; not through the C library, whose
+/// `errno` is the program's.)
 fn readable(page: usize) -> bool {
     let answer: isize;
-    // SAFETY: `how` is none that the kernel knows, so that nothing is changed whatever is at
-    // `page`.
+    // SAFETY: the kernel knows no such `how`, so that nothing is changed, with any bytes at `page`.
     unsafe {
         std::arch::asm!(
             "syscall",

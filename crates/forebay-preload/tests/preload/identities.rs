@@ -1,4 +1,4 @@
-//! Which calls have the same context, and which have not.
+//! Calls that have the same context, and calls that have not.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -123,7 +123,7 @@ fn frame_pointers_give_the_ids_that_tables_give() {
     let mut command = program.preload(program.plain());
     command.env("FOREBAY_UNWIND", "frame-pointers");
     crate::program::succeed(command);
-    // The C library has none, so that only the program's own frames can be compared.
+    // The C library has none, so only the program's own frames can be compared.
     let (first, second) = (&own(&program)[0], &own(&program)[1]);
     assert_eq!((&first[..3], &second[..3]), (&tables[0][..3], &tables[1][..3]));
 }

@@ -1,5 +1,5 @@
 //! The preload library in programs: small ones in C, compiled without frame pointers, and real
-//! ones. What they do with it must be what they do without, and what it tells of them must be true.
+//! ones. They must do the same with it as without, and its files must be true.
 
 mod identities;
 mod program;

@@ -1,4 +1,4 @@
-//! A program in C, a file that it reads, and what became known of it.
+//! A program in C, a file that it reads, and the files of the library about it.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use forebay_callers::{Call, Dictionary, Kind, Recording, Table};
 
-/// What all programs begin with.
+/// The beginning of all programs.
 const HEAD: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -113,14 +113,14 @@ impl Program {
         Recording::open(&self.folder.path().join("record")).unwrap()
     }
 
-    /// Forgets what was recorded.
+    /// Forgets the recording.
     pub(crate) fn forget(&self) {
         let record = self.folder.path().join("record");
         std::fs::remove_dir_all(&record).unwrap();
         std::fs::create_dir(&record).unwrap();
     }
 
-    /// The calls for the data, but for opening it.
+    /// The calls for the data, except opening it.
     pub(crate) fn calls(&self) -> Vec<Call> {
         let (recording, data) = (self.recording(), self.data());
         let file = recording.files().iter().position(|file| file.path == data).expect("the data is among the files");

@@ -1,4 +1,4 @@
-//! What is recorded, against what is known to have been read.
+//! Recorded calls, against reads that are known.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -100,7 +100,7 @@ fn writes_are_recorded_of_descriptors_and_of_streams() {
     let wanted = [(0, 100), (5000, 200), (100, 300), (7000, 300)];
     let got: Vec<_> = calls.iter().map(|call| (call.offset, call.len)).collect();
     assert_eq!(got[..4], wanted);
-    // The stream: all of it in a row, in whatever pieces.
+    // The stream: all of it in a row, in pieces of any size.
     let end = got[4..].iter().fold(0, |end, (offset, len)| {
         assert_eq!(*offset, end);
         end + len
@@ -110,8 +110,8 @@ fn writes_are_recorded_of_descriptors_and_of_streams() {
     assert_eq!(&text[5000 + 33..5040], b"the end");
 }
 
-/// What `strace` saw `command` read from `data` by the C library's streams: pieces in a row made
-/// one.
+/// The reads of `command` from `data` by the C library's streams, as `strace` saw them: pieces in a
+/// row made one.
 fn traced(command: Command, data: &Path, folder: &Path) -> Option<Vec<(u64, u64)>> {
     let log = folder.join("strace");
     let mut strace = Command::new("strace");

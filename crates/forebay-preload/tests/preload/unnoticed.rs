@@ -1,4 +1,4 @@
-//! That programs do what they do without the library.
+//! Programs do the same as without the library.
 
 use std::path::Path;
 use std::process::Command;
@@ -45,7 +45,7 @@ fn errno_stays_and_failures_are_the_same() {
     );
     program.run();
     assert!(program.calls().len() > 20);
-    // Where nothing can be written, nothing is, and nobody hears of it.
+    // Where no file can be written, none is, and no program notices.
     let mut command = program.preload(program.plain());
     command.env("FOREBAY_CONTEXTS", "/nowhere/table").env("FOREBAY_RECORDING", "/nowhere");
     succeed(command);
@@ -120,7 +120,7 @@ fn a_program_under_valgrind_runs_as_ever() {
         eprintln!("SKIPPED: there is no valgrind");
         return;
     }
-    // It mentions the question whether memory is readable, which is no call that it knows.
+    // It warns of the test whether memory is readable, a call that it does not know.
     let output = program.preload(command).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(program.contexts().len(), 1);
@@ -176,8 +176,8 @@ fn signal_handlers_read_whatever_they_interrupt() {
             return 0;
         }"#,
     );
-    // Recording a call takes longer than the timer's period on a slow machine: once with the table
-    // alone, once all.
+    // Recording a call takes longer than the timer's period on a slow machine: so once with the
+    // table alone, once with all.
     let mut command = program.preload(program.plain());
     command.env_remove("FOREBAY_RECORDING");
     succeed(command);
@@ -193,7 +193,7 @@ fn signal_handlers_read_whatever_they_interrupt() {
 
 #[test]
 fn programs_with_an_allocator_of_their_own_begin() {
-    // One that reads a file, maps memory and locks, before anything else has begun.
+    // An allocator that reads a file, maps memory and locks, before anything else has begun.
     let program = Program::new(
         r#"
         static char *arena; static size_t used;
@@ -228,7 +228,7 @@ fn programs_with_an_allocator_of_their_own_begin() {
     assert!(program.calls().iter().map(|call| call.len).sum::<u64>() >= 100_000);
 }
 
-/// What a command prints, and how it ends.
+/// A command's output, and how it ends.
 fn outcome(mut command: Command) -> (Vec<u8>, Vec<u8>, Option<i32>) {
     let output = command.output().unwrap();
     (output.stdout, output.stderr, output.status.code())
@@ -276,7 +276,7 @@ fn real_programs_print_the_same_bytes() {
         let command = || {
             let mut command = Command::new(line[0]);
             command.args(&line[1..]).current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1");
-            // What it makes is not among what it reads.
+            // Its output is not among the files that it reads.
             command
         };
         let without = outcome(command());
@@ -286,7 +286,7 @@ fn real_programs_print_the_same_bytes() {
             (without.2, String::from_utf8_lossy(&without.1)),
             "{line:?}"
         );
-        // Where the register for frame pointers holds anything but those.
+        // The register for frame pointers holds other values here.
         let mut guessed = place.preload(command());
         guessed.env("FOREBAY_UNWIND", "frame-pointers").env_remove("FOREBAY_RECORDING");
         let guessed = outcome(guessed);

@@ -1,4 +1,4 @@
-//! What curl reads.
+//! Reads by curl.
 
 use std::fs;
 

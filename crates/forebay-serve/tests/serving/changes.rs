@@ -44,7 +44,7 @@ fn a_version_is_never_mixed_with_another() {
     let file = folder.path().join("file");
     let version = |number: u64| content(number, SIZE);
     fs::write(&file, version(0)).unwrap();
-    // As names are taken as unchanged for a second, old versions are asked for, too.
+    // Names are taken as unchanged for a second, so old versions are asked for, too.
     let server = serve(folder.path(), Options::default());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -65,8 +65,7 @@ fn a_version_is_never_mixed_with_another() {
         while !done.load(Ordering::SeqCst) {
             let whole = ask(&server, "GET /file", "");
             if whole.status != 200 || whole.body.len() != SIZE {
-                // It was being written, or changed under way: refused or cut, which is as it should
-                // be.
+                // It was being written, or changed under way: refused or cut, as it should be.
                 continue;
             }
             assert!(versions.contains(&whole.body), "bytes of no version, or of two");

@@ -1,5 +1,4 @@
-//! Real clients of a real server on the loopback: what they read is what is in the folder, whatever
-//! they or it do.
+//! Real clients of a real server on the loopback: they read the folder's bytes, in every case.
 
 mod bytes;
 mod changes;
@@ -90,12 +89,12 @@ fn parse(bytes: &[u8]) -> Answer {
     Answer { status, head: lines.collect(), body: bytes[end..].to_vec() }
 }
 
-/// Sends bytes as they are and takes what comes until the server closes; the limit is for a server
-/// that never does.
+/// Sends bytes as they are and reads until the server closes; the limit is for a server that never
+/// does.
 fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    // The server may have heard enough and be gone.
+    // The server may have refused the request already, and closed.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -108,7 +107,7 @@ fn ask(server: &Server, line: &str, headers: &str) -> Answer {
     parse(&raw(server.address(), request.as_bytes()))
 }
 
-/// Waits for what must come, at any speed; the limit is for what never does.
+/// Waits until `holds` is true, at any speed; the limit is for conditions that never hold.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {

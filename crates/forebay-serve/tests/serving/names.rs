@@ -1,4 +1,4 @@
-//! Odd names, links, folders, and what must not be reached.
+//! Odd names, links, folders, and files that must not be reached.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as requests: what comes back is well-formed, or the connection is closed, and
-//! the server lives.
+//! Arbitrary bytes as requests: answers are well-formed, or the connection is closed, and the
+//! server lives.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ fn server() -> &'static (Server, tempfile::TempDir) {
     SERVER.get_or_init(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            // A connection whose task panics is closed, which by itself nobody would notice.
+            // A connection whose task panics is closed, which no test would notice by itself.
             if std::thread::current().name().is_some_and(|name| name.starts_with("forebay-serve")) {
                 PANICS.fetch_add(1, Ordering::SeqCst);
             }
@@ -90,14 +90,14 @@ proptest! {
         if ends {
             request.extend_from_slice(b"\r\n\r\n");
         }
-        // An end of what is sent, so that nobody waits for more.
+        // The client's side ends here, so that the server waits for no more.
         let answer = half_closed(&request);
         prop_assert_eq!(PANICS.load(Ordering::SeqCst), 0);
         prop_assert!(well_formed(&answer), "{:?}\n{}", String::from_utf8_lossy(&request), String::from_utf8_lossy(&answer));
     }
 }
 
-/// What is answered to bytes behind which the client closes its side.
+/// The answer to bytes after which the client closes its side.
 fn half_closed(request: &[u8]) -> Vec<u8> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(server().0.address()).unwrap();

@@ -1,4 +1,4 @@
-//! Who may read: tokens, certificates, addresses.
+//! The clients that may read: tokens, certificates, addresses.
 
 use std::fs;
 use std::process::Command;

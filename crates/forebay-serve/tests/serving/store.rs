@@ -1,4 +1,4 @@
-//! What `object_store`'s http client reads and lists.
+//! Reads and listings of `object_store`'s http client.
 
 use std::fs;
 

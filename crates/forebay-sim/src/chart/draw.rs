@@ -17,8 +17,8 @@ const SIZE: (u32, u32) = (960, 540);
 /// Pixels are drawn larger, for fine screens.
 const PIXELS: u32 = 2;
 
-/// Colours that people who see few of them can tell apart (Okabe and Ito 2008), without their
-/// yellow, which is too pale for a line on white.
+/// Colours that colour-blind people can tell apart (Okabe and Ito 2008), without their yellow,
+/// which is too pale for a line on white.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -29,10 +29,10 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// More points than this are a curve, which marks would hide.
+/// A line with more points than this is a curve, which marks would hide.
 const MARKED: usize = 40;
 
-/// How many points of a line say their values under the pointer, at most.
+/// The most points of a line that say their values under the pointer.
 const SPEAKING: usize = 120;
 
 /// Sizes of letters; plotters takes heights of lines, which are a quarter more.
@@ -45,18 +45,18 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 
 type Drawn<DB> = Result<Vec<Spot>, DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
-/// A point of a line: where it is drawn, and what it says.
+/// A point of a line: its place in the picture, and its text.
 struct Spot {
     at: (i32, i32),
     text: String,
 }
 
-/// Makes plotters know its font, which comes with the program: DejaVu Sans, free to use and to
-/// embed. Pictures have the same letters and the same bytes whatever fonts a machine has.
+/// Gives plotters its font, which comes with the program: DejaVu Sans, free to use and to embed.
+/// Pictures have the same letters and the same bytes on every machine.
 pub fn register_font() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // It fails on what is no font only, which the tests would find.
+        // It fails only for bytes that are no font, which the tests would find.
         let _ = plotters::style::register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
     });
 }
@@ -174,7 +174,7 @@ fn mark<DB: DrawingBackend>(
     }
 }
 
-/// What a point says under the pointer.
+/// The text of a point under the pointer.
 fn spoken(chart: &Chart, series: &Series, (x, y): (f64, f64)) -> String {
     format!("{}\n{}: {}\n{}: {}", series.name, chart.x.label, short(x), chart.y.label, short(y))
 }

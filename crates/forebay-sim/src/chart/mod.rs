@@ -14,7 +14,7 @@ pub use scale::short;
 /// A line.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Series {
-    /// What it is.
+    /// Its name in the legend.
     pub name: String,
     /// Its points, in the order of x.
     pub points: Vec<(f64, f64)>,
@@ -23,10 +23,10 @@ pub struct Series {
 /// An axis.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// Its quantity, with the unit.
     pub label: String,
-    /// Whether equal ratios, not equal differences, are equally long. What is not positive has no
-    /// place on such an axis and is left out.
+    /// Whether equal ratios, not equal differences, are equally long. A value that is not positive
+    /// has no place on such an axis and is left out.
     pub logarithmic: bool,
 }
 
@@ -47,20 +47,20 @@ impl Axis {
 pub struct Chart {
     /// Its heading.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
 }
 
-/// What a picture can be.
+/// The forms of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Scalable; the points say their values under the pointer.
     Svg,
-    /// Pixels, for where nothing else is shown.
+    /// Pixels, for programs that show nothing else.
     Png,
     /// A page that needs nothing else: the picture and the table of its values.
     Html,
@@ -88,7 +88,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system says no.
+    /// The operating system reports an error.
     #[error("cannot write {}: {source}", .path.display())]
     Write {
         /// The file.
@@ -119,7 +119,7 @@ impl Chart {
         page::figure(self)
     }
 
-    /// Into a file, as its ending says.
+    /// Writes it into a file, in the form of the file's ending.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let bytes = match Kind::of(path)? {
             Kind::Svg => self.svg().into_bytes(),
@@ -129,7 +129,7 @@ impl Chart {
         std::fs::write(path, bytes).map_err(|source| Error::Write { path: path.to_owned(), source })
     }
 
-    /// Whether there is anything in it.
+    /// Whether no line has points.
     pub fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.points.is_empty())
     }

@@ -1,8 +1,8 @@
-//! A page for a browser that needs nothing but itself.
+//! A page for a browser that needs no other file.
 
 use super::{Chart, short};
 
-/// More rows than this nobody reads; curves are thinned to it, and the page says so.
+/// The most rows of a table; curves are thinned to it, and the page says so.
 const ROWS: usize = 200;
 
 const STYLE: &str = "\
@@ -30,7 +30,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Text without what may not stand in XML, whatever way it is written.
+/// Text without the characters that XML forbids in any form.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(allowed).collect()
 }
@@ -73,7 +73,7 @@ pub(super) fn figure(chart: &Chart) -> String {
     text
 }
 
-/// With five digits that matter.
+/// With five significant digits.
 fn exact(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

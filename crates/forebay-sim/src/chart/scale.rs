@@ -52,8 +52,8 @@ impl Scale {
         Scale { low: marks[0].min(low), high: marks[marks.len() - 1].max(high), logarithmic: true, marks }
     }
 
-    /// With marks at these places instead, if they are few and far enough apart: measured points
-    /// are what one wants to read.
+    /// With marks at these places instead, if they are few and far enough apart, so that readers
+    /// see measured points.
     pub(super) fn marked_at(mut self, places: &[f64]) -> Scale {
         let apart = |pair: &[f64]| self.share(pair[1]) - self.share(pair[0]) > 0.07;
         if (2..=MARKS + 1).contains(&places.len()) && places.windows(2).all(apart) {
@@ -78,7 +78,7 @@ impl Ranged for Scale {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        // Lines between marks are asked for with a lighter weight; there are none.
+        // plotters asks for lines between marks with a lighter weight; there are none.
         if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
     }
 

@@ -1,9 +1,9 @@
-//! Virtual time and what is due when. Ordered by (moment, order of causing), so that a run is
-//! determined.
+//! Virtual time and the events that are due. Ordered by (moment, order of causing), so that a run
+//! is determined.
 //!
 //! ```text
-//!   present ─ what was caused for this very moment, in order
-//!   heap ──── what comes later, earliest first
+//!   present ─ events for this very moment, in order
+//!   heap ──── later events, earliest first
 //! ```
 
 use std::cmp::Reverse;
@@ -11,12 +11,12 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use forebay_core::Instant;
 
-/// Something that is due.
+/// An event that is due.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum What {
     /// Look at the queue of this device.
     Device(u16),
-    /// This reader asks for what it wants next.
+    /// This reader asks for its next request.
     Ask(u32),
     /// This reader's computation is over.
     Computed(u32),
@@ -28,11 +28,11 @@ pub(super) enum What {
     Below(u8, u32),
     /// The core of this level wants a tick.
     Tick(u8),
-    /// See how things stand.
+    /// Take a sample.
     Sample,
-    /// From here on it counts.
+    /// The warm-up is over: counting begins.
     WarmedUp,
-    /// Enough.
+    /// The limit of the run is reached.
     End,
 }
 
@@ -62,8 +62,8 @@ impl Agenda {
         }
     }
 
-    /// The next that is due at this moment. What was put on the agenda before this moment comes
-    /// first.
+    /// The next event that is due at this moment. Those that were put on the agenda before this
+    /// moment come first.
     #[inline]
     pub(super) fn due(&mut self) -> Option<What> {
         match self.later.peek() {
@@ -75,12 +75,12 @@ impl Agenda {
         }
     }
 
-    /// Whether something is due at this moment.
+    /// Whether an event is due at this moment.
     pub(super) fn is_at_work(&self) -> bool {
         !self.present.is_empty()
     }
 
-    /// Goes on to the next moment for which there is something. `false` if there is none.
+    /// Goes on to the next moment with an event. `false` if there is none.
     pub(super) fn advance(&mut self) -> bool {
         debug_assert!(self.present.is_empty(), "this moment is not over");
         self.later.peek().map(|&Reverse((at, ..))| self.now = at).is_some()
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a list that is sorted stably by time, things being put while others are taken.
+        /// Against a list that is sorted stably by time; events are put while others are taken.
         #[test]
         fn the_earliest_first_and_of_these_the_one_that_was_put_first(
             steps in proptest::collection::vec((0u64..5, 0usize..4), 1..200),

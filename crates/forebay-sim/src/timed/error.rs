@@ -1,4 +1,4 @@
-//! What can be wrong with a timed simulation.
+//! The faults of a timed simulation.
 
 use forebay_trace::WorkloadError;
 
@@ -22,7 +22,7 @@ pub enum Error {
     NoMemory {
         /// How many handlers there are.
         handlers: u32,
-        /// What each of them takes.
+        /// The bytes that each of them takes.
         private_bytes: u64,
         /// All memory of the level.
         memory_bytes: u64,
@@ -54,10 +54,10 @@ pub enum Error {
         /// Bytes in a block.
         block_bytes: u32,
     },
-    /// An open loop of a trace without times.
+    /// An open loop over a trace without times.
     #[error("the trace has no times, and an open loop needs them; run it in a closed loop")]
     NoTimes,
-    /// Nothing was counted.
+    /// The run ended within its warm-up.
     #[error("the run is over before its warm-up is; warm up for less, or take a longer trace")]
     AllWarmUp,
     /// There is nothing to simulate.
@@ -66,7 +66,7 @@ pub enum Error {
     /// More requests or files than are numbered.
     #[error("the trace has more than 2^31 {0}; cut it in pieces")]
     TooMany(&'static str),
-    /// Whoever looks on wants it to stop.
+    /// The observer ended the run.
     #[error("stopped before the end")]
     Stopped,
 }

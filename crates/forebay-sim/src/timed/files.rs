@@ -1,4 +1,4 @@
-//! The files of a simulation: where they lie, who has them open.
+//! The files of a simulation: their places, and the tasks that have them open.
 
 use forebay_core::{ContextId, HandlerId};
 use forebay_trace::{Workload, workload};
@@ -20,8 +20,8 @@ pub(super) struct File {
     pub(super) handles: u32,
     /// The task that opened it last, plus one.
     pub(super) opener: u32,
-    /// Who read it last, and from where. What is fetched ahead is asked for in his name; it may be
-    /// another's who waited for memory meanwhile.
+    /// The handler that read it last, and the context. Fetches ahead are made in its name, though
+    /// another handler may have waited for memory meanwhile.
     pub(super) handler: HandlerId,
     pub(super) context: ContextId,
 }
@@ -52,7 +52,7 @@ pub(super) fn files(setup: &Setup, workload: &Workload, storage: &Storage) -> Re
     Ok(places.into_iter().zip(table.iter().map(|file| file.bytes)).map(file).collect())
 }
 
-/// The places of striped files: the same on all devices, and so within what the smallest has.
+/// The places of striped files: the same on all devices, and so within the smallest.
 fn striped(setup: &Setup, table: &[workload::File], stripes: Stripes, storage: &Storage) -> Result<Vec<Place>, Error> {
     let shares = table.iter().map(|file| workload::File { bytes: stripes.share(file.bytes), ..*file });
     let shares: Vec<workload::File> = shares.collect();

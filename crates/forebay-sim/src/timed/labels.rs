@@ -1,12 +1,13 @@
-//! What a level is told by the one above (SCM §4.2), and how long that makes messages.
+//! The labels that a level gets from the one above (SCM §4.2), and the length that they add to
+//! messages.
 
 use forebay_core::level::{Label, Labels};
 
-/// An extent in a message: its first block and how many, four bytes each. Which file, the request
-/// says.
+/// An extent in a message: its first block and how many, four bytes each. The request names the
+/// file.
 const EXTENT: u64 = 8;
 
-/// What is told of a request about which all is known.
+/// The label that is sent, from the full one.
 pub(super) fn told(labels: Labels, label: Label) -> Option<Label> {
     match labels {
         Labels::Off => None,
@@ -15,8 +16,8 @@ pub(super) fn told(labels: Labels, label: Label) -> Option<Label> {
     }
 }
 
-/// By how many bytes that makes a request longer. An empty note of hits is left out; a pure
-/// prefetch must say so.
+/// The bytes that a label adds to a request. An empty note of hits is left out; a pure prefetch
+/// must say so.
 pub(super) fn bytes(labels: Labels, label: &Label) -> u64 {
     match labels {
         Labels::Off => 0,

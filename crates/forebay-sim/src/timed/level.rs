@@ -1,4 +1,4 @@
-//! A cache: a core, what is being read from it, what it fetches.
+//! A cache: a core, its reads under way, and its fetches.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use super::setup::Setup;
 use super::simulation::Record;
 use super::storage::network;
 
-/// A stretch of a file that somebody wants.
+/// A range of a file that a reader or a level above wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Want {
     /// A reader, at level 0; else the fetch of the level above.
@@ -33,9 +33,9 @@ pub(super) struct Want {
     pub(super) offset: u64,
     /// The byte after the last.
     pub(super) end: u64,
-    /// What the level above knows of it; nothing of a reader's request.
+    /// The label from the level above; `None` for a reader's request.
     pub(super) label: Option<Label>,
-    /// Of the part that is being read: blocks that readers wait for, and how many of these were
+    /// For the part that is being read: blocks that readers wait for, and how many of these were
     /// here when it was asked for.
     pub(super) demanded: (u32, u32),
 }
@@ -45,56 +45,55 @@ pub(super) struct Level {
     pub(super) policy: Policy,
     pub(super) frames: u32,
     core: Box<dyn Core>,
-    /// What the core is to be told.
+    /// Events for the core.
     events: Vec<Event>,
-    /// Whether it must be told at this moment, before anything else.
+    /// Whether they must be told at this moment, before anything else.
     urgent: bool,
     batch: Vec<Event>,
     actions: Actions,
-    /// From which action on who asked for them; nobody if they don't follow from a read.
+    /// From which action on which read asked; `None` if the actions don't follow from a read.
     askers: Vec<(usize, Option<(HandlerId, ContextId)>)>,
-    /// What is being read, by number.
+    /// Reads under way, by number.
     wants: Vec<Want>,
     free: Vec<ReadId>,
-    /// What is being fetched, by number.
+    /// Fetches under way, by number.
     fetches: Vec<Want>,
     /// Bytes of the longest read.
     longest: u64,
-    /// Whether who reads waits for what is under way before he reads it (see
+    /// Whether a read waits for fetches of its blocks before it is read (see
     /// [`Setup::unit_bytes`]).
     by_unit: bool,
-    /// What is under way, if that is so: by file and first block, the block after the last, and the
+    /// Fetches under way, if `by_unit`: by file and first block, the block after the last, and the
     /// fetch.
     under_way: BTreeMap<(FileId, u32), (u32, IoId)>,
-    /// Who waits for a fetch before he reads.
+    /// Reads that wait for a fetch before they are read.
     sleeping: BTreeMap<IoId, Vec<ReadId>>,
     block_shift: u32,
     /// When a tick is on the agenda.
     tick: Option<Instant>,
-    /// The ceiling of the prefetch cache, as whoever records knows it.
+    /// The ceiling of the prefetch cache that was recorded last.
     ceiling: Option<u32>,
-    /// What it is told of the requests of the level above.
+    /// The labels that it gets from the level above.
     labels: Labels,
     known: Known,
 }
 
-/// What is known of who wants what, over all requests, whether levels tell each other or not.
+/// Counts over the true demand of all requests, whether levels send labels or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Known {
-    /// Blocks served to the level above that readers waited for. What is still waited for when a
-    /// run ends is none of them.
+    /// Blocks served to the level above that readers waited for. Blocks that are still waited for
+    /// when a run ends do not count.
     pub(super) demanded: u64,
     /// Of these: here, or under way.
     pub(super) demanded_here: u64,
-    /// Fetches of which readers wanted a part.
+    /// Fetches with a part that readers wanted.
     pub(super) demand_fetches: u64,
     /// Bytes of labels sent to the level below.
     pub(super) label_bytes: u64,
 }
 
 impl Level {
-    /// An empty cache of `frames` blocks, which remembers so many streams and is told so much of
-    /// its requests.
+    /// An empty cache of `frames` blocks, with its number of streams and the labels that it gets.
     pub(super) fn new(
         policy: Policy,
         frames: u32,
@@ -137,12 +136,12 @@ impl Level {
         }
     }
 
-    /// Tells the core something, at the latest before time goes on.
+    /// Tells the core of an event, at the latest before time goes on.
     pub(super) fn tell(&mut self, at: Instant, kind: EventKind) {
         self.events.push(Event { at, kind });
     }
 
-    /// Tells the core something that it may answer.
+    /// Tells the core of an event that it may answer.
     pub(super) fn tell_now(&mut self, at: Instant, kind: EventKind) {
         self.tell(at, kind);
         self.urgent = true;
@@ -189,7 +188,7 @@ impl Level {
         (block < end).then_some(io)
     }
 
-    /// A fetch is over, of which the core has been told: whoever waited for it reads.
+    /// A fetch is over, and the core has been told: the reads that waited for it go on.
     fn wake(&mut self, at: Instant, io: IoId) {
         if !self.by_unit {
             return;
@@ -219,7 +218,7 @@ impl Level {
         (end - offset).min(self.longest - skip)
     }
 
-    /// A part is ready. Returns whoever asked, once all are.
+    /// A part is ready. Returns the want once all parts are.
     pub(super) fn ready(&mut self, at: Instant, read: ReadId) -> Option<Want> {
         self.tell(at, EventKind::Done { read });
         let want = self.wants[read.index()];
@@ -227,7 +226,7 @@ impl Level {
         self.known.demanded_here += u64::from(want.demanded.1);
         let next = want.offset + self.part(want.offset, want.end);
         if next < want.end {
-            // The core takes of the label what is about this part; the note of hits it has by now.
+            // The core takes the part of the label for this read; it has the note of hits by now.
             let label = want.label.map(|label| Label { hits: Default::default(), ..label });
             self.wants[read.index()] = Want { offset: next, label, ..want };
             self.go_on(at, read);
@@ -237,14 +236,14 @@ impl Level {
         Some(want)
     }
 
-    /// A read that is not to be had is over.
+    /// A read that cannot be served is over.
     pub(super) fn refused(&mut self, read: ReadId) -> Want {
         self.free.push(read);
         self.wants[read.index()]
     }
 
-    /// A fetch is under way, whether or not readers wait for a part of it; its label has so many
-    /// bytes.
+    /// A fetch is under way; `demanded` says whether readers wait for a part of it. Its label has
+    /// so many bytes.
     pub(super) fn begin_fetch(&mut self, io: IoId, want: Want, demanded: bool, label_bytes: u64) {
         self.known.demand_fetches += u64::from(demanded);
         self.known.label_bytes += label_bytes;
@@ -263,18 +262,18 @@ impl Level {
         &self.fetches[io.index()]
     }
 
-    /// Whether the core is to be told something that it may answer.
+    /// Whether the core is to be told an event that it may answer.
     pub(super) fn is_urgent(&self) -> bool {
         self.urgent
     }
 
-    /// Nothing that the core is to be told can wait any longer. Returns whether there is anything.
+    /// The events for the core can wait no longer. Returns whether there are any.
     pub(super) fn hurry(&mut self) -> bool {
         self.urgent = !self.events.is_empty();
         self.urgent
     }
 
-    /// Tells the core what it is to be told and returns its answers, for [`recycle`](Self::recycle)
+    /// Tells the core its events and returns its answers, for [`recycle`](Self::recycle)
     /// afterwards.
     pub(super) fn handle(&mut self, number: usize, record: &mut Option<&mut dyn Record>) -> Actions {
         self.urgent = false;
@@ -305,8 +304,8 @@ impl Level {
         actions
     }
 
-    /// Who asked for an action of the last [`handle`](Self::handle), by its number; nobody if no
-    /// read did.
+    /// The reader that asked for an action of the last [`handle`](Self::handle), by the action's
+    /// number; `None` if no read did.
     pub(super) fn asker(&self, action: usize) -> Option<(HandlerId, ContextId)> {
         let after = self.askers.partition_point(|&(from, _)| from <= action);
         self.askers.get(after.checked_sub(1)?)?.1
@@ -359,8 +358,8 @@ impl Level {
     }
 }
 
-/// The caches, and the networks between them. What a level believes of the devices is what the one
-/// below it does, the messages added.
+/// The caches, and the networks between them. A level takes the device costs of the one below it,
+/// the messages added.
 pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<Level>, Vec<Option<Network>>), Error> {
     let (mut levels, mut links) = (Vec::new(), Vec::new());
     for (number, level) in setup.levels.iter().enumerate().rev() {
@@ -381,7 +380,7 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
     Ok((levels, links))
 }
 
-/// A switch costs two messages more; a stream comes at the rate of the slower one.
+/// A switch costs the two messages in addition; a stream comes at the rate of the slower.
 fn add_messages(cost: &mut DeviceCost, link: &Network) {
     let messages = link.alone(COMMAND).saturating_add(link.alone(1));
     cost.seek.iter_mut().for_each(|point| point.1 = point.1.saturating_add(messages));

@@ -11,9 +11,8 @@
 //! ```
 //!
 //! Nothing takes time but devices, links, processors and thinking: a hit costs none, as in SAC §4.1
-//! ("it is small enough in a real system to be dwarfed"). What happens at one moment happens in the
-//! order in which it was caused, so that a run is determined by setup, workload and seed, to the
-//! bit.
+//! ("it is small enough in a real system to be dwarfed"). Events of one moment happen in the order
+//! in which they were caused. So setup, workload and seed determine a run, to the bit.
 
 mod agenda;
 mod error;

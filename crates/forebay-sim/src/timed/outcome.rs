@@ -1,4 +1,4 @@
-//! What a run gave.
+//! The outcome of a run.
 
 use forebay_core::Counters;
 use forebay_trace::Times;
@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::histogram::Sizes;
 use super::samples::Sample;
 
-/// What a run gave, warm-up apart. Flat, with fixed names, for tables and records; more is in the
-/// fields that are not serialised.
+/// The outcome of a run, without the warm-up. Flat, with fixed names, for tables and records; more
+/// is in the fields that are not serialised.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Outcome {
     /// The policy; of several levels, from the readers down, joined by ` > `.
@@ -23,8 +23,8 @@ pub struct Outcome {
     pub requests: u64,
     /// References to blocks that level 0 held.
     pub hits: u64,
-    /// References to blocks that it did not hold: absent ones, and those still under way, for
-    /// whomever.
+    /// References to blocks that it did not hold: absent ones, and those still under way, for any
+    /// reader.
     pub misses: u64,
     /// `misses` / (`hits` + `misses`).
     pub miss_ratio: f64,
@@ -48,15 +48,15 @@ pub struct Outcome {
     pub device_requests: u64,
     /// The mean size of these, 10^3 bytes.
     pub mean_request_kb: f64,
-    /// Blocks that level 0 fetched before anybody asked.
+    /// Blocks that level 0 fetched before they were asked for.
     pub prefetched: u64,
     /// Of these: there at their first reference.
     pub used: u64,
-    /// Still under way at their first reference.
+    /// Of these: still under way at their first reference.
     pub late: u64,
-    /// Given up unreferenced.
+    /// Of these: given up unreferenced.
     pub wasted: u64,
-    /// Wasted and then wanted after all, soon after.
+    /// Wasted, and then wanted after all, soon after.
     pub thrashed: u64,
     /// Called off before a device had begun with them.
     pub called_off: u64,
@@ -64,16 +64,16 @@ pub struct Outcome {
     pub unread: u64,
     /// Write requests: skipped, or sent to the devices.
     pub writes: u64,
-    /// What fixed everything random.
+    /// The seed of all that is random.
     pub seed: u64,
-    /// How large the reads were that devices served.
+    /// The sizes of the reads that devices served.
     #[serde(skip)]
     pub sizes: Sizes,
     /// All response times.
     #[serde(skip)]
     pub responses: Times,
-    /// How long tasks took that ended, from their first request to the end of what followed the
-    /// last one's answer.
+    /// The times of finished tasks, from the first request to the end of the work after the last
+    /// answer.
     #[serde(skip)]
     pub tasks: Times,
     /// Level by level.
@@ -82,7 +82,7 @@ pub struct Outcome {
     /// Device by device.
     #[serde(skip)]
     pub devices: Vec<DeviceFigures>,
-    /// How it went on, warm-up included, if the setup asks for it.
+    /// Samples of the run, warm-up included, if the setup asks for them.
     #[serde(skip)]
     pub samples: Vec<Sample>,
 }
@@ -94,14 +94,14 @@ pub struct LevelFigures {
     pub policy: String,
     /// Blocks that it holds.
     pub capacity_blocks: u64,
-    /// What became of blocks, over all devices.
+    /// The counters of its blocks, over all devices.
     pub counters: Counters,
-    /// Blocks served to the level above that readers waited for there; none at level 0. What is
-    /// still waited for at the end is none of them.
+    /// Blocks served to the level above that readers waited for there; none at level 0. Blocks that
+    /// are still waited for at the end do not count.
     pub demanded: u64,
     /// Of these: here, or under way.
     pub demanded_here: u64,
-    /// Fetches of which readers wanted a part.
+    /// Fetches with a part that readers wanted.
     pub demand_fetches: u64,
     /// Bytes of the labels that it sent to the level below.
     pub label_bytes: u64,
@@ -113,7 +113,7 @@ impl LevelFigures {
         self.counters.hits as f64 / (self.counters.references() as f64).max(1.0)
     }
 
-    /// The same of what readers waited for in the level above, whether it was held or under way;
+    /// The same for blocks that readers waited for in the level above, whether held or under way;
     /// zero at level 0.
     pub fn demand_hit_ratio(&self) -> f64 {
         self.demanded_here as f64 / (self.demanded as f64).max(1.0)
@@ -131,6 +131,6 @@ pub struct DeviceFigures {
     pub requests: u64,
     /// Bytes written.
     pub written: u64,
-    /// What became of its blocks at level 0.
+    /// The counters of its blocks at level 0.
     pub counters: Counters,
 }

@@ -1,4 +1,4 @@
-//! Which device a file lies on, and where on it.
+//! The device of each file, and its place there.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::error::Error;
 /// How files are placed.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Placement {
-    /// On which device.
+    /// The device.
     pub mapping: Mapping,
-    /// Where on it.
+    /// The place on it.
     pub spread: Spread,
 }
 
-/// Which device a file lies on.
+/// The device of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mapping {
     /// One after the other, in order of first appearance.
@@ -28,19 +28,20 @@ pub enum Mapping {
     Modulo,
 }
 
-/// Where files lie on their device; each in one piece that begins at a block.
+/// The place of a file on its device, in one piece that begins at a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Spread {
     /// One after the other from the device's beginning, by the trace's number of the file, as a
-    /// file system lays out what is written once: who reads files in no order finds them in none.
+    /// file system lays out files that are written once. Readers that take files in random order
+    /// find them in random places.
     #[default]
     Packed,
-    /// One after the other, in order of first access (SAC §4.4); what nobody reads comes last.
+    /// One after the other, in order of first access (SAC §4.4); files without a read come last.
     FirstAccess,
-    /// Over the whole device by the trace's number of the file, what is free divided evenly between
-    /// files.
+    /// Over the whole device by the trace's number of the file; the free space is divided evenly
+    /// between files.
     Even,
-    /// Anywhere, by the seed and the trace's number of the file; two may overlap, which costs
+    /// Anywhere, by the seed and the trace's number of the file. Two may overlap, which costs
     /// nothing but an improbable hit in a disk's own cache.
     Scattered,
     /// From these bytes on, by the trace's number of the file; files that are not named lie at byte
@@ -55,7 +56,7 @@ pub(super) struct Room<'a> {
     pub(super) capacity: u64,
 }
 
-/// Where a file lies.
+/// The place of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) device: u16,
@@ -83,8 +84,7 @@ impl Placement {
                 Spread::Scattered => hashed(seed, file.name).below(room.capacity.saturating_sub(bytes)) / block * block,
                 Spread::Known(places) => places.get(&file.name).copied().unwrap_or(0) / block * block,
             };
-            // However they are spread, all together must fit; where they are known to lie nobody
-            // says that they lie apart.
+            // All files together must fit. Known places may overlap, so only each end must.
             let together = if let Spread::Known(_) = self.spread { 0 } else { taken.saturating_add(file.bytes) };
             let needed = together.max(at_byte.saturating_add(file.bytes));
             *taken = taken.saturating_add(bytes).saturating_add(gaps[device]);
@@ -100,7 +100,7 @@ impl Placement {
         Ok(places)
     }
 
-    /// What lies free behind each file of a device, whole blocks.
+    /// The free space behind each file of a device, whole blocks.
     fn gaps(&self, files: &[File], rooms: &[Room<'_>], block: u64, seed: u64) -> Vec<u64> {
         let mut gaps = vec![0; rooms.len()];
         if self.spread != Spread::Even {

@@ -1,5 +1,5 @@
-//! Who asks: handlers that work off tasks (a closed loop), or whoever arrives (an open one). Which
-//! request comes next and after how long a pause; who has a processor, who waits for one.
+//! The readers: handlers that run tasks (a closed loop), or one reader for each arriving request
+//! (an open one). They choose the next request and the pause before it, and share the processors.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) struct Reader {
     pub(super) entry: u32,
     /// When it asked.
     pub(super) begun: Instant,
-    /// Its task; requests that are left of it are at the places `next..end`.
+    /// Its task; the rest of its requests are at the places `next..end`.
     pub(super) task: u32,
     next: u32,
     end: u32,
@@ -27,7 +27,7 @@ pub(super) struct Reader {
     pub(super) writing: u32,
 }
 
-/// What a reader does after an answer.
+/// A reader's next step after an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     /// Asks again after so many nanoseconds.
@@ -47,9 +47,9 @@ pub(super) struct Readers {
     next_task: u32,
     tasks: u32,
     think: Option<u64>,
-    /// Whether the trace says how long to think.
+    /// Whether the trace gives think times.
     traced: bool,
-    /// Of an open loop: requests in the order of their times, and which is next.
+    /// For an open loop: requests in the order of their times, and which is next.
     arrivals: Vec<u32>,
     next_arrival: usize,
     speed: f64,
@@ -116,17 +116,17 @@ impl Readers {
             self.all.push(Reader::default());
             self.all.len() as u32 - 1
         });
-        // Its one request is a task of which nothing is left.
+        // Its one request is a task with no further requests.
         self.all[reader as usize].entry = entry;
         reader
     }
 
-    /// Whether nobody asks any more.
+    /// Whether no reader will ask any more.
     pub(super) fn are_done(&self) -> bool {
         self.busy == 0 && self.next_arrival >= self.arrivals.len()
     }
 
-    /// What a reader does after an answer.
+    /// A reader's next step after an answer.
     pub(super) fn go_on(&mut self, reader: u32, workload: &Workload) -> Next {
         let state = &mut self.all[reader as usize];
         if state.next < state.end {
@@ -177,7 +177,7 @@ impl Processors {
         Processors { time, per_kib, free, line: VecDeque::new() }
     }
 
-    /// For how long an answer of `bytes` is computed with, nanoseconds.
+    /// How long a reader computes with an answer of `bytes`, nanoseconds.
     pub(super) fn time(&self, bytes: u32) -> u64 {
         self.time.saturating_add(self.per_kib.saturating_mul(bytes.into()) / 1024)
     }
@@ -192,7 +192,7 @@ impl Processors {
         true
     }
 
-    /// One falls free. Returns who has it now.
+    /// A processor falls free. Returns the reader that has it now.
     pub(super) fn release(&mut self) -> Option<u32> {
         let next = self.line.pop_front();
         self.free += u32::from(next.is_none());

@@ -1,4 +1,4 @@
-//! How a run goes on: what readers have got and how the cache is divided, moment by moment.
+//! Samples of a run: the bytes that readers have got, and the division of the cache.
 
 use forebay_core::share::State;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub enum Samples {
     Seconds(f64),
 }
 
-/// How things stood.
+/// A sample.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sample {
     /// Seconds since the run began.
@@ -25,17 +25,17 @@ pub struct Sample {
     pub partitions: Vec<PartitionSample>,
 }
 
-/// How things stood with a partition.
+/// A partition in a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct PartitionSample {
     /// The desired size, blocks.
     pub size: u32,
     /// Frames that it had.
     pub frames: u32,
-    /// For how long readers waited for its device in the last whole epoch, nanoseconds.
+    /// How long readers waited for its device in the last whole epoch, nanoseconds.
     pub wait_ns: u64,
     /// The same in thousandths of the mean of all devices.
     pub relative: u32,
-    /// What the policy took that for.
+    /// The policy's verdict on that.
     pub state: State,
 }

@@ -1,4 +1,4 @@
-//! What is simulated: levels, devices, the load.
+//! The setup of a simulation: levels, devices, the load.
 
 use forebay_core::Policy;
 use forebay_core::level::Labels;
@@ -23,44 +23,44 @@ pub struct Setup {
     /// core takes.
     ///
     /// A kernel copies a read page by page, and sleeps on a page that is under way before it goes
-    /// on. So a page that was given up meanwhile is noticed, and read, alone ("a single page read
-    /// is initiated on that page and the request handler blocks", CPEM §2.3), and what lies behind
-    /// is prefetched only once what lies before is there.
+    /// on. So it notices a page that was given up meanwhile only then, and reads it alone ("a
+    /// single page read is initiated on that page and the request handler blocks", CPEM §2.3). The
+    /// pages behind are prefetched only once those before are there.
     pub unit_bytes: Option<u32>,
     /// How many streams each level remembers; `None`: as many as the live engine would. A kernel
-    /// knows a stream for as long as a file is open, and no longer: who opens it again begins anew,
-    /// wherever he reads.
+    /// knows a stream only while a file is open: a process that opens it again begins a new stream,
+    /// wherever it reads.
     pub streams: Option<u32>,
-    /// Whether devices take back what no reader needs any more and they have not begun with. The
-    /// kernels of the papers don't.
+    /// Whether devices take back requests that no reader needs any more and that they have not
+    /// begun. The kernels of the papers don't.
     pub call_off: bool,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
     /// How files lie over them.
     pub striping: Striping,
-    /// What stands before an array as a whole; nothing means that requests go to its members as
-    /// they come.
+    /// The machine before an array as a whole; `None`: requests go to the array's members as they
+    /// come.
     pub host: Option<Host>,
-    /// Which files lie where.
+    /// The places of files.
     pub placement: Placement,
     /// How requests come.
     pub load: Load,
-    /// What becomes of writes.
+    /// How writes are treated.
     pub writes: Writes,
-    /// What is not counted at the beginning.
+    /// The part of the beginning that is not counted.
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
     pub limit: Option<Span>,
-    /// When to take samples of how the run goes on ([`Outcome::samples`](super::Outcome::samples));
-    /// `None`: never.
+    /// When to take samples of the run ([`Outcome::samples`](super::Outcome::samples)); `None`:
+    /// never.
     pub samples: Option<Samples>,
-    /// For places and whatever is random in devices.
+    /// For places and all that is random in devices.
     pub seed: u64,
 }
 
 impl Setup {
     /// One level of `policy` with `memory_bytes`, blocks of 4 KiB, over one device behind an
-    /// elevator; a closed loop of `handlers` without think time, CPU time and private memory.
+    /// elevator; the load is [`Load::closed`] with `handlers`.
     pub fn new(policy: Policy, memory_bytes: u64, device: Description, handlers: u32) -> Setup {
         Setup {
             levels: vec![Level::new(policy, memory_bytes)],
@@ -83,7 +83,7 @@ impl Setup {
 }
 
 impl Setup {
-    /// Whether it makes sense.
+    /// Whether it is possible.
     pub(super) fn check(&self) -> Result<(), Error> {
         let wrong = |what: &str| Err(Error::Setup(what.to_owned()));
         if self.levels.is_empty() || self.levels.len() > 16 {
@@ -183,7 +183,7 @@ impl Setup {
     }
 }
 
-/// More frames a core does not number, its ghosts considered.
+/// The most frames that a core numbers, its ghosts considered.
 const MOST_FRAMES: u32 = u32::MAX / 4;
 
 /// A cache.
@@ -191,29 +191,29 @@ const MOST_FRAMES: u32 = u32::MAX / 4;
 pub struct Level {
     /// Its policy.
     pub policy: Policy,
-    /// Its memory in bytes: the frames of its blocks, bookkeeping apart. At level 0 handlers'
-    /// private memory goes off.
+    /// Its memory in bytes: the frames of its blocks, without bookkeeping. At level 0 the handlers'
+    /// private memory is taken off.
     pub memory_bytes: u64,
     /// The network between it and the level, or the devices, below: one endpoint above, and below
-    /// one for the level, or one for each device (SAC §4.1). It has as many endpoints as that,
-    /// whatever the description says.
+    /// one for the level, or one for each device (SAC §4.1). It has as many endpoints as that; the
+    /// description's number is ignored.
     pub link: Option<network::Description>,
-    /// What it is told of the requests of the level above. Readers' own requests have no labels, so
-    /// at level 0 it says nothing.
+    /// The labels that it gets from the level above. Readers' own requests have no labels, so at
+    /// level 0 it has no effect.
     pub labels: Labels,
 }
 
 impl Level {
-    /// A cache right before what is below, told nothing.
+    /// A cache without a network below it, and without labels.
     pub fn new(policy: Policy, memory_bytes: u64) -> Level {
         Level { policy, memory_bytes, link: None, labels: Labels::Off }
     }
 }
 
-/// A device and what stands before it.
+/// A device, with its scheduler and its slowdowns.
 #[derive(Clone, Debug)]
 pub struct DeviceSetup {
-    /// What it is.
+    /// Its description.
     pub description: Description,
     /// The scheduler before it.
     pub scheduler: SchedulerKind,
@@ -240,14 +240,14 @@ pub struct Host {
 /// How requests come.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Load {
-    /// Handlers work off tasks, each in order: the next request comes when the last one is
-    /// answered, computed with and thought about. CP §3.1: a server that spawns a thread for each
-    /// of so many concurrent requests.
+    /// Handlers run tasks, each in order: the next request comes after the answer to the last one,
+    /// the computation and the think time. CP §3.1: a server that spawns a thread for each of so
+    /// many concurrent requests.
     ///
-    /// A task is what the trace records of one `handler`, in the order of first appearance; where
-    /// the trace does not say who asks (one value throughout), every request is a task. A task
-    /// opens a file at its first request for it and closes all at its end; where the trace does not
-    /// say who asks, files stay open.
+    /// A task is the requests of one `handler`, in the order of first appearance. If the trace
+    /// names no handlers (one value throughout), every request is a task. A task opens a file at
+    /// its first request for it and closes all at its end; if the trace names no handlers, files
+    /// stay open.
     Closed {
         /// How many tasks run at a time.
         handlers: u32,
@@ -258,10 +258,10 @@ pub enum Load {
         cpu_ns: u64,
         /// The same for each KiB of the answer: it is copied, and looked at.
         cpu_ns_per_kib: u64,
-        /// How many processors there are; who finds none free waits in line.
+        /// How many processors there are; a reader that finds none free waits in line.
         processors: u32,
-        /// Whether a handler goes on with the next task under its own name, as a process of a pool
-        /// does; else each task is done by a handler of its own, which is gone after it.
+        /// Whether a handler runs the next task under its own name, as a process of a pool does.
+        /// Else each task has a handler of its own, which is gone after it.
         pool: bool,
         /// Memory that each handler takes from level 0 (CP §3.1: 1 MB).
         private_bytes: u64,
@@ -297,13 +297,13 @@ impl Load {
     }
 }
 
-/// What becomes of writes: the core is a read cache, so they never reach it.
+/// The treatment of writes: the core is a read cache, so they never reach it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Writes {
     /// They take no time; they are counted.
     #[default]
     Skip,
-    /// They go straight to their device, and whoever wrote waits until they are there. Cached
-    /// blocks stay.
+    /// They go straight to their device, and the writer waits until they are there. Cached blocks
+    /// stay.
     Device,
 }

@@ -1,4 +1,4 @@
-//! The run itself: what is due is done, until nobody asks any more.
+//! The run itself: handles events until no reader asks any more.
 
 mod below;
 
@@ -21,11 +21,11 @@ use super::striping::Stripes;
 use super::tally::Tally;
 use crate::Watch;
 
-/// Whoever wants to know all that a core is told and answers.
+/// A recorder of all that a core is told and answers.
 pub trait Record {
     /// The core of `level` was told `event` and answered with `actions`.
     fn record(&mut self, level: usize, event: Event, actions: &[Action]);
-    /// The ceiling of the prefetch cache of `level` (CPEM §4.1) is at so many blocks from now on.
+    /// The ceiling of the prefetch cache of `level` (CPEM §4.1) is so many blocks from now on.
     fn ceiling(&mut self, _level: usize, _at: Instant, _blocks: u32) {}
     /// The core of `level` as it is after that: its streams, its devices.
     fn look(&mut self, _level: usize, _at: Instant, _core: &dyn Core) {}
@@ -48,10 +48,10 @@ pub fn run_recorded(
     Simulation::new(setup, workload, Some(record))?.run(watch)
 }
 
-/// The bit of a request's name that says that it writes, for the reader whose number is the rest.
+/// The bit of a request's name that marks a write; the rest is the reader's number.
 const WRITE: u64 = 1 << 63;
 
-/// How many steps are taken between two looks at who looks on.
+/// How many steps are taken between two reports to the observer.
 const STEPS: u64 = 1 << 14;
 
 struct Simulation<'a> {
@@ -60,8 +60,8 @@ struct Simulation<'a> {
     record: Option<&'a mut dyn Record>,
     agenda: Agenda,
     levels: Vec<Level>,
-    /// Between a level and the one below it; what is between the last one and the devices is the
-    /// storage's.
+    /// The network between a level and the one below it. The network between the last level and the
+    /// devices belongs to the storage.
     links: Vec<Option<Network>>,
     storage: Storage,
     files: Vec<File>,
@@ -73,7 +73,7 @@ struct Simulation<'a> {
     /// How files are striped, if caches know of it.
     stripes: Option<Stripes>,
     over: bool,
-    /// Epochs of level 0, as far as samples know.
+    /// Epochs of level 0 at the last sample.
     epochs: u64,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// If that is when to look, and an epoch is over.
+    /// Takes a sample if the setup wants one an epoch, and an epoch is over.
     fn sample_epoch(&mut self) {
         if self.setup.samples == Some(Samples::Epochs) {
             let epochs = self.levels[0].epochs();
@@ -172,7 +172,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// If that is when to look, and so many seconds are over.
+    /// Takes a sample if the setup wants them by time, and puts the next one on the agenda.
     fn sample_second(&mut self) {
         let now = self.agenda.now();
         if let Some(Samples::Seconds(seconds)) = self.setup.samples {
@@ -181,8 +181,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// What the cores were to be told by the end of this moment they are told, then time goes on.
-    /// `false` if nothing is left to happen.
+    /// Tells the cores the rest of this moment's events, then time goes on. `false` if no event is
+    /// left.
     fn pass(&mut self) -> bool {
         while self.levels.iter_mut().any(Level::hurry) {
             self.settle_all();
@@ -237,7 +237,7 @@ impl<'a> Simulation<'a> {
         self.levels[level].tell_now(now, kind);
     }
 
-    /// Under which name a reader reads: its own, or that of its task.
+    /// The name under which a reader reads: its own, or that of its task.
     fn name(&self, reader: u32) -> HandlerId {
         if self.pool {
             HandlerId(reader + 1)
@@ -287,7 +287,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Where what a reader's request is about lies: devices, the first byte there, and how many.
+    /// The places of a reader's request: devices, the first byte there, and how many.
     fn parts(&self, reader: u32) -> impl Iterator<Item = (u16, u64, u64)> + use<> {
         let entry = self.workload.entry(self.readers.get(reader).entry);
         let Place { device, at_byte } = self.files[entry.file() as usize].place;
@@ -340,7 +340,7 @@ impl<'a> Simulation<'a> {
         self.settle(level);
     }
 
-    /// What was wanted of a level is there.
+    /// A level has read a want: it goes to the level above, or to the reader.
     fn give(&mut self, level: usize, want: &Want) {
         let now = self.agenda.now();
         let Some(above) = level.checked_sub(1) else { return self.answered(want.asker) };
@@ -369,7 +369,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// For how long a reader computes with what it got, nanoseconds.
+    /// How long a reader computes with its answer, nanoseconds.
     fn computation(&self, reader: u32) -> u64 {
         self.processors.time(self.workload.entry(self.readers.get(reader).entry).len)
     }
@@ -398,7 +398,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A task is over: its files are closed, and who did it is gone. An open loop has none.
+    /// A task is over: its files are closed, and its handler is gone unless it is of a pool. An
+    /// open loop has none.
     fn end_task(&mut self, reader: u32, handler: HandlerId) {
         if self.setup.load.handlers() == 0 {
             return;
@@ -426,7 +427,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Tells a core what cannot wait and carries out what it answers, until nothing is left.
+    /// Tells a core the urgent events and carries out its answers, until none is left.
     fn settle(&mut self, level: usize) {
         while self.levels[level].is_urgent() {
             let actions = self.levels[level].handle(level, &mut self.record);

@@ -1,4 +1,4 @@
-//! The devices: queues of models, and what went through them.
+//! The devices: queues of models, and their counters.
 
 use std::sync::{Arc, Mutex};
 
@@ -56,7 +56,7 @@ impl Storage {
         Ok(Storage { devices, sizes: Sizes::default() })
     }
 
-    /// What the last level should believe of them.
+    /// Their costs, for the last level.
     pub(super) fn costs(&self) -> Vec<DeviceCost> {
         self.devices.iter().map(|device| device.cost.clone()).collect()
     }
@@ -70,7 +70,8 @@ impl Storage {
         self.devices[usize::from(device)].capacity > 0
     }
 
-    /// The size of the smallest of those that have places, and which it is: what all of them have.
+    /// The smallest device that has places: its number, name and size. All devices have at least
+    /// that much.
     pub(super) fn smallest(&self) -> Option<(usize, &str, u64)> {
         let rooms = self.rooms().enumerate().filter(|(_, (_, capacity))| *capacity > 0);
         rooms.map(|(number, (name, capacity))| (number, name, capacity)).min_by_key(|room| room.2)
@@ -93,7 +94,7 @@ impl Storage {
         self.devices.iter_mut().for_each(|device| device.queue.exited(now, handler));
     }
 
-    /// Whether it is time to look at a device, or that was put on the agenda before there was news.
+    /// Whether it is time to look at a device; if not, the entry on the agenda is outdated.
     pub(super) fn is_due(&mut self, now: Instant, device: u16) -> bool {
         let device = &mut self.devices[usize::from(device)];
         device.look.take_if(|look| *look == now).is_some()
@@ -136,7 +137,7 @@ impl Storage {
 }
 
 impl DeviceSetup {
-    /// The device, new, what is random in it fixed by `seed`.
+    /// The device, new; `seed` fixes all that is random in it.
     fn queue(&self, seed: u64) -> Result<Box<dyn Queue>, Error> {
         if self.slowdowns.is_empty() {
             return Ok(self.description.queue(seed, &self.scheduler)?);

@@ -1,4 +1,4 @@
-//! How files lie over several devices (RAID-0), and what of a file lies where if they are striped.
+//! How files lie over several devices (RAID-0), and where the bytes of a striped file are.
 //!
 //! ```text
 //!  devices         0        1        2
@@ -18,8 +18,8 @@ pub enum Striping {
     /// Caches know nothing of it: they see one device.
     Array(u64),
     /// Every file is striped over all devices in units of so many bytes, whole blocks, from the
-    /// first device on, and caches know what lies where (SAC §4.1): each fetch goes to one device,
-    /// and each device has a partition if policies part the cache.
+    /// first device on. Caches know the places (SAC §4.1): each fetch goes to one device, and each
+    /// device has a partition if policies part the cache.
     Files(u64),
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Stripes {
 }
 
 impl Stripes {
-    /// What a file of so many bytes takes of each device; the last row may have gaps.
+    /// The bytes of a file of this size on each device; the last row may have gaps.
     pub(super) fn share(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.unit.saturating_mul(self.devices)).saturating_mul(self.unit)
     }
 
-    /// Where a file's byte lies among its bytes on its device.
+    /// The place of a file's byte among the file's bytes on its device.
     pub(super) fn own_byte(self, byte: u64) -> u64 {
         byte / self.unit / self.devices * self.unit + byte % self.unit
     }

@@ -1,4 +1,4 @@
-//! What is counted while a simulation runs, and what comes of it.
+//! The counts of a running simulation, and the outcome from them.
 
 use forebay_core::{Counters, Instant};
 use forebay_trace::Times;
@@ -9,7 +9,7 @@ use super::samples::Sample;
 use super::setup::Setup;
 use super::storage::Storage;
 
-/// What was counted since the warm-up.
+/// Counts since the warm-up.
 #[derive(Default)]
 pub(super) struct Tally {
     requests: u64,
@@ -17,12 +17,12 @@ pub(super) struct Tally {
     pub(super) writes: u64,
     responses: Times,
     tasks: Times,
-    /// Answered before it counted.
+    /// Answered within the warm-up.
     before: u64,
     before_bytes: u64,
     pub(super) samples: Vec<Sample>,
     from: Instant,
-    /// What the cores had counted by then: every level, and the devices at level 0.
+    /// The cores' counts at the end of the warm-up: every level, and the devices at level 0.
     levels: Vec<Counters>,
     known: Vec<Known>,
     devices: Vec<Counters>,
@@ -46,19 +46,19 @@ impl Tally {
         self.before + self.requests
     }
 
-    /// How things stand.
+    /// Takes a sample.
     pub(super) fn sample(&mut self, now: Instant, level: &Level) {
         let bytes = self.before_bytes + self.bytes;
         let fetched = level.counters().fetched;
         self.samples.push(Sample { at: now.0 as f64 / 1e9, bytes, fetched, partitions: level.partitions() });
     }
 
-    /// Whether what was counted before the warm-up's end is left out, if there is to be a warm-up.
+    /// Whether counting has begun: there is no warm-up, or it is over.
     pub(super) fn has_begun(&self, setup: &Setup) -> bool {
         setup.warm_up.is_none() || !self.levels.is_empty()
     }
 
-    /// From here on it counts.
+    /// The warm-up is over: counting begins.
     pub(super) fn warmed_up(&mut self, now: Instant, levels: &[Level], storage: &mut Storage) {
         self.before += self.requests;
         self.before_bytes += self.bytes;
@@ -137,7 +137,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-/// Prefetched blocks of which nothing became yet.
+/// Prefetched blocks that are neither used, late, wasted nor called off.
 fn unread(counters: Counters) -> u64 {
     let Counters { prefetched, used, late, wasted, called_off, .. } = counters;
     prefetched - used - late - wasted - called_off

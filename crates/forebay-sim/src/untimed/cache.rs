@@ -68,8 +68,8 @@ impl<R: replacement::Replacement + Send> Cache for Untimed<R> {
 }
 
 impl<R: replacement::Replacement> Untimed<R> {
-    /// Looks at whatever the references will look at, so that it comes from memory all together and
-    /// not piece by piece.
+    /// Touches the memory that the references will need, so that the loads run side by side and not
+    /// one after the other.
     fn approach(&self, keys: &[u32]) {
         let frames = &self.directory.frames;
         let mut slots = [0; BATCH];

@@ -21,7 +21,7 @@ pub enum Capacity {
     Share(f64),
 }
 
-/// What a unit of bytes multiplies by. A letter alone is binary; only `kB`, `MB` … are decimal. A
+/// The factor of each unit of bytes. A letter alone is binary; only `kB`, `MB` … are decimal. A
 /// lone `b` is no byte but a block.
 const UNITS: [(&str, u64); 13] = [
     ("B", 1),

@@ -56,7 +56,7 @@ impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
         self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
 
-    /// What is known of contexts.
+    /// The record of contexts.
     pub(crate) fn callers(&self) -> &Callers {
         &self.callers
     }

@@ -11,11 +11,11 @@ use super::sweep::caches_per_pass;
 use super::{Algorithm, Error, Open, Options, Outcome, Points, Sampling};
 use crate::Watch;
 
-/// Miss ratios of one algorithm over capacities, in the order of `points`. Of a sample, requests
-/// are those of the whole trace, hits and misses estimates. Ended early by `watch`, it leaves out
-/// points that were not finished.
+/// Miss ratios of one algorithm over capacities, in the order of `points`. With a sample, requests
+/// are those of the whole trace, hits and misses are estimates. If `watch` ends it early, it leaves
+/// out points that were not finished.
 ///
-/// LRU's comes from one pass, whatever the points are; every other algorithm's from a small cache a
+/// LRU's curve comes from one pass for any points; every other algorithm's from a small cache a
 /// point.
 pub fn curve(
     open: &Open<'_>,
@@ -73,7 +73,7 @@ fn capacities(points: &Points, trace: &Trace<'_>, distinct: u64) -> Result<Vec<u
             let shape = (trace.open)()?.shape();
             capacities.iter().map(|capacity| capacity.blocks(shape, trace.options, distinct)).collect()
         }
-        // From what is one block of the sample.
+        // The first capacity is the one that is one block of the sample.
         Points::Spread(points) => Ok(spread(trace.sample.enlarge(1).min(distinct), distinct, *points)),
     }
 }

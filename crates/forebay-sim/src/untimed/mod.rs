@@ -1,9 +1,9 @@
-//! Replay without time: what is wanted is there at once, and what counts is whether it was there
+//! Replay without time: a wanted block is there at once, and the result is how often it was there
 //! before.
 //!
 //! [`replay`] runs policies and OPT at given capacities; [`curve`] gives miss ratios over
-//! capacities: LRU's exactly from one pass, everybody's from a sample. Both read a trace as often
-//! as they need and hold none of it.
+//! capacities: LRU's exactly from one pass, others' from a sample. Both read a trace as often as
+//! they need and hold none of it.
 //!
 //! A reference is one block (or object) of one request. Without time every policy is its paper's
 //! algorithm: a block that misses is there for the next reference.
@@ -35,7 +35,7 @@ pub use replay::{Size, replay, size};
 /// Opens the trace from its beginning; called once a pass.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, forebay_trace::Error> + Sync + 'a;
 
-/// What is counted, and how.
+/// Options of counting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// The block that ranges are split into, in bytes, if not the one that the trace's format
@@ -51,9 +51,9 @@ pub struct Options {
 /// One cache to be replayed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Run {
-    /// By which algorithm.
+    /// Its algorithm.
     pub algorithm: Algorithm,
-    /// Of which size.
+    /// Its capacity.
     pub capacity: Capacity,
 }
 
@@ -113,7 +113,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// What one cache of one policy did.
+/// The outcome of one cache of one policy.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outcome {
     /// The policy.
@@ -158,10 +158,10 @@ pub enum Error {
     Capacity {
         /// As it was given.
         capacity: Capacity,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
-    /// A rate or number of blocks that nothing can be sampled at.
+    /// A rate or number of blocks that cannot be sampled at.
     #[error("sampling: {0}")]
     Sampling(&'static str),
     /// OPT numbers references in 32 bits.
@@ -180,7 +180,7 @@ pub enum Sampling {
     Size(u32),
 }
 
-/// At which capacities a curve is wanted.
+/// The capacities of a curve.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Points {
     /// So many, in equal ratios from one block to all distinct blocks of the trace.

@@ -1,4 +1,4 @@
-//! OPT, the bound: what could have been done, had the future been known.
+//! OPT, the bound: the fewest misses, had the future been known.
 
 use super::Error;
 use super::moments::Moments;
@@ -8,7 +8,7 @@ use super::references::{Chunk, References};
 /// The block is never referred to again.
 const NEVER: u32 = u32::MAX;
 
-/// How many moments are kept together: nothing moves when a trace is long.
+/// How many moments are kept together: no list moves when a trace is long.
 const CHUNK: usize = 1 << 20;
 
 /// When the block of each reference is referred to next. Four bytes a reference, and no more than
@@ -63,12 +63,12 @@ impl NextUses {
 /// use is farthest. Every block that is referred to comes in, as under all other policies here; one
 /// that may pass by would save a little more.
 ///
-/// What is cached is known by its next use alone: a reference is a hit if it *is* the next use of
-/// something cached. `None` if it was ended early.
+/// A cached block is known by its next use alone: a reference is a hit if it *is* the next use of a
+/// cached block. `None` if it was ended early.
 pub(super) fn misses(next: &NextUses, capacity: u64, passes: &Passes<'_>) -> Option<u64> {
     let all = next.len();
     let mut cached = Moments::new(all);
-    // Cached blocks that nobody wants again: any of them goes first.
+    // Cached blocks without a next use: any of them goes first.
     let mut unwanted = 0u64;
     let (mut size, mut misses) = (0u64, 0u64);
     let mut now = 0u32;

@@ -1,10 +1,10 @@
-//! How far a run is that reads its trace more than once.
+//! The progress of a run that reads its trace more than once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Watch;
 
-/// A number of passes, equally long for whoever looks on.
+/// A number of passes, which count as equally long.
 pub(super) struct Passes<'a> {
     watch: &'a dyn Watch,
     of: u64,
@@ -16,7 +16,7 @@ impl<'a> Passes<'a> {
         Passes { watch, of, done: AtomicU64::new(0) }
     }
 
-    /// Says how far the present pass is; whether it shall go on.
+    /// Reports how far the present pass is; returns whether it shall go on.
     pub(super) fn goes_on(&self, (done, all): (u64, u64)) -> bool {
         let before = self.done.load(Ordering::Relaxed).saturating_mul(all);
         self.watch.progress(before.saturating_add(done.min(all)), all.saturating_mul(self.of));

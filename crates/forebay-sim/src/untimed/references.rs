@@ -1,4 +1,4 @@
-//! A trace as a stream of keys, and of who asks for them where that matters.
+//! A trace as a stream of keys, and of their callers if these matter.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 15;
 pub(super) struct Chunk {
     /// The blocks.
     pub(super) keys: Vec<u32>,
-    /// Whose requests they are of, in their order; empty unless callers are wanted.
+    /// The requests of these keys, in their order; empty unless callers are wanted.
     pub(super) requests: Vec<Asked>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct References {
     source: Box<dyn Source>,
     keys: Keys,
     batch: Vec<Request>,
-    /// Of `batch`, how many requests are numbered already.
+    /// How many requests of `batch` are numbered already.
     taken: usize,
     sampled: u64,
     /// If callers are wanted.
@@ -47,7 +47,7 @@ pub(super) struct References {
 /// The files of a trace, numbered in order of appearance.
 struct Files {
     numbers: HashMap<u64, u32>,
-    /// Zero of whole objects.
+    /// Zero for whole objects.
     block_bytes: u64,
     sampled: bool,
 }
@@ -68,7 +68,7 @@ impl References {
         References::new(open, options, threshold, false)
     }
 
-    /// The same, with who asks.
+    /// The same, with callers.
     pub(super) fn with_callers(open: &Open<'_>, options: &Options, threshold: u64) -> Result<References, Error> {
         References::new(open, options, threshold, true)
     }
@@ -84,12 +84,12 @@ impl References {
         Ok(References { source, keys, batch: Vec::with_capacity(BATCH), taken: 0, sampled: 0, files })
     }
 
-    /// Replaces what is in `chunk` by the next ones. `false` at the end.
+    /// Replaces the contents of `chunk` by the next references. `false` at the end.
     pub(super) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
         let Chunk { keys, requests } = chunk;
         keys.clear();
         requests.clear();
-        // Of a sample, many requests bring no key at all.
+        // In a sample, many requests bring no key at all.
         for _ in 0..CHUNK {
             if self.taken == self.batch.len() {
                 self.batch.clear();
@@ -136,7 +136,7 @@ impl References {
     }
 }
 
-/// What names the blocks of `source`.
+/// The splitter that names the blocks of `source`.
 pub(super) fn blocks(source: &dyn Source, options: &Options) -> Blocks {
     Blocks::new(shape(source, options)).reads_only(options.reads_only)
 }

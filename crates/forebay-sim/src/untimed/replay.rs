@@ -10,12 +10,11 @@ use super::sweep::{caches_per_pass, serve, threads};
 use super::{Algorithm, Capacity, Error, Open, Options, Outcome, Run};
 use crate::Watch;
 
-/// From how many blocks on a cache is not built before it is known that the trace has as many: 24
-/// MB of slab.
+/// A cache of more blocks is built only once the trace is known to have as many: 24 MB of slab.
 const LARGE: u64 = 1 << 20;
 
-/// Replays a trace through a cache for each of `runs`; outcomes come in their order. Ended early by
-/// `watch`, it leaves out those that were not finished.
+/// Replays a trace through a cache for each of `runs`; outcomes come in their order. If `watch`
+/// ends it early, it leaves out those that were not finished.
 ///
 /// The trace is read once for up to eight online caches a thread, once for OPT, and once before if
 /// a capacity is a share of its distinct blocks or so large that they may all fit. Memory: for each
@@ -49,8 +48,8 @@ pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watc
     Ok(done.map(|(job, misses)| Outcome::new(job.algorithm, job.blocks, references, misses)).collect())
 }
 
-/// What goes through passes of its own: plain policies, which need not know who asks, and those
-/// with contexts. Each by its place.
+/// The algorithms that go through passes of their own: plain policies, which need no callers, and
+/// those with contexts. Each by its place.
 fn groups(algorithms: impl Iterator<Item = Algorithm> + Clone) -> [Vec<usize>; 2] {
     let of = |wanted: fn(&Algorithm) -> bool| {
         algorithms.clone().enumerate().filter(|(_, algorithm)| wanted(algorithm)).map(|(at, _)| at).collect()
@@ -78,7 +77,7 @@ pub(super) struct Job {
 /// How large a trace is, in blocks (or objects).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
-    /// How many different ones are referred to; if only some are sampled, of these.
+    /// How many different ones are referred to; with a sample, how many of the sample.
     pub distinct: u32,
     /// References to all of them.
     pub references: u64,
@@ -99,7 +98,7 @@ impl Trace<'_> {
         References::open(self.open, self.options, self.sample.threshold)
     }
 
-    /// With who asks, if `callers`.
+    /// With callers, if `callers`.
     fn references_for(&self, callers: bool) -> Result<References, Error> {
         if callers {
             return References::with_callers(self.open, self.options, self.sample.threshold);
@@ -152,7 +151,7 @@ impl Trace<'_> {
             };
             let blocks = jobs[at].blocks;
             match self.size {
-                // Nothing is ever evicted, by whatever policy.
+                // Nothing is ever evicted, under any policy.
                 Some(size) if u64::from(size.distinct) <= blocks => misses[at] = Some(u64::from(size.distinct)),
                 _ => {
                     let frames = u32::try_from(blocks)

@@ -8,8 +8,7 @@ use super::passes::Passes;
 use super::references::blocks;
 use super::{Error, Open, Options, Sampling};
 
-/// Which blocks count: those whose sample hash is at most a threshold, whatever they are and
-/// whenever they are referred to.
+/// The blocks that count: those whose sample hash is at most a threshold, at every reference.
 ///
 /// Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS" (FAST 2015). A
 /// share R of the blocks in a cache of R · C behaves as all of them in a cache of C. That is
@@ -42,16 +41,16 @@ impl Sample {
 
     /// The misses among `references` of the trace, of which `misses` were in the sample.
     ///
-    /// This is the correction SHARDS-adj (§3.4 of the paper): the sample should have R ·
-    /// `references`, and what it has more or less is because some very popular blocks are in it or
-    /// not, which hit in any cache. So the difference is booked as hits, and misses are a share of
-    /// what should be there.
+    /// This is the correction SHARDS-adj (§3.4 of the paper). The sample should have R ·
+    /// `references`. It has more or fewer because some very popular blocks, which hit in any cache,
+    /// are in it or not. So the difference is booked as hits, and misses are a share of the
+    /// expected number.
     pub(super) fn misses(self, misses: u64, references: u64) -> u64 {
         self.enlarge(misses).min(references)
     }
 }
 
-/// The sample that is asked for. `None` if it was ended early.
+/// The sample of `sampling`. `None` if it was ended early.
 pub(super) fn sample(
     sampling: Sampling,
     open: &Open<'_>,
@@ -72,10 +71,10 @@ pub(super) fn sample(
 
 /// The sample of the `size` smallest hashes of the trace, or of all blocks if there are no more.
 ///
-/// The paper's fixed-size SHARDS (§3.3) lowers its threshold as it goes, and scales down what it
-/// had counted before, since it has to do with one pass. A trace can be read twice: the first time
-/// for the threshold that the paper's algorithm ends with, of the same memory, the second time at
-/// this fixed rate. So nothing need be scaled.
+/// The paper's fixed-size SHARDS (§3.3) has one pass only: it lowers its threshold as it goes, and
+/// scales down its earlier counts. A trace can be read twice: the first time for the threshold that
+/// the paper's algorithm ends with, with the same memory, the second time at this fixed rate. So
+/// nothing need be scaled.
 fn smallest(size: usize, open: &Open<'_>, options: &Options, passes: &Passes<'_>) -> Result<Option<Sample>, Error> {
     let mut source = open()?;
     let mut blocks = blocks(&*source, options);

@@ -11,14 +11,14 @@ const BLOCK: u32 = 512;
 ///
 /// Each block has a mark at the moment of its last reference, and its distance is the number of
 /// marks from there on. Marks are bits, summed by block in a tree of partial sums (Fenwick, 1994).
-/// Moments that are used up are closed ranks: the marks move together, keeping their order, so that
-/// memory follows the distinct blocks and not the references.
+/// When all moments are used up, the marks move together, keeping their order, so that memory
+/// follows the distinct blocks and not the references.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// By key: the moment of its last reference and one more; zero if there was none.
+    /// By key: the moment of its last reference plus one; zero if there was none.
     last: Vec<u32>,
     marks: Vec<u64>,
-    /// Of all blocks of marks before the present one.
+    /// The sums of all blocks of marks before the present one.
     sums: Vec<u32>,
     now: u32,
     live: u32,
@@ -112,7 +112,7 @@ impl Stack {
         sum
     }
 
-    /// Of the first `bits` marks of a block.
+    /// The number of marks among the first `bits` of a block.
     fn marks_in(&self, block: u32, bits: u32) -> u32 {
         let start = (block * (BLOCK / 64)) as usize;
         let words = &self.marks[start..start + (BLOCK / 64) as usize];

@@ -8,8 +8,8 @@ use super::passes::Passes;
 use super::references::{Chunk, References};
 use super::{Error, Options};
 
-/// How many caches a thread serves in one pass at most. More take another pass: their memory is
-/// bounded, and whoever ends the run early has what is finished.
+/// The most caches that a thread serves in one pass. More take another pass: so their memory is
+/// bounded, and a run that is ended early has its finished results.
 const CACHES_PER_THREAD: usize = 8;
 
 /// How many caches go into one pass.
@@ -46,8 +46,8 @@ pub(super) fn serve(
 }
 
 /// Threads that serve chunk after chunk. A round's tasks are to read the next chunk and to serve
-/// this one to each cache; whoever is free takes the next task, and all wait for each other at the
-/// end of a round. So every cache sees the chunks in their order, whatever thread serves it.
+/// this one to each cache. A free thread takes the next task, and all wait for each other at the
+/// end of a round. So every cache sees the chunks in their order, whichever thread serves it.
 struct Rounds<'a> {
     caches: Vec<Mutex<&'a mut Box<dyn Cache>>>,
     this: RwLock<Chunk>,
@@ -58,7 +58,7 @@ struct Rounds<'a> {
     threads: usize,
 }
 
-/// What reading the next chunk needs, and came to.
+/// The input and result of reading the next chunk.
 struct Next {
     references: References,
     chunk: Chunk,
@@ -123,7 +123,7 @@ impl<'a> Rounds<'a> {
         next.stopped = !passes.goes_on(next.references.progress());
     }
 
-    /// What was the next chunk is this one.
+    /// The next chunk becomes this one.
     fn turn(&self) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let mut this = self.this.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,21 +1,21 @@
-//! The faults between a client and an S3 server or web server, each with what a client must make of
-//! it.
+//! The faults between a client and an S3 server or web server, each with the right reaction of a
+//! client.
 
 use std::time::Duration;
 
 use crate::odd_web::Outcome;
 
-/// A fault. *Right* says what a client must do; [`Fault::outcome`] says it to a test. A client that
-/// has read something before may go on serving it from its cache.
+/// A fault. *Right* names the reaction that a client must have; [`Fault::outcome`] says it to a
+/// test. A client that has read some bytes before may go on serving them from its cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Everything passes.
     None,
-    /// Only the first requests that it concerns break, as many as the number says. *Right*: the
-    /// bytes, if it is a matter of another try.
+    /// Only the first requests that the fault applies to break, as many as the number says.
+    /// *Right*: the bytes, if another try can succeed.
     First(usize, Box<Fault>),
-    /// Of the requests that it concerns, the first ones pass and the one of this number breaks, and
-    /// so on. *Right*: the bytes, if it is a matter of another try.
+    /// Of the requests that the fault applies to, the first ones pass and the one of this number
+    /// breaks, and so on. *Right*: the bytes, if another try can succeed.
     EveryNth(usize, Box<Fault>),
 
     /// Each answer is late by this much. *Right*: the bytes.
@@ -94,7 +94,7 @@ pub enum Which {
 }
 
 impl Fault {
-    /// What a client must make of it that asks for an object which is there, for the first time.
+    /// The right reaction of a client that asks, for the first time, for an object which is there.
     pub fn outcome(&self) -> Outcome {
         match self {
             Fault::None | Fault::Latency(_) | Fault::Drip { .. } | Fault::NoTruncated | Fault::NoTags => Outcome::Right,
@@ -108,13 +108,13 @@ impl Fault {
         }
     }
 
-    /// Whether it is a matter of another try.
+    /// Whether another try can succeed.
     fn is_passing(&self) -> bool {
         use Fault::{Closed, Cut, InternalError, Reset, SlowDown, TooManyRequests};
         matches!(self, SlowDown | TooManyRequests(_) | InternalError | Closed | Cut | Reset)
     }
 
-    /// Every fault, with parameters as tests like them. Those that take a client its whole patience
+    /// Every fault, with parameters that suit tests. Those that take a client its whole patience
     /// come last.
     pub fn every() -> Vec<Fault> {
         let passing = [Fault::SlowDown, Fault::TooManyRequests(1), Fault::InternalError, Fault::Closed];

@@ -1,4 +1,4 @@
-//! Each fault does what it says; and real S3 servers are the same behind the proxy.
+//! Each fault does as described; and real S3 servers are the same behind the proxy.
 
 use std::time::{Duration, Instant};
 

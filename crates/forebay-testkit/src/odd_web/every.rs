@@ -1,4 +1,4 @@
-//! Every oddity, with parameters as tests like them.
+//! Every oddity, with parameters that suit tests.
 
 use std::time::Duration;
 

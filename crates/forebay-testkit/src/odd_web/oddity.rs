@@ -1,15 +1,16 @@
-//! The ways in which a web server can be odd, each with what a client must make of it.
+//! The ways in which a web server can be odd, each with the right reaction of a client.
 
 use std::time::Duration;
 
-/// How a server is odd. *Right* says what a client must do; [`Oddity::outcome`] says it to a test.
+/// A server's oddity. *Right* names the reaction that a client must have; [`Oddity::outcome`] says
+/// it to a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Oddity {
     /// The server is not odd. It knows ranges, entity tags, dates and conditions, and answers
     /// PROPFIND.
     Plain,
-    /// The first requests that it concerns are odd like this, as many as the number says; later
-    /// ones are plain. *Right*: the bytes, if it is a matter of another try.
+    /// The first requests that the oddity applies to are odd like this, as many as the number says;
+    /// later ones are plain. *Right*: the bytes, if another try can succeed.
     First(usize, Box<Oddity>),
 
     /// HEAD is answered with this code; GET is plain. *Right*: the bytes, with the length from a
@@ -33,7 +34,7 @@ pub enum Oddity {
     RangesRefused,
     /// A 206 begins at byte 0, wherever the asked range began, and says so. *Right*: an error.
     RangeAtZero,
-    /// A 206 has the first half of what was asked for, and says so. *Right*: the rest with another
+    /// A 206 has the first half of the asked range, and says so. *Right*: the rest with another
     /// request, or an error.
     RangeShort,
     /// A 206 has the first bytes of what was asked for, at most as many as the number says, and says
@@ -54,8 +55,8 @@ pub enum Oddity {
     /// error; never the marks between the parts.
     Multipart,
 
-    /// Every body is compressed with gzip, whatever the client accepts. *Right*: the bytes before
-    /// compression, or an error.
+    /// Every body is compressed with gzip, even if the client does not accept that. *Right*: the
+    /// bytes before compression, or an error.
     Gzip,
     /// The body comes in chunks with extensions, and headers after the last one. *Right*: the
     /// bytes.
@@ -86,7 +87,7 @@ pub enum Oddity {
     Redirect {
         /// 301, 302, 303, 307 or 308, and perhaps 300.
         code: u16,
-        /// Where to.
+        /// The target.
         to: To,
     },
     /// `Last-Modified` is written otherwise. *Right*: the bytes; the time of a form that HTTP
@@ -143,19 +144,19 @@ pub const USER: &str = "user";
 /// The password of [`Oddity::Password`].
 pub const PASSWORD: &str = "secret";
 
-/// Where a redirect leads.
+/// The target of a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     /// To `/moved/PATH`, as a path. *Right*: the bytes.
     Path,
-    /// To the same, relative to the folder of what was asked for. *Right*: the bytes.
+    /// To the same, relative to the folder of the asked path. *Right*: the bytes.
     Relative,
     /// To the same, as a URL. *Right*: the bytes.
     Url,
     /// To the same under the other name `localhost`. *Right*: the bytes; a password is not passed
     /// on.
     Host,
-    /// To what was asked for. *Right*: an error.
+    /// To the asked path. *Right*: an error.
     Itself,
     /// To a path that leads back. *Right*: an error.
     Circle,
@@ -249,7 +250,7 @@ pub enum Methods {
     All,
 }
 
-/// What a client must make of an odd server.
+/// The right reaction of a client to an odd server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The right bytes.
@@ -261,8 +262,8 @@ pub enum Outcome {
 }
 
 impl Oddity {
-    /// What a client must make of it that asks for a file which is there. [`Oddity::Changing`] has
-    /// many right bytes. One that has no password gets an error of [`Oddity::Password`].
+    /// The right reaction of a client that asks for a file which is there. [`Oddity::Changing`] has
+    /// many right bytes. A client without the password gets an error of [`Oddity::Password`].
     pub fn outcome(&self) -> Outcome {
         match self {
             Oddity::First(_, then) => match (&**then, then.outcome()) {
@@ -296,7 +297,7 @@ impl Oddity {
         }
     }
 
-    /// Whether requests of `method` are answered otherwise because of it.
+    /// Whether the oddity changes answers to requests of `method`.
     pub(super) fn concerns(&self, method: &str) -> bool {
         match self {
             Oddity::Cut(Cut::Body | Cut::Chunk | Cut::Reset) | Oddity::Silent(Methods::Get) => method == "GET",

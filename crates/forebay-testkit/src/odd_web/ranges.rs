@@ -1,4 +1,4 @@
-//! Ranges of bytes: what `Range` asks for, and the answers to it.
+//! Ranges of bytes: the ranges of a `Range` header, and the answers to it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::reply::Reply;
 /// The mark between the parts of a `multipart/byteranges`.
 const BOUNDARY: &str = "THE_BOUNDARY";
 
-/// The ranges that a `Range` asks for which a file of `length` has. Nothing if the header must be
+/// The ranges of a `Range` header that a file of `length` has. `None` if the header must be
 /// ignored.
 pub(crate) fn asked(header: &str, length: usize) -> Option<Vec<Range<usize>>> {
     let mut ranges = Vec::new();
@@ -27,8 +27,8 @@ pub(crate) fn asked(header: &str, length: usize) -> Option<Vec<Range<usize>>> {
     Some(ranges)
 }
 
-/// The answer with these ranges of `bytes`. `base` is the answer without a body, of which the code
-/// is changed.
+/// The answer with these ranges of `bytes`. `base` is the answer without a body, whose code is
+/// changed.
 pub(super) fn partial(mut base: Reply, ranges: &[Range<usize>], bytes: &[u8], oddity: &Oddity) -> Reply {
     let length = bytes.len();
     let ([_, ..], false) = (ranges, *oddity == Oddity::RangesRefused) else {

@@ -1,4 +1,4 @@
-//! An answer with everything that can be wrong about it, and how it is sent.
+//! An answer with all possible faults, and how it is sent.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -93,7 +93,7 @@ impl Reply {
         self
     }
 
-    /// Sends it; whether the connection can take another request.
+    /// Sends it; returns whether the connection can take another request.
     pub(crate) fn send(&self, stream: &mut TcpStream, stop: &Stop) -> io::Result<bool> {
         let (head, body) = (self.head(), if self.with_body { self.framed() } else { Vec::new() });
         match self.manner {
@@ -114,7 +114,7 @@ impl Reply {
                 stream.write_all(&head)?;
                 stream.write_all(&body[..body.len() / 2])?;
                 if self.manner == Manner::Reset {
-                    // The client reads what came before the reset.
+                    // The client reads the bytes before the reset.
                     stop.pause(Duration::from_millis(50));
                     set_socket_linger(&*stream, Some(Duration::ZERO))?;
                 }

@@ -1,4 +1,4 @@
-//! What an odd server answers to a request.
+//! The answers of an odd server.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -59,7 +59,7 @@ impl Site {
         }
     }
 
-    /// Serves a connection to its end. What goes wrong with it is the client's to see.
+    /// Serves a connection to its end. Its failures are for the client to see.
     pub(crate) fn serve(&self, mut stream: TcpStream, stop: &Stop) {
         let (Ok(local), Ok(read)) = (stream.local_addr(), stream.try_clone()) else { return };
         let mut reader = Reader::new(read);

@@ -1,4 +1,4 @@
-//! Each oddity does what it says, seen by a client that hides nothing.
+//! Each oddity does as described, seen by a client that hides nothing.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};

@@ -29,7 +29,7 @@ pub enum Index {
     Table,
 }
 
-/// What Apache does beyond sending files and listing folders.
+/// Abilities of Apache beyond sending files and listing folders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Features {
     /// The form of the page that lists a folder.
@@ -57,12 +57,12 @@ impl Apache {
         Ok(Apache(server))
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.0.url()
     }

@@ -11,7 +11,7 @@ use crate::server::Server;
 #[derive(Debug)]
 pub struct Rclone(Server);
 
-/// What rclone speaks.
+/// The protocol of rclone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// `rclone serve http`: GET and HEAD, and pages of a folder's entries.
@@ -36,12 +36,12 @@ impl Rclone {
         Ok(Rclone(server))
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.0.url()
     }

@@ -1,4 +1,5 @@
-//! Each real server gives a file to the byte and lists a folder as it does, and is gone after drop.
+//! Each real server gives a file to the byte and lists a folder as expected, and is gone after
+//! drop.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -27,7 +28,7 @@ fn get(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Answer {
     answer
 }
 
-/// What every server does with the files of [`tree`]; `ranges` says whether it knows ranges.
+/// The behaviour of every server for the files of [`tree`]; `ranges` says whether it knows ranges.
 fn files(address: SocketAddr, bytes: &[u8], ranges: bool) {
     let file = "/folder/a%20b%26c.bin";
     let whole = get(address, file, &[]);
@@ -47,7 +48,7 @@ fn files(address: SocketAddr, bytes: &[u8], ranges: bool) {
     }
 }
 
-/// What a PROPFIND of the folder says.
+/// The answer to a PROPFIND of the folder.
 fn propfind(address: SocketAddr) -> String {
     let headers = [("Depth", "1"), ("Content-Length", "0"), ("Connection", "close")];
     let answer = ask(address, "PROPFIND", "/folder/", &headers).unwrap();
@@ -122,7 +123,7 @@ fn rclone_gives_files_and_lists_folders() {
     files(server.address(), &bytes, true);
     let page = get(server.address(), "/folder/", &[]).text();
     assert!(page.contains("<a href=\"a%20b&amp;c.bin\">a b&amp;c.bin</a>"), "{page}");
-    // What changes in the folder shows at once.
+    // A change of the folder shows at once.
     fs::write(tree.path().join("folder/later"), "later").unwrap();
     assert_eq!(get(server.address(), "/folder/later", &[]).text(), "later");
     let address = server.address();

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::server::Server;
 use crate::tools;
 
-/// A running server, which lets everybody read and write. Stopped when dropped.
+/// A running server, which lets every client read and write. Stopped when dropped.
 #[derive(Debug)]
 pub struct Wsgidav(Server);
 
@@ -23,12 +23,12 @@ impl Wsgidav {
         Ok(Wsgidav(server))
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Where it listens, as `http://127.0.0.1:PORT`.
+    /// Its address, as `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.0.url()
     }

@@ -15,7 +15,7 @@ pub(super) struct Response {
 /// Writes a listing in one shape.
 pub(super) struct Writer(pub(super) Shape);
 
-/// Elements in which every one has the same text, 10^9 times in all.
+/// Nested entities that expand to the same text 10^9 times.
 const BOMB: &str = "<!ENTITY a0 \"lol\">\
     <!ENTITY a1 \"&a0;&a0;&a0;&a0;&a0;&a0;&a0;&a0;&a0;&a0;\"><!ENTITY a2 \"&a1;&a1;&a1;&a1;&a1;&a1;&a1;&a1;&a1;&a1;\">\
     <!ENTITY a3 \"&a2;&a2;&a2;&a2;&a2;&a2;&a2;&a2;&a2;&a2;\"><!ENTITY a4 \"&a3;&a3;&a3;&a3;&a3;&a3;&a3;&a3;&a3;&a3;\">\
@@ -229,7 +229,7 @@ impl Writer {
         }
     }
 
-    /// What stands between elements.
+    /// The text between elements.
     fn between(&self) -> &'static str {
         match self.0 {
             Shape::Document(Document::Comments) => "<!-- a <D:href> - that is none --><?php echo?>",

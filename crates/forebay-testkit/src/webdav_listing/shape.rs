@@ -1,9 +1,9 @@
-//! The shapes of a WebDAV listing, each with what a client must make of it.
+//! The shapes of a WebDAV listing, each with the right reaction of a client.
 
 use crate::odd_web::Outcome;
 
-/// How a listing is written. *Right* says what a client must do; [`Shape::outcome`] says it to a
-/// test. What the shape does not change is as in [`Shape::Plain`].
+/// A listing's shape. *Right* names the reaction that a client must have; [`Shape::outcome`] says
+/// it to a test. All else is as in [`Shape::Plain`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The prefix is `D:`. An `href` is an absolute path. The folder itself comes first, with a
@@ -136,7 +136,8 @@ pub enum Encoding {
     Everything,
     /// With small letters: `%c3%a9`. *Right*: the listing.
     SmallLetters,
-    /// All that a URL allows in a path is as it is: `!$&'()*+,;=:@`. *Right*: the listing.
+    /// All characters that a URL allows in a path are as they are: `!$&'()*+,;=:@`. *Right*: the
+    /// listing.
     Allowed,
     /// The same, and brackets. *Right*: the listing.
     Brackets,
@@ -208,15 +209,15 @@ pub enum Entries {
     /// One more may not be seen: its response has only the status 403. *Right*: the listing without
     /// it.
     Denied,
-    /// More of them are not in the folder: its parent, a neighbour, and a file of a folder in it.
-    /// *Right*: the listing without them, or an error.
+    /// There are more, which are not in the folder: its parent, a neighbour, and a file of a folder
+    /// in it. *Right*: the listing without them, or an error.
     Outside,
-    /// More of them have names that are none: `.`, `..`, with a slash, or with a zero. *Right*: the
+    /// There are more, whose names are none: `.`, `..`, with a slash, or with a zero. *Right*: the
     /// listing without them, or an error.
     NoNames,
-    /// Everything below the folder, whatever `Depth` says. *Right*: the listing of the folder.
+    /// Everything below the folder, for any `Depth`. *Right*: the listing of the folder.
     Infinite,
-    /// What is in the folder, even for `Depth: 0`. *Right*: the listing.
+    /// The folder's entries, even for `Depth: 0`. *Right*: the listing.
     DepthIgnored,
     /// `Depth: infinity` is refused with 403. *Right*: the listing.
     Finite,
@@ -240,7 +241,8 @@ pub enum Frame {
 }
 
 impl Shape {
-    /// What a client must make of it that lists a folder and reads its files, if no name has a `%`.
+    /// The right reaction of a client that lists a folder and reads its files, if no name has a
+    /// `%`.
     pub fn outcome(self) -> Outcome {
         use {Address as A, Document as D, Encoding as E, Entries as N, Frame as F, Length as L, Parts as P};
         match self {

@@ -1,5 +1,5 @@
-//! Each shape is what it says; most of it is read off the document, the rest off a client with a
-//! real parser.
+//! Each shape is as described. Most tests read the document itself, the rest a client with a real
+//! parser.
 
 use super::*;
 use crate::asking::{Answer, ask};

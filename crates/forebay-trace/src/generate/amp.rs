@@ -9,14 +9,13 @@
 //! | d | "temporally clustered accesses with localized small loops" | `amp-small-loops` |
 //! | e, f | "loops in which a block is accessed again with prob. 0.6", "… 0.5" | `amp-again` |
 //!
-//! The figure's plots say no more, so that sizes are assumed, at the parameters. **Streams e and
-//! f** can be read in two ways. Blocks are accessed once or again; those accessed once have their
-//! access in the first round, or not before the last one. In the first case they lie before all
-//! others in the list ever after, and R̄ is near 0.2. The paper's 0.008 and 0.010 are near 0, and
-//! so it must be the other one, in which no block is older than one that is accessed again. (They
-//! are 0.5 / 60 and 0.5 / 50: as many accesses have an R as blocks are accessed again, and one of
-//! them has the 0.5 of a list of one. So there are two rounds, and exactly that many blocks are
-//! accessed again.)
+//! The figure's plots say no more, so sizes are assumed, at the parameters. **Streams e and f** can
+//! be read in two ways. Blocks are accessed once or again; those accessed once have their access in
+//! the first round, or not before the last one. In the first case they lie before all others in the
+//! list ever after, and R̄ is near 0.2. The paper's 0.008 and 0.010 are near 0. So the second case
+//! must be meant, in which no block is older than one that is accessed again. (They are 0.5 / 60
+//! and 0.5 / 50: as many accesses have an R as blocks are accessed again, and one of them has the
+//! 0.5 of a list of one. So there are two rounds, and exactly that many blocks are accessed again.)
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::Random;
@@ -105,11 +104,11 @@ struct Moved {
     blocks: u64,
     by: u64,
     done: u64,
-    /// Accesses whose place is not reached: place and block.
+    /// Accesses whose place is not reached yet: place and block.
     pending: Vec<(u64, u64)>,
 }
 
-/// What a loop may have at most, since it is kept in memory.
+/// The most accesses of a loop, since it is kept in memory.
 const MOST: u64 = 1 << 24;
 
 fn moved(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
@@ -130,8 +129,8 @@ impl Workload for Moved {
     fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let start = self.done * self.blocks;
         self.pending.extend((0..self.blocks).map(|number| (start + number + random.between(0, 2 * self.by), number)));
-        // Places are those of accesses moved back most; of the same place the access that was there
-        // before comes first.
+        // Every access is moved back, by at most twice `by`. Of the same place, the earlier access
+        // comes first.
         self.pending.sort_by_key(|&(place, _)| place);
         self.done += 1;
         let next = if self.done == self.rounds { u64::MAX } else { start + self.blocks };
@@ -144,7 +143,7 @@ struct SmallLoops {
     loops: u64,
     blocks: u64,
     rounds: u64,
-    /// Small loops begun, the round of the one in hand, and how far that is.
+    /// Small loops begun, the current one's round, and how far that is.
     done: u64,
     round: u64,
     at: u64,
@@ -184,7 +183,7 @@ impl Workload for SmallLoops {
 
 struct Again {
     rounds: u64,
-    /// What each block is.
+    /// How each block is accessed.
     kinds: Vec<Accessed>,
     again: f64,
     late: f64,
@@ -214,7 +213,7 @@ fn again(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
 }
 
 impl Again {
-    /// Exactly so many of each kind, and which, randomly.
+    /// Exactly so many of each kind, on random blocks.
     fn choose(&mut self, random: &mut Random) {
         let blocks = self.kinds.len();
         let always = (blocks as f64 * self.again).round() as usize;

@@ -1,8 +1,8 @@
 //! The applications of the papers, as far as the papers describe them: index searching, media clips
-//! over HTTP and BLAST (CPEM §5.1). What they don't say is assumed here, and said at the constants;
-//! the exponents of Zipf's law are assumed, too. What a handler computes, and the memory that it
-//! works in (a BLAST process has its own), is of the load, not of the trace: `forebay sim` and
-//! `forebay trace play` take them as `--cpu` and `--private-memory`.
+//! over HTTP and BLAST (CPEM §5.1). Our assumptions stand at the constants; the exponents of Zipf's
+//! law are assumed, too. A handler's processor time and its private memory (a BLAST process has its
+//! own) belong to the load, not to the trace: `forebay sim` and `forebay trace play` take them as
+//! `--cpu` and `--private-memory`.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::{Random, scattered};
@@ -116,8 +116,8 @@ fn search(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
 }
 
 impl Search {
-    /// Halves the entries until the keyword's is found. Pages are read where they are touched, each
-    /// once: neighbours share.
+    /// Halves the entries until the keyword's is found. Each page is read once, at the first touch:
+    /// neighbouring entries share it.
     fn look_up(&self, keyword: u64, batch: &mut Vec<Request>) {
         let entries = self.mapping / ENTRY;
         let wanted = scattered(keyword) % entries;
@@ -138,7 +138,7 @@ impl Search {
         }
     }
 
-    /// Where a keyword's list is. Popular keywords have longer ones: by default with the square
+    /// The place of a keyword's list. Popular keywords have longer ones: by default with the square
     /// root of the rank, at least 8 KiB (assumed; the paper gives no sizes).
     fn list(&self, keyword: u64) -> (u64, std::ops::Range<u64>) {
         let bytes = (self.longest as f64 / (keyword as f64 + 1.0).powf(self.decay)) as u64;
@@ -150,8 +150,8 @@ impl Search {
 }
 
 impl Search {
-    /// What is read of a list: a server looks "for a certain number of matches depending on the
-    /// data content" (CPEM §2.1).
+    /// The part of a list that is read: a server looks "for a certain number of matches depending
+    /// on the data content" (CPEM §2.1).
     fn part_of(&self, list: std::ops::Range<u64>, random: &mut Random) -> std::ops::Range<u64> {
         if self.part >= 1.0 {
             return list;
@@ -199,7 +199,7 @@ const LARGE_KB: (f64, f64) = (400.0, 1418.0);
 const SMALL_KB: (f64, f64) = (24.0, 130.3);
 
 struct Clips {
-    /// In the order of their popularity, which has nothing to do with their sizes.
+    /// In the order of their popularity, which is independent of their sizes.
     sizes: Vec<u32>,
     popular: Zipf,
     request: u32,
@@ -211,7 +211,7 @@ fn clips(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
     if files > 1 << 28 {
         return Err(values.wrong("files", "there are at most 2^28 clips"));
     }
-    // The clips are the same whatever is asked for, so that seeds differ in requests only.
+    // The clips are the same for every seed: seeds differ in requests only.
     let mut random = Random::new(files);
     let size = |_| {
         let (low, high) = if random.fraction() < LARGE { LARGE_KB } else { SMALL_KB };
@@ -239,8 +239,8 @@ impl Workload for Clips {
 }
 
 /// A volume is three files, as `formatdb` makes them: an index, which is read whole first, the
-/// sequences, which are scanned, and the descriptions of what was found. The share of the index and
-/// of the descriptions is assumed.
+/// sequences, which are scanned, and the descriptions of the matches. The share of the index and of
+/// the descriptions is assumed.
 const FILES: u64 = 3;
 const INDEX_SHARE: u64 = 200;
 const DESCRIPTION_SHARE: u64 = 10;
@@ -251,9 +251,9 @@ struct Blast {
     request: u32,
     hits: u64,
     scan: u64,
-    /// Queries that run already.
+    /// Queries that run already at the start.
     running: u64,
-    /// The volume that comes next, how many come, and how far the scan of the one in hand is.
+    /// The next volume, how many are left, and how far the current scan is.
     next: u64,
     left: u64,
     offset: u64,

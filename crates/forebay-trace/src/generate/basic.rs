@@ -115,7 +115,7 @@ struct Sequential {
     files: u64,
     bytes: u64,
     request: u32,
-    /// Which file comes next, and how far the one in hand is.
+    /// The next file, and how far the current one is.
     next: u64,
     offset: u64,
     tasks: Tasks,
@@ -164,7 +164,7 @@ impl Workload for Loop {
     }
 }
 
-/// Where the next block of a part of a mixture comes from.
+/// The source of a mixture part's next block.
 enum Part {
     Random(Zipf),
     Loop { blocks: u64, next: u64 },
@@ -172,7 +172,7 @@ enum Part {
 }
 
 struct Mix {
-    /// Each with its weight and those before it.
+    /// Each part, with the sum of its weight and those before it.
     parts: Vec<(f64, Part)>,
 }
 
@@ -205,7 +205,7 @@ impl Workload for Mix {
     fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let sum = self.parts.last().map_or(0.0, |&(sum, _)| sum);
         let chosen = random.fraction() * sum;
-        // Rounding could leave nothing: then the last part that has a weight.
+        // Rounding could leave none: then the last part that has a weight.
         let file = self.parts.iter().position(|&(sum, _)| chosen < sum).unwrap_or(0);
         let number = match &mut self.parts[file].1 {
             Part::Random(ranks) => ranks.rank(random),

@@ -1,7 +1,7 @@
 //! The microbenchmarks of CP §3.1 and CPEM §5.1: 6000 files of 4 MB, read in blocks of 64 KB. The
 //! name says how many files a request handler accesses, which portion of each, and its think time
-//! in milliseconds, which here can be said of each. The 1 MB of memory that each handler has for
-//! itself is of the load, not of the trace: `forebay sim` and `forebay trace play` take it as
+//! in milliseconds, which here can be set for each. The 1 MB of private memory of a handler belongs
+//! to the load, not to the trace: `forebay sim` and `forebay trace play` take it as
 //! `--private-memory`.
 
 use super::parameters::{Kind, Parameter, Value, Values, parameter};
@@ -46,7 +46,7 @@ pub(super) const KINDS: &[Kind] = &[
 /// How many think times a handler has, if it thinks.
 const THINKS: usize = 4;
 
-/// What of a file is read.
+/// The part of a file that is read.
 #[derive(Clone, Copy)]
 enum Portion {
     Whole,

@@ -2,13 +2,13 @@
 //! of the papers. Each streams, so that its length costs no memory, and gives the same requests for
 //! the same seed.
 //!
-//! **Tasks.** In a server's workload a *task* is what one request to the server does. Each task has
-//! a `handler` number of its own, counted from one, its requests follow each other, and the tasks
-//! stand in the trace one after the other (but for `multi-…`, whose tasks are applications that run
-//! all the time). A closed loop of N handlers runs N of them at a time, in order of first
-//! appearance. Times within a task differ by what the task does between its requests (think time,
-//! processor); a task begins at the moment at which the one before it ended, as if storage took no
-//! time. Workloads without tasks have handler 0 and no times.
+//! **Tasks.** In a server's workload a *task* is the work for one request to the server. Each task
+//! has a `handler` number of its own, counted from one. Its requests follow each other, and the
+//! tasks stand in the trace one after the other (but for `multi-…`, whose tasks are applications
+//! that run all the time). A closed loop of N handlers runs N of them at a time, in order of first
+//! appearance. Times within a task are its own work between requests (think time, processor). A
+//! task begins at the moment at which the one before it ended, as if storage took no time.
+//! Workloads without tasks have handler 0 and no times.
 
 mod amp;
 mod applications;
@@ -28,9 +28,9 @@ use crate::{BATCH, Error, FileInfo, Request, Shape, Source};
 use parameters::Values;
 use random::Random;
 
-/// Something that makes requests, a piece at a time.
+/// A maker of requests, a piece at a time.
 trait Workload: Send {
-    /// What the requests are about.
+    /// Whether requests are ranges or objects.
     fn shape(&self) -> Shape;
 
     /// The files, if their sizes are known.
@@ -48,14 +48,14 @@ trait Workload: Send {
     }
 }
 
-/// Every workload there is.
+/// Every workload.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     let kinds =
         [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS, scm::KINDS, amp::KINDS];
     kinds.into_iter().flatten()
 }
 
-/// The workload of this name with these parameters; what is not given has its default.
+/// The workload of this name with these parameters; absent ones have their defaults.
 pub fn named(name: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Generated, WrongWorkload> {
     let kind = kinds().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| WrongWorkload::Unknown { name: name.to_owned(), known: names() })?;
@@ -138,18 +138,18 @@ impl Tasks {
         self.handler = self.handler.wrapping_add(1).max(1);
     }
 
-    /// The task in hand does something else than input for so long.
+    /// The current task does no input for so long.
     fn think(&mut self, nanos: u64) {
         self.now = self.now.saturating_add(nanos);
     }
 
-    /// The task in hand reads.
+    /// The current task reads.
     fn read(&self, file: u64, offset: u64, len: u32) -> Request {
         let at = forebay_core::Instant(self.now);
         Request { at, file, offset, len, handler: self.handler, ..Request::default() }
     }
 
-    /// The task in hand reads a piece of a file from front to back.
+    /// The current task reads a piece of a file from front to back.
     fn sequence(&self, file: u64, range: std::ops::Range<u64>, piece: u32) -> impl Iterator<Item = Request> {
         let pieces = range.clone().step_by(piece.max(1) as usize);
         pieces.map(move |offset| self.read(file, offset, (range.end - offset).min(piece.max(1).into()) as u32))

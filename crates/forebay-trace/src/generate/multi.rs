@@ -1,6 +1,6 @@
 //! Applications that run at the same time, of the kind whose traces were collected at Purdue (Butt,
-//! Gniady and Hu, SIGMETRICS 2005) and used in SCM §5.3. The traces themselves are not to be had,
-//! so these are made by what is known of the programs:
+//! Gniady and Hu, SIGMETRICS 2005) and used in SCM §5.3. The traces themselves are not public, so
+//! these are made from descriptions of the programs:
 //!
 //! | | what it does | from |
 //! | --- | --- | --- |
@@ -13,21 +13,21 @@
 //! `multi-1` is cscope and gcc, `multi-2` these and viewperf, `multi-3` glimpse and tpc-h, as
 //! there.
 //!
-//! **Proportions.** How much of a mixture's requests an application has follows from how long it
-//! computes between two (below), as if storage took no time. cscope, at 4 KB a request, looks
-//! through what it reads; gcc reads whole files and compiles for long; viewperf draws; so cscope
-//! has most requests of multi-1 and multi-2. A database that looks up record after record asks more
-//! often than a text search, which looks at every byte: 4 in 5 requests of multi-3 are tpc-h's, 9
-//! in 10 of which are for a record or a page of an index. Sizes are of the order of the programs'
-//! data then (a kernel's source tree, TPC-H of the smallest scale); `scale` makes all smaller or
-//! larger. All these are assumed. What is known is how often a page is referenced, from AMP's Table
-//! 2: 12 times in the mean by DBT-3, which is TPC-H; 4 times by glimpse. 200,000 requests come near
-//! that with a `scale` of 1/16, the default.
+//! **Proportions.** An application's share of a mixture's requests follows from its computing time
+//! between two (below), as if storage took no time. cscope, at 4 KB a request, looks through all
+//! that it reads; gcc reads whole files and compiles for long; viewperf draws. So cscope has most
+//! requests of multi-1 and multi-2. A database that looks up record after record asks more often
+//! than a text search, which looks at every byte. So 4 in 5 requests of multi-3 are tpc-h's, 9 in
+//! 10 of which are for a record or a page of an index. Sizes are of the order of the programs' data
+//! then (a kernel's source tree, TPC-H of the smallest scale); `scale` makes all smaller or larger.
+//! All these are assumed. AMP's Table 2 says how often a page is referenced: 12 times in the mean
+//! by DBT-3, which is TPC-H; 4 times by glimpse. 200,000 requests come near that with a `scale` of
+//! 1/16, the default.
 //!
-//! **Requests.** What a program asks of the system: sequential readers a buffer of standard input
-//! and output, or a file whole; the database a page of an index, or a record, which has up to 4 KB
-//! and lies wherever the records before it end: "some of the random accesses cross the block border
-//! and access two blocks" (SCM §5.3).
+//! **Requests.** A sequential reader asks for a buffer of standard input and output, or for a file
+//! whole. The database asks for a page of an index, or a record, which has up to 4 KB and lies
+//! wherever the records before it end: "some of the random accesses cross the block border and
+//! access two blocks" (SCM §5.3).
 
 use std::collections::VecDeque;
 
@@ -60,7 +60,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
 ];
 
-/// Of Zipf's law, for what is favoured.
+/// The exponent of Zipf's law, for favoured files and keys.
 const EXPONENT: f64 = 0.9;
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
@@ -69,15 +69,15 @@ const SECTOR: u64 = 512;
 /// A buffer of standard input and output.
 const BUFFER: u32 = 4096;
 
-/// What an application works on, and how fast.
+/// An application's data, and its speed.
 #[derive(Clone, Copy)]
 struct Program {
-    /// Files that are read as they are, bytes.
+    /// Large files, bytes.
     large: &'static [u64],
     /// Small files: how many, and their mean size, exponentially distributed.
     small: (u64, u64),
-    /// Bytes to one of the things that are favoured by Zipf's law; zero if it is a quarter of the
-    /// small files that are.
+    /// Bytes to one of the keys that are favoured by Zipf's law. Zero: a quarter of the small files
+    /// are favoured instead.
     favoured: u64,
     /// Nanoseconds between two requests.
     think: u64,
@@ -121,7 +121,7 @@ struct Data {
     first: u64,
     sizes: Vec<u64>,
     large: usize,
-    /// Which headers, or keys, are wanted how often.
+    /// How often each header, or key, is wanted.
     favourites: Zipf,
 }
 
@@ -215,7 +215,7 @@ fn tpc_h(data: &Data, random: &mut Random, runs: &mut VecDeque<Run>) {
     }
 }
 
-/// An application at work.
+/// A running application.
 struct Running {
     handler: u32,
     program: Program,
@@ -269,7 +269,7 @@ impl Workload for Multi {
         sized(self.running.iter().flat_map(|running| running.data.sizes.iter().copied()))
     }
 
-    /// The one whose turn it is asks.
+    /// The application with the earliest time asks.
     fn step(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let next = self.running.iter_mut().min_by_key(|running| running.now);
         batch.extend(next.map(|running| running.next(random)));

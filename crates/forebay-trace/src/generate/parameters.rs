@@ -1,5 +1,4 @@
-//! What workloads there are and what can be said about them: one definition for parsing, help and
-//! the record of what was run.
+//! The workloads and their parameters: one definition for parsing, help and the record of a run.
 
 use std::fmt;
 
@@ -9,9 +8,9 @@ use super::Workload;
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line; where it is from.
+    /// A line that describes it, and its origin.
     pub summary: &'static str,
-    /// What can be said about it.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
     pub(super) make: fn(&Values) -> Result<Box<dyn Workload>, WrongWorkload>,
 }
@@ -22,14 +21,14 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Something that can be said about a workload.
+/// A parameter of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// A line that describes it.
     pub what: &'static str,
-    /// What it is if nothing is said.
+    /// Its value if none is given.
     pub default: Value,
 }
 
@@ -89,15 +88,15 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// What is wrong with a description of a workload.
+/// The fault in a description of a workload.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WrongWorkload {
-    /// Nobody knows it.
+    /// There is no such workload.
     #[error("unknown workload '{name}'; known are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names of workloads.
         known: String,
     },
     /// It has no such parameter.
@@ -105,9 +104,9 @@ pub enum WrongWorkload {
     Parameter {
         /// The workload.
         kind: &'static str,
-        /// What was said.
+        /// The parameter that was given.
         name: String,
-        /// What can be said.
+        /// The parameters that it has.
         known: String,
     },
     /// A parameter makes no sense.
@@ -119,7 +118,7 @@ pub enum WrongWorkload {
         name: String,
         /// Its value.
         value: String,
-        /// What is expected.
+        /// The values that are possible.
         expected: String,
     },
 }

@@ -59,7 +59,7 @@ impl Random {
     }
 }
 
-/// A number that looks random, always the same for the same one (SplitMix64's finisher).
+/// A number that looks random, and depends on `number` alone (SplitMix64's finisher).
 pub(crate) fn scattered(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

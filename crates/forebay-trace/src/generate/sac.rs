@@ -9,13 +9,13 @@
 //! | working set | 400 MB | 425 MB | 425 MB |
 //! | requests | 192,000 | 750,000 | 750,000 |
 //!
-//! How the table is read here. A trace's "data block requests […] have been striped with RAID-0
+//! Our reading of the table. A trace's "data block requests […] have been striped with RAID-0
 //! across the full set of disks; each request specifies the starting offset and length" (§4.1), so
 //! the only file is the array. The working set is extents, which lie anywhere in it ("random"); a
-//! request reads one of them, whichever. An extent begins on a disk by the trace's distribution
-//! over disks and goes on over those that follow, so that how much of the working set lies on a
-//! disk goes with how often it is asked: otherwise the best ratio of Fig. 4's third workload could
-//! not be 40:1. "Traces 2 and 3 have a variety of request sizes", so all of Trace 1 have one size.
+//! request reads one of them, each as likely. An extent begins on a disk by the trace's
+//! distribution over disks and goes on over those that follow. So a disk's part of the working set
+//! grows with its share of requests; otherwise the best ratio of Fig. 4's third workload could not
+//! be 40:1. "Traces 2 and 3 have a variety of request sizes", so all of Trace 1 have one size.
 //! Sizes and places are whole blocks of 4 KiB, the stripe unit 8 KiB: the paper names neither.
 
 use super::parameters::{Kind, Parameter, Value, Values, parameter};
@@ -89,12 +89,12 @@ enum Size {
     Exponential,
 }
 
-/// On which disk an extent begins.
+/// The disk on which an extent begins.
 #[derive(Clone, Copy)]
 enum Disk {
     Uniform,
     Gaussian,
-    /// On this one so many times as often as on another; and extents begin where a unit does.
+    /// This disk so many times as often as another; and extents begin where a stripe unit does.
     Hot(u64, f64),
 }
 
@@ -174,8 +174,8 @@ impl Sac {
         const DEVIATION: f64 = 3.0;
         match self.disk {
             Disk::Uniform => random.below(self.disks),
-            // What falls beside the disks is drawn again, some one in two hundred for sixteen
-            // disks; with few disks, which the mean is not among, that would go on for ever.
+            // A draw beside the disks is repeated: about one in two hundred for sixteen disks. With
+            // few disks, which the mean is not among, that would go on for ever.
             Disk::Gaussian => (0..1000)
                 .map(|_| random.gaussian(MEAN, DEVIATION).round())
                 .find(|disk| (0.0..self.disks as f64).contains(disk))
@@ -206,7 +206,7 @@ impl Workload for Sac {
             self.draw(random);
         }
         let (start, blocks) = self.extents[random.below(self.extents.len() as u64) as usize];
-        // Sizes fit: a request has a mean of 32 bits, or what is improbable by far.
+        // Sizes fit: the mean fits 32 bits, and a larger draw is improbable by far.
         let len = u32::try_from(blocks * BLOCK).unwrap_or(BLOCK_BYTES);
         batch.push(Request { file: 0, offset: start * BLOCK, len, handler: 1, ..Request::default() });
     }

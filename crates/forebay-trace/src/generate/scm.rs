@@ -1,12 +1,12 @@
 //! The workloads of SCM §5, as far as the paper describes them: streams read at a rate, regular or
 //! not (§5.2.1); copies and downloads whose consumers take no more than their bandwidth (§5.2.2,
-//! §5.2.3); video on demand after SPC-2, and a database's random reads beside it (§5.2.4). What the
-//! paper doesn't say is assumed here, and said at the parameters.
+//! §5.2.3); video on demand after SPC-2, and a database's random reads beside it (§5.2.4). Our
+//! assumptions stand at the parameters.
 //!
-//! Who issues how: `rates` has arrival times, which hold whether earlier requests are answered or
-//! not (`forebay sim` takes them as an open loop). In all others a request follows the answer of
-//! the one before after a think time, in a closed loop; times in the trace are those of storage
-//! that takes none.
+//! **Arrivals.** `rates` has arrival times that do not depend on answers to earlier requests
+//! (`forebay sim` takes them as an open loop). In all others a request follows the answer of the
+//! one before after a think time, in a closed loop; times in the trace are those of storage that
+//! takes none.
 //!
 //! **Deviations.** The paper speaks of "the standard deviation of the first stream", "the square
 //! root of the mean rate", and of multiples of "the mean value", but not of the time in which
@@ -112,7 +112,7 @@ struct Video {
     length: u64,
     think: u64,
     part: u32,
-    /// Of the stream in hand: bytes of a request, requests left.
+    /// Of the current stream: bytes of a request, requests left.
     size: u32,
     left: u64,
     tasks: Tasks,
@@ -123,7 +123,7 @@ impl Workload for Video {
         RANGES
     }
 
-    /// As long as the best quality needs; the others end earlier.
+    /// The length that the best quality needs; streams of other qualities end earlier.
     fn files(&self) -> Vec<FileInfo> {
         let bytes = self.length.saturating_mul(u64::from(QUALITIES[QUALITIES.len() - 1]));
         sized((0..self.streams).map(|_| bytes))
@@ -143,8 +143,8 @@ impl Workload for Video {
         let (file, number) = (u64::from(self.tasks.handler - 1), self.length - self.left);
         match number {
             0 => {}
-            // Viewers do not all begin at one moment: the first pause says where in its beat a
-            // stream is.
+            // Viewers do not all begin at one moment: the first pause shifts a stream within its
+            // beat.
             1 => self.tasks.think(random.between(0, self.think)),
             _ => self.tasks.think(self.think),
         }
@@ -162,7 +162,7 @@ struct Arrivals {
     /// Requests in a slot: mean and deviation.
     mean: f64,
     deviation: f64,
-    /// The slot in hand begins at this nanosecond; so many requests come in it, and so many have.
+    /// The current slot begins at this nanosecond; its requests, and how many have come.
     begins: f64,
     in_slot: u64,
     come: u64,
@@ -185,7 +185,7 @@ impl Arrivals {
         while self.come == self.in_slot {
             self.begins += self.slot;
             self.come = 0;
-            // What is left over of a whole number decides by chance, so that the mean is kept.
+            // A random number rounds up or down, so that the mean is kept.
             self.in_slot = (gamma(random, self.mean, self.deviation) + random.fraction()) as u64;
         }
         self.come += 1;
@@ -233,7 +233,7 @@ fn rates(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
         return Err(values.wrong("slot", "it takes a millisecond at least"));
     }
     for (name, rate) in [("deviation", rate), ("deviations", others)] {
-        // Beyond, some slot in a million has all requests.
+        // Beyond, one slot in a million would have all requests.
         if values.real(name) > 1000.0 * (rate * slot as f64 / SECOND) {
             return Err(values.wrong(name, "it is at most 1000 times the mean in a slot"));
         }
@@ -279,7 +279,7 @@ impl Workload for Rates {
     }
 }
 
-/// What one consumer takes.
+/// A consumer's files and pace.
 struct Consumer {
     files: u64,
     /// Bytes of each of them.
@@ -289,7 +289,7 @@ struct Consumer {
 }
 
 impl Consumer {
-    /// One who takes so many bytes a second for so long, `bytes` being a file's.
+    /// A consumer that takes so many bytes a second for so long; `bytes` is a file's length.
     fn new(bandwidth: f64, seconds: u64, bytes: Option<u64>, request: u32) -> Consumer {
         let all = (bandwidth * seconds as f64).max(1.0) as u64;
         let think = (f64::from(request) / bandwidth * SECOND) as u64;
@@ -300,13 +300,13 @@ impl Consumer {
     }
 }
 
-/// Readers each of which takes files at its bandwidth: it thinks for as long after a request as it
-/// takes to send it on.
+/// Readers that each take files at their own bandwidth: the think time after a request is the time
+/// that it takes to send it on.
 struct Paced {
     consumers: Vec<Consumer>,
     request: u32,
-    /// The consumer after the one in hand, whose next file this is, up to which its files go, and
-    /// where in it.
+    /// The consumer after the current one, the current one's next file, the end of its files, and
+    /// the place in the file.
     next: usize,
     file: u64,
     end: u64,
@@ -396,7 +396,7 @@ struct Database {
     pages: u64,
     random: f64,
     request: u32,
-    /// Of the query in hand: requests left, and the page after the last.
+    /// Of the current query: requests left, and the page after the last.
     left: u64,
     at: (u64, u64),
     tasks: Tasks,

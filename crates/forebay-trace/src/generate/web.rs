@@ -8,26 +8,26 @@
 //! ```text
 //!  a page ── query ──▶ table: ████ ████ ████   table: ████ ████      large requests, front to back
 //!         └─ images ─▶ ▪▪▪▪  ▪▪  ▪▪▪▪▪  ▪                             small requests, each image whole
-//!         └─ writes ─▶      ·      ·  ·                               small ones, among the reads: what is logged
+//!         └─ writes ─▶      ·      ·  ·                               small ones, among the reads: the log
 //! ```
 //!
-//! A step is a page that somebody asks for. Which tables a query scans, and which images a page
-//! shows, is chosen by Zipf's law; a table is scanned whole, for want of an index that serves
+//! A step is a page that a visitor asks for. Zipf's law chooses the tables that a query scans and
+//! the images that a page shows. A table is scanned whole, for want of an index that serves
 //! questions about art. Every small read may be followed by a write, which appends to a log that
 //! begins anew when it is full. As in the paper's other traces one client does all this, in this
 //! order.
 //!
 //! Layout: "these traces did not include disk layout and file path information", so the paper lays
 //! out "blocks in the order of first access" over an array (RAID-0, §4.4). Ours is laid out so
-//! already: the only file is the array, a table or an image lies where the array was used up to
-//! when it was first read, and requests are places in the array.
+//! already: the only file is the array, and requests are places in it. At its first access, a table
+//! or an image gets the next unused place.
 //!
-//! What the paper does not say is assumed. "A modest number of requests", fewer than the other
-//! traces have: 5000 pages, some 97,000 requests. A page needs three tables of 1 MiB in the mean,
-//! and shows five images of 12 KiB, as thumbnails have; a small request has 8 KiB, a page of
-//! Postgres, a large one 512 KiB. The paper's cache of 10 MB hits "near 50 %": so there are 24
-//! tables. And it can have what lies on one disk of sixteen ("devotes the entire cache to the slow
-//! disk", and loses 15 %): so there are 2500 images, and 60 MB in all.
+//! Our assumptions. "A modest number of requests", fewer than the other traces have: 5000 pages,
+//! some 97,000 requests. A page needs three tables of 1 MiB in the mean, and shows five images of
+//! 12 KiB, as thumbnails have. A small request has 8 KiB, a page of Postgres, a large one 512 KiB.
+//! The paper's cache of 10 MB hits "near 50 %": so there are 24 tables. And it can hold all data of
+//! one disk of sixteen ("devotes the entire cache to the slow disk", and loses 15 %): so there are
+//! 2500 images, and 60 MB in all.
 
 use super::parameters::{Kind, Value, Values, parameter};
 use super::random::Random;
@@ -62,7 +62,7 @@ const MOST_FILES: u64 = 1 << 24;
 
 /// Files of one kind, in the order of their popularity.
 struct Files {
-    /// Bytes, and where in the array, once that is known.
+    /// Bytes, and the place in the array, once that is known.
     known: Vec<(u64, Option<u64>)>,
     popular: Zipf,
 }
@@ -95,7 +95,7 @@ struct Web {
     large: u32,
     small: u32,
     writes: f64,
-    /// Bytes of the log, and of what was written so far; and where it lies, once it was written to.
+    /// Bytes of the log, and how many were written so far; and its place, once it was written to.
     log: u64,
     written: u64,
     log_at: Option<u64>,
@@ -131,7 +131,7 @@ fn web(values: &Values) -> Result<Box<dyn Workload>, WrongWorkload> {
     if values.real("writes") > 100.0 {
         return Err(values.wrong("writes", "there are at most 100 for a read"));
     }
-    // Files are the same whatever is asked for, so that seeds differ in requests only.
+    // Files are the same for every seed: seeds differ in requests only.
     let mut random = Random::new(tables.wrapping_add(values.whole("images") << 32));
     let (table, image, alpha) = (values.whole("table"), values.whole("image"), values.real("alpha"));
     let tables = Files::new((0..tables).map(|_| random.between(table / 2, table + table / 2)), alpha);
@@ -156,8 +156,7 @@ impl Web {
     /// Different tables, each whole.
     fn query(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         let mut chosen: Vec<u64> = Vec::with_capacity(self.scanned as usize);
-        // A choice by a steep law may not be different from the others for long: then the first
-        // that is.
+        // A steep law may repeat its choices for long: then the first table that was not chosen.
         for _ in 0..self.scanned {
             let draw = (0..100).map(|_| self.tables.popular.rank(random)).find(|table| !chosen.contains(table));
             let first = || (0..).find(|table| !chosen.contains(table));
@@ -169,7 +168,7 @@ impl Web {
         }
     }
 
-    /// Images, each whole, and what is written meanwhile.
+    /// Images, each whole, and the writes meanwhile.
     fn images(&mut self, random: &mut Random, batch: &mut Vec<Request>) {
         for _ in 0..random.between(1, 2 * self.shown - 1) {
             let image = self.images.popular.rank(random);

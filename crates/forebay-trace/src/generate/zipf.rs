@@ -1,5 +1,5 @@
-//! Zipf's law, by rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996): exact,
-//! whatever the number of objects, with no table and few rejections.
+//! Zipf's law, by rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996): exact for
+//! any number of objects, with no table and few rejections.
 
 use super::random::Random;
 
@@ -8,10 +8,10 @@ use super::random::Random;
 pub(crate) struct Zipf {
     objects: u64,
     alpha: f64,
-    /// H(1.5) - h(1) and H(n + 0.5): where the uniform numbers lie.
+    /// H(1.5) - h(1) and H(n + 0.5): the range of the uniform numbers.
     first: f64,
     last: f64,
-    /// Below this distance a rank is taken without a further look.
+    /// Within this distance a rank is accepted without a further test.
     sure: f64,
 }
 
@@ -47,7 +47,7 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.alpha) * log;
-        // Near zero (e^t - 1) / t is taken from its series, as the division loses everything.
+        // Near zero (e^t - 1) / t is taken from its series, since the division loses all digits.
         let factor = if exponent.abs() > 1e-8 { exponent.exp_m1() / exponent } else { 1.0 + exponent / 2.0 };
         factor * log
     }

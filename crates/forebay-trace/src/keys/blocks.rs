@@ -44,8 +44,8 @@ impl Blocks {
         Blocks { reads_only, ..self }
     }
 
-    /// Appends the names of the blocks of `requests`, in order, to `names`, and returns of how many
-    /// requests: of one at least, and no further than a request of many blocks.
+    /// Appends the names of the blocks of `requests`, in order, to `names`, and returns how many
+    /// requests it took: at least one, and none after a request of many blocks.
     pub fn append(&mut self, requests: &[Request], names: &mut Vec<u64>) -> Result<usize, TooManyKeys> {
         if self.block_bytes == 0 {
             let counted = requests.iter().filter(|request| self.counts(request));
@@ -108,8 +108,8 @@ pub(super) fn spread(name: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// By which a block is sampled or not: every threshold takes its share of the blocks, and each
-/// larger one the same and more. It has nothing to do with where a table keeps the name.
+/// The hash that decides whether a block is sampled. Every threshold takes its share of the blocks,
+/// and each larger one the same and more. It is independent of the name's place in a table.
 #[inline]
 pub fn sample_hash(name: u64) -> u64 {
     spread(name ^ 0x9e37_79b9_7f4a_7c15)

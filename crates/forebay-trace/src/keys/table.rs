@@ -14,16 +14,16 @@ const PIECE: usize = 1 << 14;
 
 /// Numbers names from zero on in order of appearance.
 ///
-/// The table holds numbers, and the names are where the numbers say. What an entry's 32 bits have
-/// left is a part of the name's hash, so that a probe seldom looks at a name in vain:
+/// The table holds numbers, and `names` has the names by number. The spare bits of an entry's 32
+/// hold a part of the name's hash, so that a probe seldom looks at a wrong name:
 ///
 /// ```text
 ///   31 ............ b | b-1 ........ 0
 ///     bits of hash    |  number + 1            0: empty
 /// ```
 ///
-/// It is never more than 85 % full and grows by a fourth. The old table goes before the new one
-/// comes, which is filled from the names, one after the other: growing needs no memory beside the
+/// It is never more than 85 % full and grows by a fourth. The old table is freed before the new one
+/// is made, which is filled from the names, one after the other: growing needs no memory beside the
 /// larger table.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -51,8 +51,8 @@ impl Table {
     /// Appends the numbers of `names` to `keys`.
     ///
     /// A table of millions of names is neither in the processor's caches nor in those of its page
-    /// tables. So names are looked up in the order of their places, part of the table by part, and
-    /// what a batch will look at is asked for before the first of it is looked at. New names are
+    /// tables. So names are looked up in the order of their places, one part of the table after the
+    /// other. The entries of a batch are touched before the first of them is read. New names are
     /// added afterwards, in the order in which they came.
     pub(super) fn number(&mut self, names: &[u64], keys: &mut Vec<u32>) -> Result<(), TooManyKeys> {
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -80,7 +80,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the home of every hash, for no other purpose than that it be near.
+    /// Reads the home of every hash, only to bring it into the cache.
     #[inline]
     fn touch(&self, hashes: impl Iterator<Item = u64>) {
         let mut touched = 0;
@@ -95,8 +95,8 @@ impl Table {
         ((u128::from(hash) * self.entries.len() as u128) >> 64) as usize
     }
 
-    /// What the upper bits of an entry are for a name; the home comes from the hash's upper ones,
-    /// so these are lower.
+    /// The upper bits of an entry for a name. The home comes from the hash's upper bits, so these
+    /// are lower ones.
     #[inline]
     fn tag(&self, hash: u64) -> u32 {
         ((hash as u32 as u64) << self.bits) as u32
@@ -107,7 +107,7 @@ impl Table {
         (u64::from(u32::MAX) >> (32 - self.bits)) as u32
     }
 
-    /// One more than the number of the first name whose part of the hash is this one's: as good as
+    /// One more than the number of the first name whose part of the hash is this one's: almost
     /// certainly its own. Zero if there is none.
     #[inline]
     fn likely(&self, hash: u64) -> u32 {
@@ -162,7 +162,7 @@ impl Table {
         self.room = count + count / 4;
         self.bits = u64::BITS - (self.room as u64 + 1).leading_zeros();
         self.bits = self.bits.min(32);
-        // First the old one is given back.
+        // The old table is freed first.
         self.entries = Vec::new();
         self.entries = vec![0; self.room * 20 / 17];
         let mut pieces = Pieces::default();
@@ -189,16 +189,16 @@ impl Table {
 #[derive(Debug, Default)]
 struct Pieces {
     hashes: Vec<u64>,
-    /// Places in `hashes`, those together whose hashes begin alike.
+    /// Places in `hashes`; those whose hashes begin alike stand together.
     order: Vec<u32>,
-    /// What the table says of each.
+    /// The table's [`Table::likely`] of each.
     likely: Vec<u32>,
 }
 
 impl Pieces {
     /// How many leading bits decide: 128 parts of a table.
     const BITS: u32 = 7;
-    /// A table with fewer entries is near as it is.
+    /// A table with fewer entries fits into the caches as it is.
     const FAR: usize = 1 << 18;
 
     fn sort(&mut self, hashes: impl Iterator<Item = u64>, entries: usize) {

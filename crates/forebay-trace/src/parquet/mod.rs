@@ -11,9 +11,9 @@
 //! | context | u32 | program context |
 //!
 //! The rest is in the footer's key-value metadata: `forebay.version` (1), `forebay.shape` (`ranges`
-//! or `objects`), `forebay.block_bytes`, `forebay.files` and `forebay.contexts` (JSON: what is
-//! known of them), `forebay.origin` (how it was made), and `forebay.checksums`, a CRC-32 for each
-//! row group, over its rows in order: Parquet's own pages have none, so that a flipped bit could go
+//! or `objects`), `forebay.block_bytes`, `forebay.files` and `forebay.contexts` (JSON: their names
+//! and figures), `forebay.origin` (how it was made), and `forebay.checksums`, a CRC-32 for each row
+//! group, over its rows in order: Parquet's own pages have none, so that a flipped bit could go
 //! unnoticed.
 
 mod reader;
@@ -24,10 +24,10 @@ pub(crate) use writer::Writer;
 
 use crate::{ContextInfo, FileInfo, Operation, Request, Shape};
 
-/// The one version that there is.
+/// The only version.
 const VERSION: &str = "1";
 
-/// How many rows a group has: what a writer holds in memory, and how late damage may be found.
+/// Rows of a group: a writer holds them in memory, and a reader may find damage that late.
 const GROUP: usize = 1 << 18;
 
 const SCHEMA: &str = "

@@ -15,7 +15,7 @@ use parquet::schema::parser::parse_message_type;
 use super::{ContextRow, FileRow, SCHEMA, VERSION, WIDE, checksum, key};
 use crate::{BATCH, ContextInfo, Error, FileInfo, Operation, Request, Shape, Source};
 
-/// Opens a file of the own format; `content` is what `path` has.
+/// Opens a file of our own format; `content` is the content of `path`.
 pub(crate) fn open<C: ChunkReader + 'static>(path: &Path, content: C) -> Result<Box<dyn Source>, Error> {
     let unknown = |reason: String| Error::Format { path: path.to_owned(), reason };
     let damaged = |error: Broken| unknown(format!("it is no whole Parquet file: {error}"));
@@ -26,7 +26,7 @@ pub(crate) fn open<C: ChunkReader + 'static>(path: &Path, content: C) -> Result<
     Ok(Box::new(rows))
 }
 
-/// Why Parquet's library gave no answer.
+/// The failure of Parquet's library.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error("{0}")]
@@ -45,7 +45,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broke
     }
 }
 
-/// What the footer says.
+/// The footer's contents.
 struct About {
     shape: Shape,
     files: Vec<FileInfo>,
@@ -158,7 +158,7 @@ impl Group {
         })
     }
 
-    /// Fills the values of some rows; how many.
+    /// Fills the values of some rows, and returns how many.
     fn fill(&mut self) -> Result<usize, ParquetError> {
         let wanted = BATCH.min(usize::try_from(self.left).unwrap_or(BATCH));
         let short = || ParquetError::General("a column has too few values".to_owned());

@@ -25,7 +25,7 @@ pub(crate) struct Writer<W: Write + Send> {
 impl<W: Write + Send> Writer<W> {
     pub(crate) fn new(output: W, shape: Shape) -> Result<Writer<W>, ParquetError> {
         let properties = WriterProperties::builder()
-            // Not the version of a library: the same requests make the same bytes.
+            // Without a library's version: the same requests make the same bytes.
             .set_created_by("forebay".to_owned())
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             // Neighbours differ by little, or by the same.
@@ -50,7 +50,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    /// Writes what is left, and what is known of the whole.
+    /// Writes the rest, and the footer.
     pub(crate) fn finish(mut self, about: &dyn Source) -> Result<W, ParquetError> {
         self.end_group()?;
         let mut say = |key: &str, value: String| {

@@ -1,12 +1,12 @@
-//! What `blkparse` prints without `-f`: device, processor, number, seconds, process, action, kind,
-//! sector `+` sectors, name.
+//! The output of `blkparse` without `-f`: device, processor, number, seconds, process, action,
+//! kind, sector `+` sectors, name.
 //!
 //! ```text
 //!   8,0    3       11     0.009507758   697  Q   W 223490 + 8 [kjournald]
 //! ```
 //!
-//! One action is the request ([`Options::action`](crate::Options::action)); a kind with `R` reads,
-//! one with `W` writes; discards and flushes move no data and are skipped, as are notes and the
+//! One action is the request ([`Options::action`](crate::Options::action)). A kind with `R` reads,
+//! one with `W` writes. Discards and flushes move no data and are skipped, as are notes and the
 //! summary at the end. The process is the handler.
 
 use crate::read::clock::Clock;

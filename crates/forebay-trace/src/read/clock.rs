@@ -2,8 +2,8 @@
 
 use forebay_core::Instant;
 
-/// Makes times of a trace out of whatever its format counts. Traces that were gathered from several
-/// processors or disks are slightly out of order; a request that is earlier than the one before it
+/// Makes times of a trace from the format's own units. Traces that were gathered from several
+/// processors or disks are slightly out of order. A request that is earlier than the one before it
 /// is taken to come at the same moment, so that the order of the file holds.
 pub(crate) struct Clock {
     /// Nanoseconds in a unit of the format.

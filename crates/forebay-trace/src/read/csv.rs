@@ -7,7 +7,7 @@ use crate::read::names::Names;
 use crate::read::text::{Line, decimal, number, quoted};
 use crate::{Columns, FileInfo, Operation, Request, Shape};
 
-/// What columns are called in headers, in lower case, without blanks, `-` and `_`.
+/// Names of columns in headers, in lower case, without blanks, `-` and `_`.
 const TIMES: [&str; 7] = ["time", "timestamp", "ts", "clocktime", "timens", "timeus", "timems"];
 const OBJECTS: [&str; 7] = ["object", "objid", "objectid", "id", "key", "file", "obj"];
 const SIZES: [&str; 7] = ["size", "objsize", "objectsize", "length", "len", "bytes", "valuesize"];
@@ -81,8 +81,8 @@ impl Csv {
             });
         }
         let find = |column: &mut Option<usize>, known: &[&str]| {
-            // The name that stands first in the list of what is known wins, not the column that
-            // comes first.
+            // The name that stands first in the list of known ones wins, not the column that comes
+            // first.
             let found = || known.iter().find_map(|known| names.iter().position(|name| name == known));
             *column = column.or_else(found);
         };
@@ -95,7 +95,7 @@ impl Csv {
         find(&mut columns.context, &CONTEXTS);
     }
 
-    /// Without a header and without a word from the user: libCacheSim's order.
+    /// Without a header and without the user's columns: libCacheSim's order.
     fn by_order(&mut self, fields: &[&[u8]]) -> Result<(), String> {
         let columns = &mut self.columns;
         if columns.object.is_some() || columns.offset.is_some() {
@@ -200,7 +200,7 @@ impl Line for Csv {
 /// The delimiter that a line has most of.
 fn likely_delimiter(line: &[u8]) -> u8 {
     let count = |delimiter: u8| line.iter().filter(|&&byte| byte == delimiter).count();
-    // Of equals the last one wins, so that the comma comes last.
+    // Of equals the last one wins, so the comma stands last.
     [b' ', b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
 }
 
@@ -236,8 +236,8 @@ fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// What an operation of a file system, a block device or a key-value store does to the bytes: reads
-/// them, or changes them.
+/// The effect of an operation of a file system, a block device or a key-value store on the bytes:
+/// reads them, or changes them.
 fn operation(text: &[u8]) -> Option<Operation> {
     const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
     const WRITES: [&str; 14] = [

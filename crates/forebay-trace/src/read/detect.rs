@@ -1,18 +1,18 @@
-//! Which format a file has, by its name and by its first bytes.
+//! Recognizes the format of a file, by its name and by its first bytes.
 
 use crate::Format;
 use crate::read::{decoder, oracle_general, vscsi};
 use crate::{Options, Request};
 
-/// How much of the content is looked at, and how many of its lines.
+/// How much of the content is examined, and how many of its lines.
 const LOOKED_AT: usize = 16 << 10;
 const LINES: usize = 16;
 
-/// Texts that are tried, the more particular first. CSV and plain text would take much that they
-/// are not.
+/// Texts that are tried, the more particular first. CSV and plain text are tried last, since they
+/// would fit most texts.
 const TEXTS: [Format; 6] = [Format::Fio, Format::Msr, Format::Spc, Format::Blkparse, Format::Lis, Format::Lirs];
 
-/// The format that a name says, without its endings for compression.
+/// The format that a name tells, without its endings for compression.
 pub(crate) fn by_name(name: &str) -> Option<Format> {
     let name = name.to_ascii_lowercase();
     if name.contains("oraclegeneral") {
@@ -33,14 +33,14 @@ pub(crate) fn by_name(name: &str) -> Option<Format> {
     }
 }
 
-/// The ending of a name in small letters, but for that of what compresses it.
+/// The ending of a name in small letters, before any ending of compression.
 pub(crate) fn ending(name: &str) -> Option<&str> {
     let name = [".gz", ".xz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     Some(name.rsplit_once('.')?.1)
 }
 
-/// The format that a content says which begins like this; `whole` if it also ends there. An error
-/// says what was tried.
+/// The format of a content that begins like this; `whole` if it also ends there. An error names the
+/// formats that were tried.
 pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format, String> {
     if first.is_empty() {
         return Err("it is empty, so that its format cannot be told; give the format".to_owned());
@@ -77,7 +77,7 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
     Err(format!("it is text, but its first lines fit none of {}; {known}", tried.join(", ")))
 }
 
-/// Whether there are only characters that texts have.
+/// Whether all characters are those of texts.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
 }

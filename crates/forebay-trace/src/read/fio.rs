@@ -1,4 +1,4 @@
-//! What `fio` logs with `write_iolog`, versions 2 and 3. A first line names the version; then a
+//! The logs of `fio` with `write_iolog`, versions 2 and 3. A first line names the version; then a
 //! line is an action on a file, in version 3 with a time in microseconds before it:
 //!
 //! ```text
@@ -39,7 +39,7 @@ impl Fio {
             Some(version) => return Err(format!("version {version} of fio's log is not known, only 2 and 3")),
             None => return Err(format!("{} is not `fio version 3 iolog`", quoted(line))),
         };
-        // Times of version 2 count from the beginning, whenever the first request comes.
+        // Times of version 2 count from the beginning, not from the first request.
         self.clock.at(0);
         Ok(())
     }

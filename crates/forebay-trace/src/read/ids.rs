@@ -3,7 +3,7 @@
 use crate::read::Decode;
 use crate::{BATCH, Request, Shape};
 
-/// How an id is told by its bytes.
+/// How to read an id from bytes.
 pub(crate) trait Id: Send {
     /// How many bytes it has.
     const BYTES: usize;

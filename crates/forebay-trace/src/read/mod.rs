@@ -1,6 +1,6 @@
 //! Readers, a file each. A reader is a [`Decode`]: it turns the bytes of a window into requests,
-//! whole records at a time, and says what is wrong with one that it cannot take. Everything else
-//! (files, compression, errors with names) is here.
+//! whole records at a time, and describes the fault of a damaged record. Everything else (files,
+//! compression, errors with names) is here.
 
 mod blkparse;
 mod clock;
@@ -35,14 +35,14 @@ pub(crate) trait Decode: Send {
     /// that a part of a record is damage.
     fn decode(&mut self, bytes: &[u8], last: bool, batch: &mut Vec<Request>) -> Result<usize, String>;
 
-    /// What the requests are about.
+    /// Whether requests are ranges or objects.
     fn shape(&self) -> Shape;
 
     /// How many records (of texts, lines) are done with. After an error the next one is the damaged
     /// one.
     fn records(&self) -> u64;
 
-    /// What is known by now of the files.
+    /// The files known by now.
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
@@ -53,7 +53,7 @@ struct TraceFile {
     path: PathBuf,
     input: Input,
     decoder: Box<dyn Decode>,
-    /// What to say if a record is damaged and the format was not given but guessed.
+    /// The advice if a record is damaged and the format was not given but guessed.
     guess: String,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Er
     begin(path, Input::open(path).map_err(io)?, options, parquet)
 }
 
-/// The same for what is in memory.
+/// The same for a content in memory.
 pub(crate) fn open_bytes(path: &Path, bytes: Vec<u8>, options: &Options) -> Result<Box<dyn Source>, Error> {
     let bytes = Bytes::from(bytes);
     let input = Input::over(Box::new(io::Cursor::new(bytes.clone()))).map_err(|error| failed(path, 0, error))?;
@@ -99,7 +99,7 @@ fn begin(
     Ok(Box::new(TraceFile { path: path.to_owned(), input, decoder, guess }))
 }
 
-/// The format that the name of a file says, also where its content could say more.
+/// The format that a file's name tells, even where its content could tell more.
 pub(crate) fn by_name(name: &str) -> Option<Format> {
     detect::by_name(name).or_else(|| match detect::ending(&name.to_ascii_lowercase())? {
         "csv" => Some(Format::Csv),
@@ -143,7 +143,7 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
     })
 }
 
-/// What the operating system says has its number; anything else is a decompressor that cannot go
+/// An error of the operating system has its number; any other is a decompressor's, which cannot go
 /// on.
 fn failed(path: &Path, records: u64, source: io::Error) -> Error {
     let path = path.to_owned();

@@ -1,6 +1,6 @@
 //! libCacheSim's oracleGeneral: time in seconds u32, object u64, bytes u32, the number of the
 //! object's next request i64 (-1: never), packed, the least byte first. The next request is not
-//! kept: simulators that need the future look themselves.
+//! kept: simulators that need the future find it themselves.
 
 use forebay_core::Instant;
 

@@ -1,5 +1,5 @@
 //! The Storage Performance Council's trace format: unit, block of 512 bytes, bytes, operation (r or
-//! w), seconds; fields that follow are ignored. `0,20941264,8192,W,0.551706`
+//! w), seconds; fields after these are ignored. `0,20941264,8192,W,0.551706`
 
 use crate::read::clock::Clock;
 use crate::read::text::{Line, number, quoted, seconds};

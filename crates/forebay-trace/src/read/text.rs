@@ -1,4 +1,4 @@
-//! What texts have in common: lines, fields, numbers; all from bytes, without an allocation a line.
+//! The common parts of texts: lines, fields, numbers; all from bytes, without an allocation a line.
 
 use memchr::memchr;
 
@@ -10,10 +10,10 @@ pub(crate) trait Line: Send {
     /// The request of a line (without its end; not trimmed), or none if the line has none.
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String>;
 
-    /// What the requests are about.
+    /// Whether requests are ranges or objects.
     fn shape(&self) -> Shape;
 
-    /// What is known by now of the files.
+    /// The files known by now.
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
@@ -114,7 +114,7 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// Seconds with or without a fraction, in nanoseconds; what is below them is cut off.
+/// Seconds with or without a fraction, in nanoseconds; smaller digits are cut off.
 pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     decimal(text, 9)
 }
@@ -133,7 +133,7 @@ pub(crate) fn decimal(text: &[u8], places: u32) -> Option<u64> {
     number(whole)?.checked_mul(10u64.pow(places))?.checked_add(below)
 }
 
-/// A text of a message, short and printable whatever it was.
+/// A text for a message, cut short and made printable.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let more = if text.len() > LONGEST { "…" } else { "" };

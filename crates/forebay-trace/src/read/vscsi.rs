@@ -45,7 +45,8 @@ impl Version {
 }
 
 impl Vscsi {
-    /// A decoder for what begins like this, if up to eight of its first records are of one version.
+    /// A decoder for a content that begins like this, if up to eight of its first records are of
+    /// one version.
     pub(crate) fn of(first: &[u8]) -> Option<Vscsi> {
         let version = VERSIONS.into_iter().find(|version| {
             first.len() >= version.record

@@ -1,4 +1,4 @@
-//! Output that is compressed as its name says.
+//! Output that is compressed by the ending of its name.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ pub(super) enum Compressed<W: Write> {
 }
 
 impl<W: Write> Compressed<W> {
-    /// As the ending of a name says.
+    /// Compressed by the ending of a name.
     pub(super) fn new(output: W, ending: &str) -> io::Result<Compressed<W>> {
         Ok(match ending.to_ascii_lowercase().as_str() {
             "gz" => Compressed::Gzip(flate2::write::GzEncoder::new(output, flate2::Compression::default())),
@@ -21,7 +21,7 @@ impl<W: Write> Compressed<W> {
         })
     }
 
-    /// Ends what compresses it.
+    /// Ends the compression.
     pub(super) fn finish(self) -> io::Result<W> {
         match self {
             Compressed::Plain(output) => Ok(output),

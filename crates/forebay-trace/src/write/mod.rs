@@ -1,5 +1,5 @@
 //! Writers. A trace appears under its name only when it is whole: until then it has another name
-//! beside it, which goes when the writer goes.
+//! beside it, which disappears with the writer.
 
 mod compressed;
 mod csv;
@@ -19,14 +19,14 @@ use crate::{Error, Format, Request, Shape, Source, parquet};
 trait Encode: Send {
     fn encode(&mut self, requests: &[Request]) -> Result<(), Refused>;
 
-    /// Writes what is left.
+    /// Writes the rest.
     fn finish(self: Box<Self>, about: &dyn Source) -> Result<Output, Refused>;
 }
 
 /// Where the bytes go.
 type Output = Compressed<BufWriter<NamedTempFile>>;
 
-/// Why something was not written.
+/// Why a part was not written.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(transparent)]
@@ -45,7 +45,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The format that the name of a file to be written says.
+    /// The format that the name of a file to be written tells.
     pub fn format_of(path: &Path) -> Result<Format, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         crate::read::by_name(&name).filter(|format| WRITTEN.contains(format)).ok_or_else(|| {
@@ -95,8 +95,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is left, and gives the file its name. Returns how many requests it has. `about`
-    /// says what is known of the trace besides its requests.
+    /// Writes the rest, and gives the file its name. Returns how many requests it has. `about` has
+    /// the trace's properties besides its requests.
     pub fn finish(self, about: &dyn Source) -> Result<u64, Error> {
         let Writer { path, encoder, written } = self;
         let named = || -> Result<(), Refused> {
@@ -146,15 +146,15 @@ fn failed(path: &Path, written: u64, error: Refused) -> Error {
     }
 }
 
-/// The objects of requests, as one number each, for formats that have nothing else: an object is
-/// its file; a range is split into its blocks, and a block of file 0 is its number, one of another
-/// file its number with the file's above it.
+/// The objects of requests, as one number each, for formats with nothing else: an object is its
+/// file, and a range is split into its blocks. A block of file 0 is its own number. A block of
+/// another file has the file's number in its upper bits.
 #[derive(Clone, Copy)]
 struct Blocks {
     shape: Shape,
 }
 
-/// So many bits of such a number are the block.
+/// The bits of such a number that hold the block.
 const BLOCK_BITS: u32 = 40;
 
 impl Blocks {

@@ -1,7 +1,7 @@
-//! libCacheSim's oracleGeneral. Each record says when its object is next asked for, which is known
-//! only at the end: records go to a file without a name first, which is then gone through
-//! backwards. Memory is an entry for each distinct object. Times are cut off to seconds, handlers,
-//! contexts and operations are lost; ranges are split into their blocks.
+//! libCacheSim's oracleGeneral. Each record names the next request of its object, which is known
+//! only at the end. So records go to a file without a name first, which is then read backwards.
+//! Memory is an entry for each distinct object. Times are cut off to seconds, handlers, contexts
+//! and operations are lost; ranges are split into their blocks.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(super) struct OracleGeneral {
 }
 
 impl OracleGeneral {
-    /// `folder` is where the records wait: beside the output, where there must be room for it
+    /// `folder` holds the file of records: beside the output, where there must be room for it
     /// anyway.
     pub(super) fn new(output: Output, folder: &Path, shape: Shape) -> io::Result<OracleGeneral> {
         let records = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);

@@ -1,4 +1,4 @@
-//! What the levels fetch: from the level below, or from devices.
+//! The levels' fetches: from the level below, or from devices.
 
 use forebay_core::level::Label;
 use forebay_core::level::Labels;
@@ -13,7 +13,7 @@ use crate::timed::labels;
 use crate::timed::level::Want;
 
 impl Simulation<'_> {
-    /// A level fetches an extent, of which is known what the label says.
+    /// A level fetches an extent; `label` is the truth about its readers.
     pub(super) fn fetch(
         &mut self,
         level: usize,
@@ -42,7 +42,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A fetch of a level has come to what is below: another level, or a device.
+    /// A level's fetch has reached the level below, or a device.
     pub(super) fn below(&mut self, level: usize, io: IoId) {
         let want = *self.levels[level].fetch(io);
         if level + 1 < self.levels.len() {
@@ -60,8 +60,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Nobody needs a fetch any more. What a level below was asked for, it brings all the same: its
-    /// own readers may want it.
+    /// No reader needs a fetch any more. A level below brings it all the same: its own readers may
+    /// want it.
     pub(super) fn call_off(&mut self, level: usize, io: IoId) {
         let (now, device) = (self.agenda.now(), self.levels[level].fetch(io).device.0);
         let taken = self.setup.call_off && level + 1 == self.levels.len();
@@ -72,7 +72,7 @@ impl Simulation<'_> {
         self.look_again(device);
     }
 
-    /// A device may have completed something.
+    /// A device may have completed a request.
     pub(super) fn look_at(&mut self, device: u16) {
         let now = self.agenda.now();
         if !self.storage.is_due(now, device) {
