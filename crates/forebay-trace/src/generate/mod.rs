@@ -1,6 +1,6 @@
 //! Synthetic workloads: Zipf, sequential, looping and mixed, the microbenchmarks and applications
-//! of the papers. Each streams, so that its length costs no memory, and gives the same requests for
-//! the same seed.
+//! of the papers, and today's loads. Each streams, so that its length costs no memory, and gives
+//! the same requests for the same seed.
 //!
 //! **Tasks.** In a server's workload a *task* is the work for one request to the server. Each task
 //! has a `handler` number of its own, counted from one. Its requests follow each other, and the
@@ -19,6 +19,7 @@ mod parameters;
 mod random;
 mod sac;
 mod scm;
+mod today;
 mod web;
 mod zipf;
 
@@ -52,7 +53,7 @@ trait Workload: Send {
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     let kinds =
         [basic::KINDS, micro::KINDS, applications::KINDS, multi::KINDS, sac::KINDS, web::KINDS, scm::KINDS, amp::KINDS];
-    kinds.into_iter().flatten()
+    kinds.into_iter().chain(today::KINDS).flatten()
 }
 
 /// The workload of this name with these parameters; absent ones have their defaults.

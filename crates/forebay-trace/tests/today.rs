@@ -1,0 +1,174 @@
+//! Today's loads are as they are described: orders, parts, steps, and what comes again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forebay_trace::generate::named;
+use forebay_trace::{Request, Source};
+
+fn all(name: &str, parameters: &[(&str, &str)], seed: u64) -> Vec<Request> {
+    let mut source = named(name, parameters, seed).unwrap();
+    let mut requests = Vec::new();
+    while source.read(&mut requests).unwrap() > 0 {}
+    requests
+}
+
+/// The requests of each task, in order.
+fn tasks(requests: &[Request]) -> Vec<&[Request]> {
+    requests.chunk_by(|one, other| one.handler == other.handler).collect()
+}
+
+/// The bytes of a request.
+fn place(request: &Request) -> (u64, u64, u32) {
+    (request.file, request.offset, request.len)
+}
+
+fn bytes(name: &str, parameters: &[(&str, &str)]) -> u64 {
+    named(name, parameters, 1).unwrap().files().iter().map(|file| file.bytes.unwrap()).sum()
+}
+
+#[test]
+fn each_epoch_has_every_sample_once_in_an_order_of_its_own() {
+    let given = [("tasks", "300"), ("samples", "100")];
+    let requests = all("epochs", &given, 1);
+    let epochs: Vec<Vec<u64>> =
+        requests.chunks(100).map(|epoch| epoch.iter().map(|request| request.file).collect()).collect();
+    for epoch in &epochs {
+        assert_eq!(epoch.iter().collect::<BTreeSet<_>>().len(), 100);
+    }
+    assert!(epochs[0] != epochs[1] && epochs[1] != epochs[2]);
+    // Packed, the same samples lie side by side in four files.
+    let packed = all("epochs-packed", &given, 1);
+    assert!(requests.iter().zip(&packed).all(|(one, other)| {
+        let sample = other.file * 25 + other.offset / u64::from(other.len);
+        (one.file, one.len) == (sample, other.len)
+    }));
+    assert_eq!(bytes("epochs", &[]), 2000 * (112 << 10));
+    assert_eq!(bytes("epochs-packed", &[("samples", "7"), ("files", "3")]), 7 * (112 << 10));
+}
+
+#[test]
+fn shards_are_read_from_front_to_back() {
+    let requests = all("shards", &[("tasks", "6"), ("shards", "3")], 1);
+    for shard in tasks(&requests) {
+        let offsets: Vec<u64> = shard.iter().map(|request| request.offset).collect();
+        assert_eq!(offsets, (0..64).map(|piece| piece << 16).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_query_reads_a_footer_and_columns_of_each_row_group() {
+    let requests = all("parquet", &[], 1);
+    let mut known: BTreeMap<(u64, u64), Vec<(u64, u64, u32)>> = BTreeMap::new();
+    for query in tasks(&requests) {
+        assert_eq!((query[0].len, query[1].len), (8, 48 << 10));
+        assert_eq!(query[1].offset + u64::from(query[1].len), query[0].offset, "the footer is before the tail");
+        let chunks = &query[2..];
+        assert!(chunks.len() % 8 == 0 && (2..=5).contains(&(chunks.len() / 8)), "{} chunks", chunks.len());
+        assert!(chunks.is_sorted_by_key(|chunk| chunk.offset));
+        assert!(chunks.iter().all(|chunk| (16 << 10..=640 << 10).contains(&chunk.len)));
+        known.entry((query[0].file, chunks[0].offset)).or_default().extend(query.iter().map(place));
+    }
+    assert!(known.len() < 150, "{} different ones of 400 queries", known.len());
+}
+
+#[test]
+fn ranks_share_large_tensors_and_read_small_ones_whole() {
+    let requests = all("checkpoint", &[("tasks", "8"), ("shards", "1")], 1);
+    let mut read: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for rank in tasks(&requests) {
+        assert!(rank.iter().all(|request| request.len <= 128 << 10));
+        rank.iter().for_each(|request| read.entry(request.offset).or_default().push(request.len.into()));
+    }
+    let (mut at, mut whole) = (0, 0);
+    for (offset, lens) in &read {
+        assert_eq!(*offset, at, "no byte is left out");
+        assert!(lens.len() == 1 || lens.len() == 8 && lens.iter().all(|len| *len == lens[0]), "{lens:?}");
+        whole += u64::from(lens.len() == 8);
+        at = offset + lens[0];
+    }
+    assert_eq!(at, 96 << 20);
+    assert!(whole > 5, "{whole} small tensors");
+}
+
+#[test]
+fn a_second_start_reads_nearly_the_same_in_nearly_the_same_order() {
+    let requests = all("container-starts", &[("images", "1"), ("tasks", "40")], 1);
+    let starts: Vec<Vec<_>> = tasks(&requests).iter().map(|start| start.iter().map(place).collect()).collect();
+    let mut all: Vec<_> = starts.concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 90);
+    let mut left_out = 0;
+    for pair in starts.windows(2) {
+        left_out += 90 - pair[1].len();
+        let before: BTreeMap<_, _> = pair[0].iter().zip(0i64..).collect();
+        let at: Vec<i64> = pair[1].iter().filter_map(|place| before.get(place).copied()).collect();
+        let ascending = at.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!(ascending * 10 > at.len() * 7, "{ascending} of {}", at.len());
+    }
+    assert!((39 * 90 / 40..39 * 90 / 13).contains(&left_out), "{left_out} of {}, a twentieth", 39 * 90);
+}
+
+#[test]
+fn neighbours_share_their_headers() {
+    let requests = all("build", &[], 1);
+    let headers: Vec<BTreeSet<u64>> =
+        tasks(&requests).iter().map(|source| source[1..].iter().map(|request| request.file).collect()).collect();
+    let shared = |one: usize, other: usize| headers[one].intersection(&headers[other]).count();
+    assert_eq!(shared(0, 1), headers[0].len());
+    assert!(shared(0, 25) >= 30 && shared(0, 25) < headers[0].len(), "{}", shared(0, 25));
+}
+
+#[test]
+fn points_and_steps_are_equally_far_apart() {
+    let requests = all("points", &[], 1);
+    let (mut points, mut planes) = (0, 0);
+    for task in tasks(&requests) {
+        let apart: BTreeSet<u64> = task.windows(2).map(|pair| pair[1].offset - pair[0].offset).collect();
+        match apart.into_iter().collect::<Vec<_>>()[..] {
+            [apart] if apart == 8 << 20 => points += 1,
+            [apart] if apart == 128 << 10 => planes += 1,
+            ref other => panic!("{other:?}"),
+        }
+    }
+    assert!((280..=380).contains(&points) && points + planes == 400, "{points} and {planes}");
+    let steps = all("steps", &[("stride", "8M"), ("steps", "100")], 1);
+    let offsets: Vec<u64> = steps.iter().map(|request| request.offset).collect();
+    assert_eq!(offsets, (0..100).map(|step| step * (8 << 20)).collect::<Vec<_>>());
+    assert!(steps.iter().all(|request| request.len == 32 << 10));
+}
+
+#[test]
+fn a_window_slides_by_a_segment_after_so_many_scans() {
+    let requests = all("log-windows", &[("tasks", "6"), ("window", "3"), ("every", "2")], 1);
+    let scans: Vec<(u64, u64)> =
+        tasks(&requests).iter().map(|scan| (scan[0].file, scan[scan.len() - 1].file)).collect();
+    assert_eq!(scans, [(0, 2), (0, 2), (1, 3), (1, 3), (2, 4), (2, 4)]);
+    assert_eq!(bytes("log-windows", &[("tasks", "6"), ("window", "3"), ("every", "2")]), 5 * (4 << 20));
+}
+
+#[test]
+fn popular_lists_are_read_more_often() {
+    let requests = all("vector-lists", &[], 1);
+    let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+    requests.iter().for_each(|request| *counts.entry(request.offset).or_default() += 1);
+    let mut counts: Vec<u32> = counts.into_values().collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    let (all, top): (u32, u32) = (counts.iter().sum(), counts[..100].iter().sum());
+    assert_eq!(all, 32_000);
+    assert!(top * 4 > all && top * 2 < all, "a hundred lists have {top} of {all}");
+}
+
+/// The footprint of each load is that of a small machine's memory, a few times.
+#[test]
+fn all_are_small_enough_to_be_simulated_in_minutes() {
+    for name in ["epochs", "epochs-packed", "shards", "parquet", "vector-lists", "checkpoint", "container-starts"]
+        .into_iter()
+        .chain(["build", "points", "steps", "log-windows"])
+    {
+        let (requests, bytes) = (all(name, &[], 1).len(), bytes(name, &[]));
+        println!("{name}: {requests} requests, {} MiB", bytes >> 20);
+        assert!((1000..100_000).contains(&requests), "{name}: {requests} requests");
+        assert!((10 << 20..1 << 30).contains(&bytes), "{name}: {bytes} bytes");
+    }
+}
