@@ -1,4 +1,4 @@
-//! Feedback: what became of every block that was referenced or prefetched.
+//! Feedback: the fate of every block that was referenced or prefetched.
 
 use core::ops::AddAssign;
 
