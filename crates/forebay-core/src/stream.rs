@@ -22,9 +22,10 @@
 //!   behind a silent stream, or one that goes on where a late part ended, is another stream's. A
 //!   stream that has come to the end of its file, or whose file is closed, has no late parts: it
 //!   begins anew there.
-//! \n Any other access begins a new stream. Streams are found through cells of the file: `next`
-//! lies in a cell, and an access looks at the cells that could hold a stream within reach, three at
-//! the most.
+//!
+//! Any other access begins a new stream. Streams are found through cells of the file: `next` lies
+//! in a cell, and an access looks at the cells that could hold a stream within reach, three at the
+//! most.
 
 mod activity;
 mod by_file;

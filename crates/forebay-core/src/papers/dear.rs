@@ -73,7 +73,7 @@ impl Detector {
         }
     }
 
-    /// What the stream was taken for at the end of the last interval.
+    /// The stream's pattern at the end of the last interval.
     pub fn pattern(&self) -> Pattern {
         self.pattern
     }
@@ -107,8 +107,7 @@ impl Detector {
         near.chunks(self.group).chain(far.chunks(far.len().max(1))).map(mean).collect()
     }
 
-    /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a
-    /// node.
+    /// The bytes that it takes, about: a block's number, its accesses, and its part of a node.
     pub fn footprint(&self) -> usize {
         (self.before.len() + self.now.len()) * 24
     }

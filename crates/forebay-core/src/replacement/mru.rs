@@ -10,7 +10,7 @@ use crate::index::Index;
 /// Evaluation of Buffer Management Strategies for Relational Database Systems", VLDB 1985).
 ///
 /// Known weakness: a prefetched frame counts as referenced when it arrives, so that it goes first,
-/// before anybody has read it. This policy wants a prefetch cache beside it.
+/// before it is read. This policy wants a prefetch cache beside it.
 #[derive(Clone, Debug)]
 pub struct Mru {
     list: ListId,

@@ -82,7 +82,7 @@ impl Replacement for S3Fifo {
         {
             return Some(slot);
         }
-        // S may be empty afterwards, all of it promoted: M certainly has somebody then.
+        // S may be empty afterwards, all of it promoted: M certainly has a block then.
         self.evict_small(directory).or_else(|| self.evict_main(directory))
     }
 

@@ -1,4 +1,4 @@
-//! What sizes a divided cache begins with, and a static one keeps (SAC §5.2).
+//! The sizes that a divided cache begins with, and a static one keeps (SAC §5.2).
 
 use alloc::vec::Vec;
 
@@ -35,7 +35,7 @@ impl Weights {
         list.iter().all(|&weight| weight > 0).then_some(Weights::Given { weights, len })
     }
 
-    /// What is given.
+    /// The given weights, if sizes go by them.
     pub fn as_given(&self) -> Option<&[u16]> {
         match self {
             Weights::Service(_) => None,
@@ -58,7 +58,7 @@ impl Weights {
     pub fn sizes(&self, frames: u32, devices: &[DeviceCost]) -> Vec<u32> {
         let weights: Vec<u64> = devices.iter().enumerate().map(|(number, device)| self.of(number, device)).collect();
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
-        // The first so many frames, rounded: what one loses by rounding the next one gets.
+        // Running sums are rounded: the next partition gets what one loses by rounding.
         let mut before: u128 = 0;
         let mut sizes: Vec<u32> = weights
             .iter()
