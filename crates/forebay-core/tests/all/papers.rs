@@ -1,4 +1,4 @@
-//! Worked examples of the papers, by their own numbers, and what the issue says of streams.
+//! Worked examples of the papers, by their own numbers, and rules of streams.
 
 use forebay_core::{Cause, DeviceCost, EventKind, Extent, FileId};
 
@@ -36,8 +36,8 @@ fn aggressive_windows() {
     assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 256, 256, 256]);
 }
 
-/// CP §2: slow start from 16 pages by doubling, up to what justifies one switch: 540 KB, which is
-/// 131 pages.
+/// CP §2: slow start from 16 pages by doubling, up to the depth that justifies one switch: 540 KB,
+/// which is 131 pages.
 #[test]
 fn competitive_slow_start() {
     let mut bench = bench("competitive", ibm());

@@ -15,7 +15,7 @@ pub(crate) struct Twin {
     pub(crate) now: u64,
     pub(crate) long: u64,
     pub(crate) contexts: BTreeMap<u32, TwinContext>,
-    /// Blocks of contexts that do not come back: block, whose, when.
+    /// Blocks of contexts that do not come back: block, context, time.
     pub(crate) left: Vec<(BlockKey, u32, u64)>,
 }
 
