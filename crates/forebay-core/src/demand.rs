@@ -96,7 +96,8 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// Of `streams` on `devices`, counted in slots of so many nanoseconds.
+    /// The demands of `streams` streams on `devices` devices, counted in slots of so many
+    /// nanoseconds.
     pub fn new(slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];
         Demands { slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }

@@ -14,7 +14,7 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Inst
 pub struct Event {
     /// The moment.
     pub at: Instant,
-    /// What happened.
+    /// The kind of event, and its details.
     pub kind: EventKind,
 }
 
@@ -40,8 +40,8 @@ pub enum EventKind {
         /// Its first byte on the device.
         at_byte: u64,
     },
-    /// A file is striped (RAID-0): its block b lies on device d + (b / unit) mod devices, where d
-    /// is that of `Open`, and there is the device's own block b / (unit · devices) · unit + b mod
+    /// A file is striped (RAID-0). Its block b lies on device d + (b / unit) mod devices, where d
+    /// is that of `Open`. There it is the device's own block b / (unit · devices) · unit + b mod
     /// unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed) of it names
     /// devices' own blocks, the same on all devices. No fetch spans two devices.
     Striped {

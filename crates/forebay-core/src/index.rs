@@ -42,7 +42,7 @@ impl Hashed {
         (folded ^ (folded >> 32)) as usize
     }
 
-    /// The table position that holds `key`, or the empty one where it would go, and what is there.
+    /// The table position that holds `key`, or the empty one where it would go, and its slot.
     #[inline]
     fn position(&self, frames: &Frames, key: BlockKey) -> (usize, Slot) {
         let table = self.table.as_slice();

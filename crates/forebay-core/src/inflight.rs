@@ -32,8 +32,8 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at `at`. No
-    /// read waits for it yet.
+    /// A fetch of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at
+    /// `at`. No read waits for it yet.
     pub fn new(
         at: Instant,
         extent: Extent,

@@ -80,7 +80,7 @@ impl FromStr for Labels {
     }
 }
 
-/// What part of a request readers of the level above want.
+/// The part of a request that readers of the level above want.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Label {
     /// The part that its readers wait for.
@@ -90,7 +90,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// Of a request that comes from the readers themselves: they want all of it.
+    /// The label of a request that comes from the readers themselves: they want all of it.
     pub fn all(extent: Extent) -> Label {
         Label { demand: extent, hits: Extent::default() }
     }

@@ -161,7 +161,7 @@ const fn supply(trigger: Trigger) -> Prefetch {
     Prefetch::Supply { trigger, degree: Degree::Fixed(48), total: Total::PerStream(24), slot_ms: 100 }
 }
 
-/// Both papers: pieces of the competitive depth, distances by demand out of what memory allows.
+/// Both papers: pieces of the competitive depth, distances by demand within the memory for them.
 const ETS_COMPETITIVE: Prefetch =
     Prefetch::Supply { trigger: Trigger::EqualTime, degree: Degree::Competitive, total: Total::Memory, slot_ms: 100 };
 

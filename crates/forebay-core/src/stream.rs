@@ -13,9 +13,10 @@
 //! - An access at `next` goes on with the stream.
 //! - An access up to `reach` blocks beyond `next` has skipped some and stays in the stream. Only
 //!   the handler that read the stream last may skip, and only if it has read nothing else in the
-//!   file since: a file that is read at random is soon full of streams, and every block is near one
-//!   of them. Over prefetched blocks other handlers may skip too (one scan may be handed to many),
-//!   unless the stream would then be read thinly: chance hits would keep a large window alive.
+//!   file since. (A file that is read at random is soon full of streams, and every block is near
+//!   one of them.) Over prefetched blocks other handlers may skip too (one scan may be handed to
+//!   many), unless the stream would then be read thinly: chance hits would keep a large window
+//!   alive.
 //! - An access up to `lag` blocks before `next`, a read of the largest size, is late and stays in
 //!   the stream: the parts of one large read arrive in any order. Late parts come while others of
 //!   their read are under way, or hardly later, and none waits for the one before it. So an access
@@ -125,7 +126,7 @@ pub struct Stream {
     pub wanted: Wanted,
     /// How many of its blocks were read.
     pub read: u32,
-    /// The block up to which the level below knows what was read.
+    /// The block up to which the level below knows the reads.
     pub told: u32,
     /// A handler that skips fewer blocks than this goes on with it, even without blocks ahead; at
     /// most the table's depth.
@@ -367,7 +368,7 @@ impl Streams {
     }
 
     /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at
-    /// most a cell away. (What lies further ahead was prefetched for the stream, and its frame says
+    /// most a cell away. (A block further ahead was prefetched for the stream, and its frame says
     /// so.)
     pub fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: Instant) -> Option<StreamId> {
         let cell = block >> self.cell_shift;

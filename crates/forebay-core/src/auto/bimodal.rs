@@ -1,7 +1,7 @@
 //! Everything as one loop: only few new blocks stay (past AMP).
 //!
 //! If several contexts go around in the same blocks, as queries of a database do in its tables,
-//! partitions pull these blocks to and fro: each takes over the blocks of another one's round, or
+//! partitions pull these blocks to and fro. Each takes over the blocks of another one's round, or
 //! the default policy gets them and evicts them. None of the contexts has a rhythm of its own
 //! either, so sweeps come too early. Taken together they are one loop that is too long, and such a
 //! loop hits as many blocks as stay:

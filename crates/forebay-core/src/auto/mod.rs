@@ -1,5 +1,5 @@
-//! `auto`: the papers' answers in one policy. This page says what is in it; `docs/auto.md` says
-//! why.
+//! `auto`: the papers' answers in one policy. This page lists its parts; `docs/auto.md` gives the
+//! reasons.
 //!
 //! Five questions, and the parts that answer them:
 //!
@@ -86,7 +86,7 @@ pub struct Auto {
 }
 
 impl Auto {
-    /// Of so many streams on so many devices; `by_context` if program contexts are told apart.
+    /// For so many streams on so many devices; `by_context` if program contexts are told apart.
     pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool) -> Auto {
         let knows = parts.whole || parts.lengths || parts.habits;
         let knowledge = knows.then(|| {

@@ -6,7 +6,7 @@
 //! The next piece is fetched early if that saves more waiting than it costs. Its reader works for τ
 //! until the end of the blocks ahead, and the fetch takes t. If the reader goes on, it waits min(τ,
 //! t) less. If it does not, the next request waits for the rest of the fetch, t − τ. τ is no longer
-//! than the device is usually left alone: a reader of several places in turn comes back after
+//! than the device is usually left alone. A reader of several places in turn comes back after
 //! seconds, but reads elsewhere at once, and waits for the fetch then. While the device is busy no
 //! reader waits less, since that fetch goes before another's. But if the reader is nearly certain
 //! to go on, the device need not come back for the piece.

@@ -9,8 +9,8 @@
 //! by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
 //!
 //! If memory is too short for S_p and as much again behind it, the blocks ahead of a stream are
-//! divided otherwise ([`Memory`]). The piece gets all but the blocks read until it has come, since
-//! switches go by pieces and the distance has only to last for the lead time: the second of two
+//! divided otherwise ([`Memory`]). The piece gets all but the blocks read until it has come:
+//! switches go by pieces, and the distance has only to last for the lead time. The second of two
 //! pieces that are read slowly waits in memory for nothing. And with a total M = Σ pᵢ, streams at
 //! rates Rᵢ need Σ Rᵢ / pᵢ switches a second. That is least where a page more saves each stream as
 //! many, Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half evenly,
@@ -22,19 +22,19 @@
 //! with a miss, as [`competitive`](super::competitive) has it.
 //!
 //! S_p is for streams that may end at any moment. One that has been read for long is likely to be
-//! read for about as long again (whatever the scale of lengths is), so the blocks read stand for
+//! read for about as long again (whatever the scale of lengths is). So the blocks read stand for
 //! its length L, and pieces are p = √(S_p · L / 1.5), as [`competitive`](super::competitive) has
 //! it, once that is twice S_p. Switches and blocks fetched in vain then take 2 · √(1.5 · S_p / L)
 //! of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
 //!
 //! Short streams pay for slow start, and all streams for the piece behind their end. If it is known
-//! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed: all
-//! blocks up to there are asked for at once, piece after piece, so that the arm stays with it, as
-//! the offline optimum's would.
+//! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed. All
+//! blocks up to there are asked for at once, piece after piece, so that the arm stays with the
+//! stream, as the offline optimum's would.
 //!
 //! If streams have no known end but a mean length L, the depth D = S_p need not be that of the
 //! worst case. The L / p pieces of a stream cost a switch each, as much as the transfer of D
-//! blocks; and one and a half pieces are fetched in vain (the one that the stream ends in, and the
+//! blocks. One and a half pieces are fetched in vain (the one that the stream ends in, and the
 //! ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity
 //! of stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
@@ -177,9 +177,9 @@ impl Memory {
 
 /// The longest piece of which a stream's channels can all have one while another is read.
 ///
-/// Of W blocks that may be ahead, in pieces of p, W / p − 1 are under way, and W − p blocks come in
-/// the time of a switch and a piece. That is the more the shorter pieces are, until all c channels
-/// are busy, which is so at p = W / (c + 1).
+/// If W blocks may be ahead, in pieces of p, W / p − 1 pieces are under way, and W − p blocks come
+/// in the time of a switch and a piece. That is the more the shorter pieces are, until all c
+/// channels are busy, which is so at p = W / (c + 1).
 ///
 /// A connection brings nothing until the first byte. So fast readers, which use all of the rate,
 /// have c · S_p more under way: p = (W − c · S_p) / (c + 1). That cuts no piece below 3 · S_p, of
@@ -303,7 +303,8 @@ mod tests {
         };
         let all = switches(&rates, parts());
         assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
-        // All together have what they had, with less than twice the switches of either division.
+        // All together have as many as before, with less than twice the switches of either
+        // division.
         let sum: u32 = memories.iter().map(|memory| memory.blocks).sum();
         assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
         let evenly = switches(&rates, rates.iter().map(|_| f64::from(2 * EVEN)));

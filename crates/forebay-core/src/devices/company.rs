@@ -71,7 +71,7 @@ mod tests {
     fn who_is_alone_pays_nothing_and_who_is_not_always() {
         assert_eq!(after([A; 100].into_iter(), false), 0);
         assert_eq!(after([A, B].into_iter().cycle().take(100), false), ALWAYS);
-        // Of A, A, B the second one is undisturbed.
+        // In A, A, B the second A is undisturbed.
         let mixed = after([A, A, B].into_iter().cycle().take(300), false);
         assert!((ALWAYS / 2..ALWAYS * 7 / 8).contains(&mixed), "{mixed}");
     }

@@ -11,7 +11,7 @@
 //! device keeps waiting has two pieces queued side by side, and a visit of the arm transfers both.
 //!
 //! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth
-//! at the same switch cost (CP §4, "larger competitive prefetching depths"): the active streams
+//! at the same switch cost (CP §4, "larger competitive prefetching depths"). The active streams
 //! share its channels, and each keeps as many pieces under way as it has channels. Slow start goes
 //! on over these. While pieces double, a reader that waits has one piece under way and one of twice
 //! its size behind it, together three times the blocks read before; with several channels no more

@@ -3,15 +3,15 @@
 //! farther in the future, indicating a loop."
 //!
 //! At the end of an interval the blocks accessed in it are looked at as its beginning saw them
-//! ("two-stage pipeline with one-level look-behind"): how far back the last access of each lay in
-//! the interval before (backward distance), and how soon it was accessed now (forward distance).
-//! Sorted by backward distance they are put in groups of equal size, and forward distances are
+//! ("two-stage pipeline with one-level look-behind"). The backward distance is how far back the
+//! last access of each lay in the interval before, the forward distance how soon it was accessed
+//! now. Sorted by backward distance they are put in groups of equal size, and forward distances are
 //! averaged by group. Blocks that were not accessed in the interval before are infinitely far, all
 //! alike, so that they are one group, the last:
 //!
 //! ```text
 //!   backward distance   near ─────▶ far
-//!   forward distance    far  ─────▶ near     looping: what was accessed last comes last
+//!   forward distance    far  ─────▶ near     looping: the last accessed comes last
 //!                       near ─────▶ far      temporally clustered
 //!   all infinitely far                       one-shot (DEAR's sequential)
 //! ```

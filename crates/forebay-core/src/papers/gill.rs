@@ -2,9 +2,9 @@
 //! degree p and a trigger distance g for each stream, both learnt. (The other AMP is a replacement
 //! policy; this one is called `gill`.)
 //!
-//! In a cache shared by steady streams all do best if what each has prefetched is read just before
-//! it would be evicted, p = r · L, and if the next set is asked for just early enough to be there
-//! in time. So
+//! Steady streams that share a cache all do best on two conditions. Each reads its prefetched pages
+//! just before they would be evicted, p = r · L. And it asks for the next set just early enough to
+//! be there in time. So
 //!
 //! - p grows by the size of a read when a read hits the last page of a set (the pages of one I/O)
 //!   and that had no second chance, and with every read that misses;

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! m and g are "tunable", and the part of the paper that we have gives no number for them. m is 32
-//! blocks here, as much as the kernel's windows grow to, with which SCM §5.3 compares; g is half of
+//! blocks here, as much as the kernel's windows grow to, with which SCM §5.3 compares. g is half of
 //! m, which "works best for the widest variety of workloads" (Gill and Bathen, FAST 2007). The
 //! threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 

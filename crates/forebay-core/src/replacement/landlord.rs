@@ -39,8 +39,8 @@ const DEAREST: u64 = 1 << 40;
 #[derive(Clone, Debug)]
 pub struct Landlord {
     list: ListId,
-    /// The blocks that are resident, the first one due on top. Of each slot the slab notes where in
-    /// here it is; of a slot that is not in here, what it cost.
+    /// The blocks that are resident, the first one due on top. The slab notes for each slot in here
+    /// its place, and for any other slot the cost of its block.
     heap: Vec<Tenant>,
     /// The sum taken from each block so far. It grows by no more than the cost of the block that
     /// goes: 2^64 nanoseconds are 584 years of fetching, or sixteen million blocks that all took a

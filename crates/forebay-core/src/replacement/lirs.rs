@@ -17,7 +17,7 @@ const GHOSTS: u32 = 2;
 /// Improve Buffer Cache Performance" (SIGMETRICS 2002), §3.
 ///
 /// The paper has a stack S of LIR and HIR blocks by recency, pruned so that a LIR block is at its
-/// bottom, and a queue Q of the resident HIR blocks, some of which are in S as well. A slot here is
+/// bottom. Its queue Q has the resident HIR blocks, some of which are in S as well. A slot here is
 /// in one list only. But S has exactly the blocks that were referenced after the LIR block at its
 /// bottom. So with the moment of every block's last reference three lists do, and pruning is
 /// forgetting ghosts.

@@ -1,8 +1,8 @@
 //! The seam of looking ahead: how much is fetched for a stream, and when.
 //!
 //! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the
-//! stream's data should be fetched ([`Plan`]). The engine skips what is there already and joins
-//! demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
+//! stream's data should be fetched ([`Plan`]). The engine skips blocks that are there already and
+//! joins demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
 /// under way.
 pub const MAX_PIECE_BYTES: u32 = 8 << 20;
 
-/// What a prefetcher needs of the engine, asked once.
+/// The needs of a prefetcher, asked once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Whether it ever fetches blocks before a reader asks for them.
@@ -68,13 +68,13 @@ impl Default for Needs {
 /// How much to fetch for streams, and when. The engine calls it where a read misses or is the first
 /// to refer to a prefetched block, never on a hit.
 pub trait Prefetcher: Send {
-    /// What it needs.
+    /// Its needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// What to fetch now, from [`Sight::from`] on. For a missed read the first piece contains the
-    /// missed blocks.
+    /// Plans a fetch from [`Sight::from`] on. For a missed read the first piece contains the missed
+    /// blocks.
     fn plan(&mut self, sight: &Sight<'_>) -> Plan;
 
     /// A place of the table now belongs to another stream.

@@ -29,8 +29,8 @@ pub struct Limits {
     pub spare: u32,
 }
 
-/// Says what becomes of prefetched frames that no read has referred to. The engine calls it on
-/// misses and with fetches, never on a hit.
+/// Decides on prefetched frames that no read has referred to. The engine calls it on misses and
+/// with fetches, never on a hit.
 pub trait Reclaimer: Send {
     /// How many pages it has, those under way included.
     fn len(&self, frames: &Frames) -> u32;

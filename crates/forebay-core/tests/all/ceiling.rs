@@ -220,7 +220,7 @@ proptest! {
     /// "x will quickly converge to a narrow interval": in the time of two crossings to where f_tot
     /// is not obviously above its minimum, and twenty units on either side: the average lags, so
     /// the walk notices late. (Ten is enough for all but one curve in tens of thousands.) On
-    /// average f_tot is within one and a half times what is obvious, and a miss a second.
+    /// average f_tot is within one and a half times the obvious rise, and a miss a second.
     #[test]
     fn it_converges_on_convex_curves(curve in curves(), start in 1..=100u8, seed: u32) {
         let mut walk = Walk::new(Settings { start, ..seeded(seed) });

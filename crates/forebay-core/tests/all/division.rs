@@ -104,8 +104,8 @@ fn a_poor_supplier_leaves_the_rest_to_others() {
     assert_eq!(sizes(&division), [1, 1, 998], "none are");
 }
 
-/// Two consumers that want more than there is get of it in proportion to what they want, I for the
-/// one that begins to warm and 2 I for the one that goes on: of 9 pages 3 and 6.
+/// Two consumers that want more than there is share it in proportion to their wants, I for the one
+/// that begins to warm and 2 I for the one that goes on: of 9 pages 3 and 6.
 #[test]
 fn consumers_share_what_there_is() {
     let weights = forebay_core::papers::sac::Weights::given(&[100, 100, 10]).unwrap();

@@ -324,8 +324,8 @@ fn partitions_say_what_they_go_by() {
 /// hits there. Give or take the root of these 88, 79 · 10 ms in a second are gained by eight blocks
 /// more, in the steps of four in which one looks: 98.75 ms each. None of the 32 is worth anything.
 ///
-/// Nothing holds these sizes; once a frame is given up, of the other device's blocks that do not
-/// come back, they are what is held.
+/// Nothing holds these sizes; once a frame is given up, one of the other device's blocks that do
+/// not come back, sizes are the held frames.
 #[test]
 fn a_partition_says_what_its_next_block_would_save() {
     let divider = Some(Box::new(Worth::new(vec![32, 96], 50, false)) as _);

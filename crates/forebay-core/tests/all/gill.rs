@@ -359,7 +359,7 @@ fn labelled_prefetches_do_not_teach() {
         bench.read_labelled(0, page, 5, Some(bench::demand(page, 0)));
     }
     assert_eq!(of(&bench.pace(0)), (0, 0));
-    // Of a request of five that has one wanted page, one counts.
+    // In a request of five with one wanted page, one counts.
     let mut bench = Bench::new(1000);
     bench.read_labelled(0, 0, 5, Some(bench::demand(0, 1)));
     assert_eq!(of(&bench.pace(0)), (1, 0));

@@ -115,7 +115,7 @@ proptest! {
         prop_assert!(knowledge.footprint() < 256 << 10, "{}", knowledge.footprint());
     }
 
-    /// To keep what was kept gives the same: nothing is lost from run to run.
+    /// Habits that are kept twice stay the same: nothing is lost from run to run.
     #[test]
     fn what_is_kept_stays(mut octiles in proptest::array::uniform8(1..100_000u32), go_on in 1..=16u8, whole: bool) {
         octiles.sort_unstable();

@@ -28,7 +28,7 @@ fn a_miss_loads_its_neighbourhood_and_a_second_one_the_rest_of_its_region() {
         assert_eq!(one(&mut bench, 50, 1000, page), [(page, 1)], "the first one fetches what was asked for");
     }
     assert_eq!(one(&mut bench, 50, 1000, 200), [(200, 24), (192, 8)], "now it fetches the 128 KiB around it");
-    // The region of 200 is that from 131 to 262; pages that are there already are not fetched again.
+    // The region of 200 is 131 to 262; pages that are there already are not fetched again.
     assert_eq!(one(&mut bench, 50, 1000, 150), [(150, 42), (224, 38), (131, 19)]);
     // (Read in order they are a stream, for which more is fetched behind them.)
     let there = (131..262).flat_map(|page| one(&mut bench, 50, 1000, page));

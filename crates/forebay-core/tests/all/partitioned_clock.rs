@@ -1,4 +1,4 @@
-//! Partitioned Clock (SAC §3.2) against twins that are what the paper says: one ring of all pages,
+//! Partitioned Clock (SAC §3.2) against twins as the paper describes them: one ring of all pages,
 //! each with a use bit and a partition number, and a hand a partition that clears only its own
 //! partition's use bits.
 

@@ -248,7 +248,7 @@ fn readers_that_take_turns_lose_nothing() {
     assert!(thrashed("linux") > 1_000, "{}", thrashed("linux"));
 }
 
-/// Whatever the device costs, a piece is Ŝp at the most: 300 readers of 4,096 frames share 1,024.
+/// With any device a piece is Ŝp at the most: 300 readers of 4,096 frames share 1,024.
 #[test]
 fn no_piece_is_longer_than_its_share() {
     let mut bench = bench("competitive-em:epoch=0", 4_096);

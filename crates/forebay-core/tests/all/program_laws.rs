@@ -83,8 +83,8 @@ proptest! {
         policy.build(Both(frames, &blocks));
     }
 
-    /// Whatever any context reads, prefetches and holds: each frame is somewhere, and no held frame
-    /// goes.
+    /// With any reads, prefetches and holds of any contexts: each frame is somewhere, and no held
+    /// frame goes.
     #[test]
     fn frames_are_conserved(
         policy in proptest::sample::select(Named::ALL),

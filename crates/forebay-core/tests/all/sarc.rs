@@ -14,8 +14,8 @@ const SEQ: ListId = ListId(FIRST_POLICY_LIST);
 const RANDOM: ListId = ListId(FIRST_POLICY_LIST + 1);
 
 /// The paper's text on two vectors from LRU to MRU, each block with its time stamp. The desired
-/// size and what it moves by are in parts of 65536, since fractions that are rounded in other
-/// places cannot be compared.
+/// size and its steps are in parts of 65536, since fractions that are rounded in other places
+/// cannot be compared.
 struct Naive {
     frames: i64,
     capacity: usize,

@@ -78,7 +78,7 @@ impl Bench {
     }
 }
 
-/// If the cache is all prefetched and under its ceiling, a page must go all the same: pages of
+/// If the cache is all prefetched and under its ceiling, a page must go all the same. Pages of
 /// handlers that have exited go before those whose readers are still to come, and each of the
 /// latter has its second chance.
 #[test]

@@ -99,7 +99,7 @@ fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: 
         .with_files(40, BLOCKS)
 }
 
-/// Of each file, of which there are forty.
+/// Blocks of each of the forty files.
 const BLOCKS: u64 = 1_000_000;
 
 fn core(policy: &str, frames: u32) -> Bench {

@@ -121,7 +121,7 @@ mod tests {
         rent.loss() as f64 / ONE_LOSS as f64
     }
 
-    /// Of 100 pages filled half were fetched ahead, and 40 wait: each stays while 80 are filled.
+    /// Half of 100 pages filled were fetched ahead, and 40 wait: each stays while 80 are filled.
     /// Ten of the last hundred that went were missed, 0.001 a page and page filled: 0.08.
     #[test]
     fn a_page_costs_what_is_missed_while_it_waits() {

@@ -77,8 +77,8 @@ impl Costs {
         lately.squares = lately.squares.saturating_add(u128::from(cost).pow(2));
     }
 
-    /// Of each device: the frames that it holds, and how many blocks had not been kept for its
-    /// readers since the beginning.
+    /// `devices` has of each: the frames that it holds, and how many blocks had not been kept for
+    /// its readers since the beginning.
     pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)>) {
         for (cost, (held, unkept)) in self.of.iter_mut().zip(devices) {
             cost.learn(u64::from(held), unkept);

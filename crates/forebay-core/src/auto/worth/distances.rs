@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A block that is not found while the stack is still short may be reuse from further back than
-//! that: such a reference is censored, and its chances are those of the ones that are known to lie
-//! further back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
+//! that. Such a reference is censored: its chances are those of references known to lie further
+//! back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
 
 use alloc::vec::Vec;
 
@@ -64,12 +64,13 @@ struct Curve {
     references: u32,
     /// How many references there were lately, in blocks of the sample.
     lately: u64,
-    /// Of the epoch that is under way.
+    /// References of the epoch under way.
     now: u64,
 }
 
 impl Distances {
-    /// Of `devices` with a cache of `frames`; every partition keeps at least `near` of them.
+    /// For `devices` devices with a cache of `frames`; every partition keeps at least `near` of
+    /// them.
     pub(super) fn new(devices: usize, frames: u32, near: u32) -> Distances {
         let times = u32::try_from(devices.div_ceil(FEW_DEVICES)).unwrap_or(u32::MAX).max(1);
         let samples = SAMPLES.saturating_mul(times).min(MOST_SAMPLES);

@@ -30,9 +30,9 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Of partitions that have these sizes at first, of which there is at least one; `window`
-    /// requests are an epoch. With `loops` there are partitions for loops within those of devices,
-    /// so that hits grow evenly from corner to corner of their curve.
+    /// For partitions with these sizes at first, at least one; `window` requests are an epoch. With
+    /// `loops` there are partitions for loops within those of devices, so that hits grow evenly
+    /// from corner to corner of their curve.
     pub fn new(sizes: Vec<u32>, window: u32, loops: bool) -> Worth {
         let frames = sizes.iter().sum();
         let worths = Worths::new(sizes.len(), frames, loops);

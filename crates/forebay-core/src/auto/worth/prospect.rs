@@ -48,7 +48,7 @@ struct Recent {
 }
 
 impl Prospects {
-    /// Of `devices` partitions of a cache of `frames`.
+    /// For `devices` partitions of a cache of `frames`.
     pub(super) fn new(devices: usize, frames: u32) -> Prospects {
         Prospects { frames, began: Instant(0), lasted: 0, of: alloc::vec![Recent::default(); devices] }
     }
@@ -112,7 +112,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// Of a device, in a cache of `frames`. With `loops` its concave hull.
+    /// The curve of a device, in a cache of `frames`. With `loops` its concave hull.
     fn of(distances: &Distances, device: usize, frames: u32, loops: bool) -> Curve {
         let part = (frames / PART).max(1);
         let served = distances.served(device);

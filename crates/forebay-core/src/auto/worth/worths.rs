@@ -87,8 +87,8 @@ struct Worth {
 }
 
 impl Worths {
-    /// Of `devices` partitions of a cache of `frames`, in which loops have partitions of their own
-    /// or not.
+    /// For `devices` partitions of a cache of `frames`. `loops` says whether loops have partitions
+    /// of their own.
     pub(super) fn new(devices: usize, frames: u32, loops: bool) -> Worths {
         let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
         let worth = Worth { hits, references, asked: 0, worth: 0 };

@@ -95,7 +95,7 @@ impl Known {
         known
     }
 
-    /// Takes what an earlier run learnt, as long as there is nothing better.
+    /// An earlier run's hint, which counts as long as there is nothing better.
     pub(super) fn hint(&mut self, hint: Hint) {
         if self.measured {
             return;

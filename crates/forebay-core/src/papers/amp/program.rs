@@ -35,7 +35,7 @@ const LOOPS: usize = 2;
 /// Classes of admission below this one are the default policy's own.
 const CLASSES: Class = 16 - 1 - MOST_PARTITIONS;
 
-/// One coupon. Fractions of it are what enlargements cost.
+/// One coupon. Enlargements cost fractions of it.
 const ONE: u64 = 1 << 32;
 
 /// The partitions of program contexts around a default replacement policy (AMP Fig. 4):

@@ -61,7 +61,7 @@ struct When {
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     count: u64,
-    /// Of accesses of the sequence.
+    /// Sums of accesses of the sequence, and of time.
     turns: u64,
     time: u64,
     squares: u128,

@@ -7,10 +7,10 @@
 //! N_L/4.)
 //!
 //! Once a context is known, a shorter list and a lower Q₀ will do to notice a change
-//! ([`Sample::watch`]): detection "should be viewed as a 'tuning' operation" (AMP §3), and looking
-//! at all blocks of a small context would cost more than its hits. A full sample then decides
-//! whether it has changed ([`Sample::look_closer`]), since a few blocks may lack the very ones that
-//! are accessed most.
+//! ([`Sample::watch`]): detection "should be viewed as a 'tuning' operation" (AMP §3). Looking at
+//! all blocks of a small context would cost more than its hits. A full sample then decides whether
+//! it has changed ([`Sample::look_closer`]), since a few blocks may lack the very ones that are
+//! accessed most.
 //!
 //! For |L| to drop, blocks must leave the list, of which the paper says nothing; the owner of the
 //! list says when they do.

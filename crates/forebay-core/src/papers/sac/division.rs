@@ -68,7 +68,7 @@ impl Division {
     fn repartition(&mut self) -> bool {
         let corrections: Vec<u64> = self.epochs.shares.iter().map(|share| self.correction(share)).collect();
         let supplied = self.supply(corrections.iter().sum());
-        // If suppliers don't have as much, consumers get their part of what there is.
+        // If suppliers don't have as much, consumers share the supplied pages.
         self.consume(supplied, &corrections);
         supplied > 0
     }

@@ -24,7 +24,7 @@ pub struct Epochs {
 }
 
 impl Epochs {
-    /// Of partitions of these sizes. T is in per cent above the mean.
+    /// Epochs of partitions of these sizes. T is in per cent above the mean.
     pub fn new(sizes: Vec<u32>, window: u32, threshold: u16) -> Epochs {
         let share = |size| Share { size, before: size, relative: MEAN, ..Share::default() };
         let threshold = MEAN.saturating_add(u32::from(threshold).saturating_mul(MEAN / 100));

@@ -27,7 +27,7 @@ impl Weights {
     /// All alike.
     pub const EQUAL: Weights = Weights::Given { weights: [1; MOST_WEIGHTS], len: 1 };
 
-    /// Of a list, which is neither empty nor too long, and has no zero in it.
+    /// The weights of a list; `None` if it is empty or too long, or has a zero in it.
     pub fn given(list: &[u16]) -> Option<Weights> {
         let len = u8::try_from(list.len()).ok().filter(|&len| len > 0 && usize::from(len) <= MOST_WEIGHTS)?;
         let mut weights = [1; MOST_WEIGHTS];
@@ -58,7 +58,7 @@ impl Weights {
     pub fn sizes(&self, frames: u32, devices: &[DeviceCost]) -> Vec<u32> {
         let weights: Vec<u64> = devices.iter().enumerate().map(|(number, device)| self.of(number, device)).collect();
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
-        // Running sums are rounded: the next partition gets what one loses by rounding.
+        // Running sums are rounded: the next partition gets the frames that one loses by rounding.
         let mut before: u128 = 0;
         let mut sizes: Vec<u32> = weights
             .iter()

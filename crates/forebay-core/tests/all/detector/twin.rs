@@ -27,7 +27,7 @@ pub(crate) struct TwinContext {
     before: u64,
     fresh: u32,
     alone: u32,
-    /// Of the period: recencies, accesses of rounds, their times.
+    /// Figures of the period: recencies, accesses of rounds, their times.
     recencies: Vec<u64>,
     pub(crate) rounds: Vec<(u64, u64)>,
     pub(crate) pattern: Option<Pattern>,

@@ -290,7 +290,7 @@ pub(crate) struct Arc {
     t2: Vec<u32>,
     b1: Vec<u32>,
     b2: Vec<u32>,
-    /// Of the block missed last: in none of the lists, in B1 or in B2.
+    /// Where the block missed last was: in none of the lists, in B1 or in B2.
     case: u8,
 }
 
