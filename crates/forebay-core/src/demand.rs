@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use crate::types::{DeviceId, Instant, StreamId};
 
-/// Rates and deviations are in blocks per so many seconds.
+/// Rates and deviations are in blocks per this many seconds.
 pub const SCALE: u64 = 1024;
 
 /// Slots of the sliding window.
@@ -96,7 +96,7 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// The demands of `streams` streams on `devices` devices, counted in slots of so many
+    /// The demands of `streams` streams on `devices` devices, counted in slots of this many
     /// nanoseconds.
     pub fn new(slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];

@@ -28,8 +28,8 @@ pub struct Explanation {
     pub ahead: Ahead,
     /// How many streams there are.
     pub stream_count: u32,
-    /// As many of them as were asked for: first those that readers go on with, then by the time of
-    /// their last read.
+    /// As many of them as were asked for: first those that readers go on with, then by their last
+    /// read, the latest first.
     pub streams: Vec<Stream>,
     /// The devices, by number.
     pub devices: Vec<Device>,
@@ -111,7 +111,7 @@ pub struct Stream {
     pub wanted_end: Option<u32>,
     /// Prefetched blocks that were there when they were read.
     pub used: u32,
-    /// Those that were still on their way.
+    /// Those still under way when they were read.
     pub late: u32,
     /// Those given up unread.
     pub wasted: u32,

@@ -12,7 +12,7 @@ pub(crate) const STREAMS: u8 = 16;
 pub struct Usual {
     /// How many streams it goes by, 16 at most; zero: nothing is known.
     pub streams: u8,
-    /// So many of them went beyond their first read.
+    /// This many of them went beyond their first read.
     pub go_on: u8,
     /// Whether files are read whole.
     pub whole: bool,

@@ -37,7 +37,7 @@ impl EvictionHistory {
         EvictionHistory { table: vec![0; places], places }
     }
 
-    /// The same with as much again, for blocks of one kind only (past the paper).
+    /// A history of twice the size, half of it for each kind of blocks (past the paper).
     pub fn apart(frames: u32) -> EvictionHistory {
         let places = EvictionHistory::reach(frames) as usize;
         EvictionHistory { table: vec![0; places * 2], places }

@@ -100,8 +100,8 @@ impl Label {
         !(self.demand.is_empty() && self.hits.is_empty())
     }
 
-    /// Clips the label to a read of `extent`, of a file of so many blocks: the level above may have
-    /// asked for more than one read, or say nonsense.
+    /// Clips the label to a read of `extent`, of a file of `blocks` blocks: the level above may
+    /// have asked for more than one read, or say nonsense.
     pub fn of(self, extent: Extent, blocks: u32) -> Label {
         let within = |part: Extent, from: u32, to: u32| {
             let inside = part.within(from, to);

@@ -301,7 +301,7 @@ impl Policy {
         self.replacement.build(EngineOver::<I>(setup, self, PhantomData))
     }
 
-    /// How many devices it can have: one that divides the cache has lists for so many partitions.
+    /// How many devices it can have: one that divides the cache has lists for this many partitions.
     pub fn most_devices(&self) -> usize {
         match self.partition {
             Partition::Whole => usize::from(u16::MAX),

@@ -84,7 +84,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// So many, for this reason.
+    /// This many blocks, for this reason.
     pub fn new(blocks: u32, reason: Reason) -> Size {
         Size { blocks, reason }
     }

@@ -30,7 +30,7 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Change {
-    /// By so many blocks.
+    /// By this many blocks.
     pub blocks: i64,
     /// At the end of this epoch, the first being 1.
     pub epoch: u64,

@@ -63,11 +63,11 @@ pub const HOLDS_FOR: u64 = 120_000_000_000;
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
-/// If so many streams have begun in a file since a stream's last read, a read by another handler
-/// does not go on with it. The number doubles with each step of the stream.
+/// If more than this many streams have begun in a file since a stream's last read, a read by
+/// another handler does not go on with it. The number doubles with each step of the stream.
 const STRANGERS: u32 = 64;
 
-/// Other handlers than the last may skip in a stream only if at least one block of so many was
+/// Other handlers than the last may skip in a stream only if at least one block of this many was
 /// read.
 const THINNEST: u32 = 8;
 
@@ -337,7 +337,7 @@ impl Streams {
         }
     }
 
-    /// The same in bytes, of blocks that have so many.
+    /// The same in bytes, for blocks of `block_bytes`.
     pub fn bytes_a_second(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
         match &self.demands {
             Some(demands) => demands.of(id).rate.saturating_mul(block_bytes) / demand::SCALE,

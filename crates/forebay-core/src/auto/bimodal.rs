@@ -33,11 +33,11 @@ use crate::random::{Random, hash};
 use crate::seams::{Place, Placement, Use};
 use crate::types::BlockKey;
 
-/// One run of new blocks in so many stays.
+/// One run of new blocks in this many stays.
 const ONE_IN: u64 = 32;
 /// Blocks of a run, 2^5.
 const RUN: u32 = 5;
-/// The queue has one frame of so many.
+/// The queue has one frame of this many.
 const QUEUE: u32 = 50;
 
 /// The low bits of virtual time: only ages are compared.
@@ -68,7 +68,7 @@ pub(super) struct Bimodal {
 }
 
 impl Bimodal {
-    /// For so many frames; `drops` says whether one-shot blocks are always dropped.
+    /// For this many frames; `drops` says whether one-shot blocks are always dropped.
     pub(super) fn new(frames: u32, drops: bool) -> Bimodal {
         let (used, missed) = (Vec::new(), Vec::new());
         let mut bimodal = Bimodal {

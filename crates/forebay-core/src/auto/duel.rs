@@ -38,7 +38,7 @@ use crate::types::BlockKey;
 
 /// Hashes are below this.
 const HASHES: u64 = 1 << 32;
-/// The size of the segment is asked once in so many references of the sample.
+/// The size of the segment is asked once in this many references of the sample.
 const ASKED: u32 = 64;
 
 /// How a segment's blocks are told apart.
@@ -85,7 +85,7 @@ struct Rules {
     /// The frames of each of the small caches, about. As few as tell the papers' traces apart: a
     /// sampled reference costs as much as several hits.
     frames: u32,
-    /// When all caches together have so many misses, their counts are halved.
+    /// When all caches together have this many misses, their counts are halved.
     most: u32,
 }
 
@@ -97,7 +97,7 @@ impl Rules {
         if views.bimodal { OF_THREE } else { OF_TWO }
     }
 
-    /// One block of so many is in the sample of a segment of at most `frames`.
+    /// One block of this many is in the sample of a segment of at most `frames`.
     fn one_in(self, frames: u32) -> u32 {
         (frames / self.frames).max(1)
     }
@@ -108,7 +108,7 @@ pub struct Duel<R> {
     /// One for each view, in their order, the last one if it takes part.
     small: Vec<Small<R>>,
     rules: Rules,
-    /// One block of so many is in the sample: those whose hash is below a bound.
+    /// One block of this many is in the sample: those whose hash is below a bound.
     rate: u32,
     /// Frames of the segment that the small caches were told of last.
     frames: u32,
@@ -155,7 +155,7 @@ impl Missed {
 }
 
 impl<R: Replacement> Duel<R> {
-    /// For a segment of `frames` at first, and never more than `most`, with so many loops.
+    /// For a segment of `frames` at first, and never more than `most`, with this many loops.
     pub fn new(views: Views, loops: Loops, frames: u32, most: u32) -> Duel<R> {
         let rules = Rules::of(views);
         let rate = rules.one_in(most);

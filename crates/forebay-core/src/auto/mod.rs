@@ -86,7 +86,7 @@ pub struct Auto {
 }
 
 impl Auto {
-    /// For so many streams on so many devices; `by_context` if program contexts are told apart.
+    /// For this many streams on this many devices; `by_context` if program contexts are told apart.
     pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool) -> Auto {
         let knows = parts.whole || parts.lengths || parts.habits;
         let knowledge = knows.then(|| {
@@ -101,7 +101,8 @@ impl Auto {
         self.knowledge.as_mut().filter(|_| self.parts.habits)
     }
 
-    /// How much of a file a stream spans that may have so many blocks: more, if it leaves gaps out.
+    /// How much of a file a stream spans that may have this many blocks: more, if it leaves gaps
+    /// out.
     fn spans(&self, sight: &Sight<'_>, blocks: u32) -> u32 {
         let left_out = self.parts.gaits && sight.stream.gait.is_known() && sight.gaps_are_left_out;
         if left_out { sight.stream.gait.spans(blocks) } else { blocks }

@@ -41,7 +41,7 @@ struct Wagers {
     region: u32,
     /// The blocks of one fetch.
     piece: u32,
-    /// Absent blocks are loaded if so many times as many are there.
+    /// Absent blocks are loaded if this many times as many are there.
     there: u32,
 }
 

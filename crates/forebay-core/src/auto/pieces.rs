@@ -169,7 +169,7 @@ impl Memory {
         (self.blocks - self.soon).max(1)
     }
 
-    /// The distance beside a piece of so many.
+    /// The distance beside a piece of this many.
     fn distance(self, piece: u32) -> u32 {
         self.blocks.saturating_sub(piece)
     }

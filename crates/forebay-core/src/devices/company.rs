@@ -86,7 +86,7 @@ mod tests {
         company.uses(A, 1);
         (0..50).for_each(|_| company.goes_on(A));
         assert_eq!(company.interrupted(), ALWAYS);
-        // All of that is over.
+        // All of these fetches are over.
         company.uses(A, 0);
         (0..50).for_each(|_| company.goes_on(A));
         assert_eq!(company.interrupted(), 0);

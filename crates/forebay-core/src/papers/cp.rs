@@ -78,7 +78,7 @@ fn short(sight: &Sight<'_>) -> Plan {
     Plan { piece, pieces: 1, ..Plan::NOTHING }.because(reason, Reason::Memory)
 }
 
-/// The reason of the trigger distance of a stream with so many pieces under way.
+/// The reason of the trigger distance of a stream with this many pieces under way.
 pub fn lanes_or_window(lanes: u32) -> Reason {
     if lanes > 1 { Reason::Channels } else { Reason::AheadWindow }
 }

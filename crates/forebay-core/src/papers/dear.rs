@@ -47,7 +47,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// With intervals of so many accesses and groups of so many blocks, each at least 1.
+    /// With intervals of this many accesses and groups of this many blocks, each at least 1.
     pub fn new(interval: u32, group: u32) -> Detector {
         Detector {
             interval: interval.max(1),

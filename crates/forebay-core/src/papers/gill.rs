@@ -147,7 +147,7 @@ pub struct Gill {
 }
 
 impl Gill {
-    /// For so many streams, whose degrees are at most `most` blocks.
+    /// For this many streams, whose degrees are at most `most` blocks.
     pub fn new(streams: u32, most: u32) -> Gill {
         Gill { paces: vec![Pace::default(); streams.max(1) as usize], most: most.max(1) }
     }

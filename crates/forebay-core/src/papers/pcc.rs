@@ -23,7 +23,7 @@ pub struct Counters {
     blocks: BTreeMap<u64, bool>,
     seq: u32,
     repeating: u32,
-    /// A block counts if its hash has so many leading zeros, of 32.
+    /// A block counts if its hash has this many leading zeros, of 32.
     zeros: u32,
 }
 

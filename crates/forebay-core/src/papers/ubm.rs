@@ -11,7 +11,7 @@ use crate::hint::Pattern;
 /// The run that a stream is in.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// A run of so many blocks is sequential.
+    /// A run of this many blocks is sequential.
     threshold: u32,
     start: u64,
     /// The block after the last one.

@@ -211,7 +211,7 @@ impl Parted {
         self.program.give_up(policy, directory, slot, class);
     }
 
-    /// The segment is to have so many frames from now on.
+    /// The segment is to have this many frames from now on.
     pub(super) fn resize(&mut self, frames: u32) {
         self.program.resize(frames);
         if let Some(placement) = &mut self.placement {

@@ -38,14 +38,14 @@ impl<R: Replacement> Segments<R> {
         usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + own))
     }
 
-    /// As many loops as there are lists for in each of so many partitions.
+    /// As many loops as there are lists for in each of this many partitions.
     pub fn fitting(loops: Loops, partitions: usize) -> Loops {
         let each = usize::from(u8::MAX - FIRST_POLICY_LIST) / partitions.max(1);
         let room = each.saturating_sub(usize::from(R::LISTS + Program::lists(0)));
         Loops { most: loops.most.min(u8::try_from(room).unwrap_or(u8::MAX)), ..loops }
     }
 
-    /// A segment for each of `sizes`, at most [`most`](Self::most), with so many frames.
+    /// A segment for each of `sizes`, at most [`most`](Self::most), with this many frames.
     pub fn new(sizes: &[u32], loops: Option<Loops>) -> Segments<R> {
         let sizes = &sizes[..sizes.len().min(Self::most(loops.is_some()))];
         let first = |number: usize| FIRST_POLICY_LIST + number as u8 * R::LISTS;
@@ -72,13 +72,13 @@ impl<R: Replacement> Segments<R> {
         self
     }
 
-    /// The lists of a slab with so many partitions.
+    /// The lists of a slab with this many partitions.
     pub fn lists(partitions: usize, loops: Option<Loops>) -> u8 {
         let partitions = partitions.min(Self::most(loops.is_some())) as u8;
         FIRST_POLICY_LIST + (R::LISTS + program_lists(loops)) * partitions
     }
 
-    /// The ghosts of a slab of `frames` with so many partitions: each may round up.
+    /// The ghosts of a slab of `frames` with this many partitions: each may round up.
     pub fn ghosts(frames: u32, partitions: usize, contexts: bool) -> u32 {
         let ghosts = if contexts { Program::ghosts::<R>(frames) } else { R::ghosts(frames) };
         if ghosts == 0 || partitions < 2 { ghosts } else { ghosts + partitions as u32 }

@@ -71,7 +71,7 @@ macro_rules! of_competitive {
     };
 }
 
-/// A number of blocks of SARC's, at least so many.
+/// A number of blocks of SARC's, at least this many.
 macro_rules! of_sarc {
     ($name:literal, $field:ident, $least:literal, $line:literal) => {
         Choice {

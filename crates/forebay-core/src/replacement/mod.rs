@@ -115,8 +115,8 @@ pub trait Replacement {
     /// How many lists of the slab it needs.
     const LISTS: u8;
 
-    /// The last so many of them hold its ghosts, and nothing else; the others hold frames, and no
-    /// ghosts.
+    /// How many of them, the last ones, hold its ghosts and nothing else; the others hold frames,
+    /// and no ghosts.
     const GHOST_LISTS: u8 = 0;
 
     /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that
@@ -202,7 +202,7 @@ pub trait Replacement {
         let _ = (directory, slot, nanoseconds);
     }
 
-    /// The segment is to have so many frames from now on. It may have more for a while, or fewer.
+    /// The segment is to have this many frames from now on. It may have more for a while, or fewer.
     fn resize(&mut self, frames: u32) {
         let _ = frames;
     }

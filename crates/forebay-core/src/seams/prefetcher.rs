@@ -31,7 +31,7 @@ pub struct Needs {
     /// which tells nothing. For policies of block caches, which know no streams, it is an access
     /// like any other (except to a block that two requests share in part).
     pub late_parts: bool,
-    /// To have demand counted, in slots of so many nanoseconds.
+    /// To have demand counted, in slots of this many nanoseconds.
     pub demand: Option<u64>,
     /// A stream is sequential once readers wanted this many blocks one after another, for a
     /// replacement policy that keeps sequential blocks apart.
@@ -89,7 +89,7 @@ pub trait Prefetcher: Send {
     /// A stream has gone on, perhaps to the end of its file.
     fn goes_on(&mut self, _stream: &Stream, _at_end: bool) {}
 
-    /// A stream is over: its file, of so many blocks, is closed.
+    /// A stream is over: its file, of `blocks` blocks, is closed.
     fn is_closed(&mut self, _stream: &Stream, _blocks: u32) {}
 
     /// A stream is over: it was silent for long, or has to make room. If [`Needs::endings`].

@@ -38,7 +38,7 @@ pub trait Reclaimer: Send {
     /// Pages that are under way.
     fn under_way(&self) -> u32;
 
-    /// How many pages so many `sharers` may have together.
+    /// How many pages `sharers` sharers may have together.
     fn room(&self, sharers: u32) -> u32;
 
     /// How many share that: N_stream of CPEM §4.2.

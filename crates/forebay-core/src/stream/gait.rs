@@ -26,7 +26,7 @@ pub struct Gait {
 }
 
 impl Gait {
-    /// The gait of a stream that begins with a read of so many blocks.
+    /// The gait of a stream that begins with a read of this many blocks.
     pub(super) fn begun(blocks: u32) -> Gait {
         Gait { walked: blocks, ..Gait::default() }
     }

@@ -28,7 +28,7 @@ impl Walk {
         Walk { ceiling: Ceiling::new(FRAMES, settings), at: Instant(0) }
     }
 
-    /// An epoch in which so many blocks are missed. Returns x after it.
+    /// An epoch in which this many blocks are missed. Returns x after it.
     fn epoch(&mut self, misses: u64) -> u32 {
         (0..misses).for_each(|_| self.ceiling.missed());
         self.at = self.at.plus(EPOCH);
@@ -38,7 +38,7 @@ impl Walk {
         x
     }
 
-    /// So many epochs over a curve, `each` of them told x.
+    /// This many epochs over a curve, `each` of them told x.
     fn over(&mut self, epochs: u32, curve: impl Fn(f64) -> f64, mut each: impl FnMut(u32)) {
         for _ in 0..epochs {
             let misses = curve(part(self.ceiling.blocks()));

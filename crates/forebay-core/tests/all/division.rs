@@ -20,7 +20,7 @@ fn plain(count: usize) -> Settings {
     Settings { window: count as u32, ..Settings::paper(Scheme::Eager) }
 }
 
-/// An epoch in which each device has one request, for which readers wait so long.
+/// An epoch in which each device has one request; `waits` has how long readers wait for it.
 fn epoch(division: &mut Division, waits: &[u64]) {
     for (device, &wait) in waits.iter().enumerate() {
         division.has_waited(device, wait);
@@ -225,8 +225,8 @@ impl World {
         self.tell(EventKind::Read { read: ReadId(0), handler, context, file: FileId(device), offset, len });
     }
 
-    /// So many rounds of a read from each device: at random of so many blocks, or, with none, one
-    /// after the other.
+    /// This many rounds of a read from each device: at random of this many blocks, or, with none,
+    /// one after the other.
     fn rounds(&mut self, rounds: u32, sets: &[u32]) {
         for _ in 0..rounds {
             for (device, &set) in (0u32..).zip(sets) {

@@ -128,10 +128,10 @@ struct Driver {
 }
 
 const BLOCKS: u32 = 60;
-/// The last of the three files is striped over both devices, in units of so many blocks.
+/// The last of the three files is striped over both devices, in units of this many blocks.
 const STRIPED: usize = 2;
 const UNIT: u32 = 3;
-/// So many events open the three files.
+/// This many events open the three files.
 const OPENING: usize = 7;
 
 impl Driver {

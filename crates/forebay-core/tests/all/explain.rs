@@ -14,7 +14,7 @@ use forebay_core::{ContextId, Core, DeviceCost, Instant, Policy};
 
 use crate::bench::{Bench, MS, PAGE, Pace, ibm, setup};
 
-/// A core whose fetches take so long, all of them, however many are under way.
+/// A core whose fetches all take the same time, however many are under way.
 struct Script(Bench);
 
 impl Script {

@@ -23,7 +23,7 @@ fn read(bench: &mut Bench, handler: u32, from: u32, pages: u32) -> Vec<(u32, u32
     runs(&fetches)
 }
 
-/// A handler strides over so many steps.
+/// A handler strides over this many steps.
 fn stride(bench: &mut Bench, steps: std::ops::Range<u32>) -> Vec<(u32, u32)> {
     steps.flat_map(|step| read(bench, 1, step * STEP, RUN)).collect()
 }

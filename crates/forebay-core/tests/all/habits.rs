@@ -11,7 +11,7 @@ use forebay_core::stream::Streams;
 use forebay_core::{Caller, ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
 use proptest::prelude::*;
 
-/// A histogram of streams, so many of each length.
+/// A histogram of streams, this many of each length.
 fn lengths(streams: &[(u32, u32)]) -> Lengths {
     let mut lengths = Lengths::default();
     let most = streams.iter().map(|stream| stream.1).max().unwrap_or(0);

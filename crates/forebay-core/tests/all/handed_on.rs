@@ -7,7 +7,7 @@ use forebay_core::{BlockKey, Caller, DeviceCost, DeviceId, EventKind, FileId, Re
 
 use crate::bench::{Bench, MS, Pace, setup};
 
-/// Sixteen open files of so many blocks.
+/// Sixteen open files of this many blocks.
 struct Driver {
     bench: Bench,
     /// Frames that were ever filled.

@@ -17,7 +17,7 @@ fn bench(hints: &[(ContextId, Hint)]) -> Bench {
     bench
 }
 
-/// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had
+/// Reads of this many pages of a file, each from one of `pages` on. Returns how many of them had
 /// something fetched, and the pages that were.
 fn read(bench: &mut Bench, file: u32, len: u32, pages: impl Iterator<Item = u32>) -> (u32, u32) {
     bench.open(file, FILE.into());

@@ -11,7 +11,7 @@ use forebay_core::{
     Action, Actions, BlockKey, ContextId, Core, Event, EventKind, FileId, FrameId, HandlerId, Instant, ReadId,
 };
 
-/// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a
+/// One reader in a closed loop over devices that take this many nanoseconds for a request. A file a
 /// device.
 struct Server {
     core: Box<dyn Core>,
@@ -83,8 +83,8 @@ impl Dice {
     }
 }
 
-/// Reads at random from `hot` blocks of each device until so many epochs more are over. `look` sees
-/// every step.
+/// Reads at random from `hot` blocks of each device until this many epochs more are over. `look`
+/// sees every step.
 fn run(server: &mut Server, dice: &mut Dice, hot: u32, epochs: u64, mut look: impl FnMut(&Server)) {
     let end = server.epochs() + epochs;
     let devices = server.service.len() as u32;

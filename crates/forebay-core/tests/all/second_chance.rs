@@ -28,7 +28,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// With a ceiling of so many pages, of a hundred.
+    /// With a ceiling of this many pages, of a hundred.
     fn new(ceiling: u8) -> Bench {
         Bench::with(Settings { start: ceiling, epoch_ms: 0, ..Settings::PAPER })
     }
@@ -51,7 +51,7 @@ impl Bench {
         self.frames.move_to_back(slot, FREE);
     }
 
-    /// All that has to go, in order.
+    /// The pages that have to go, in order.
     fn reclaim(&mut self) -> Vec<u32> {
         let mut gone = Vec::new();
         while let Some(slot) =

@@ -254,7 +254,7 @@ fn random_requests_with_four_appended_are_sequential_without_labels() {
         assert_eq!(prefetched(threshold, false), 0, "threshold {threshold}");
     }
     for threshold in 3..=7 {
-        // One that takes one for a sequence is still none.
+        // A threshold that takes one for a sequence still finds none.
         assert_eq!(prefetched(threshold, true), 0, "threshold {threshold}, labelled");
     }
 }

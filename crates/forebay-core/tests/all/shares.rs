@@ -17,7 +17,8 @@ fn costs(devices: u32) -> Vec<DeviceCost> {
     vec![DeviceCost::flat(1_000_000, 100_000_000, 1); devices as usize]
 }
 
-/// An epoch in which readers waited so long for each device. Returns whether sizes have changed.
+/// An epoch; `waits` has how long readers waited for each device. Returns whether sizes have
+/// changed.
 fn epoch(division: &mut Division, waits: &[u64]) -> bool {
     let before = division.epochs();
     let changes: Vec<bool> =
@@ -246,8 +247,8 @@ fn chi_square(sizes: &[u32], out: &[usize], seed: u32, draws: u32) -> (f64, usiz
     (cells.iter().map(|(expected, drawn)| (drawn - expected).powi(2) / expected).sum(), cells.len() - 1)
 }
 
-/// The number that a chi-square statistic of so many degrees of freedom exceeds once in a thousand
-/// times (Wilson and Hilferty, 1931).
+/// The number that a chi-square statistic of this many degrees of freedom exceeds once in a
+/// thousand times (Wilson and Hilferty, 1931).
 fn once_in_a_thousand(freedom: usize) -> f64 {
     const QUANTILE: f64 = 3.0902;
     let part = 2.0 / (9.0 * freedom as f64);

@@ -115,7 +115,7 @@ enum Step {
     Waits {
         which: u8,
     },
-    /// One that waited does so no longer.
+    /// A read that waited does so no longer.
     Ready {
         which: u8,
     },
@@ -323,7 +323,7 @@ proptest! {
 fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     const SECOND: u64 = 1_000_000_000;
     let whole = |file: u32, start| Extent { file: FileId(file), start, len: 4 };
-    // Handler 7 has read three times in a row and has so many blocks ahead; after ten seconds
+    // Handler 7 has read three times in a row and has `ahead` blocks ahead; after ten seconds
     // handler 8 goes on elsewhere.
     let silent = |ahead: u32| {
         let mut streams = Streams::new(8, 600, 256);

@@ -167,8 +167,8 @@ impl Reclaimer for Cache {
     }
 
     /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that
-    /// is read, and one that comes meanwhile. So many `channels` are kept busy by one piece each,
-    /// while another is read; of pieces of 4 · S_p four fifths of their time is transfer.
+    /// is read, and one that comes meanwhile. One piece each keeps `channels` channels busy, while
+    /// another is read; of pieces of 4 · S_p four fifths of their time is transfer.
     fn deepest(&mut self, depth: u32, channels: u32) {
         self.deepest = depth.saturating_mul(2);
         self.abreast = depth.saturating_mul(4).saturating_mul(channels.saturating_add(1));

@@ -24,10 +24,10 @@
 //! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer prefetch
 //! misses, but neither of its two miss rates says that pieces are too short.
 
-/// Looked at anew whenever one part in so many of memory was filled.
+/// Looked at anew whenever one part in this many of memory was filled.
 const OFTEN: u64 = 16;
 
-/// Losses are in parts of a miss of which one has so many.
+/// The parts of a miss in which losses are counted.
 pub(super) const ONE_LOSS: u64 = 1 << 16;
 
 /// A miss, in parts, so that halves of few are not lost.
@@ -67,7 +67,7 @@ impl Rent {
         self.fetched += 1;
     }
 
-    /// A page is filled, on demand or ahead, while so many are `waiting`. Returns whether the rent
+    /// A page is filled, on demand or ahead, while `waiting` blocks wait. Returns whether the rent
     /// was set.
     pub(super) fn fills(&mut self, waiting: u32) -> bool {
         self.filled += 1;

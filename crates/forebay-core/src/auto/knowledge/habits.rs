@@ -4,7 +4,7 @@ use super::lengths::Lengths;
 use super::share::{Odds, Share};
 use crate::hint::{OCTILES, STREAMS, Usual};
 
-/// Habits are not known before so many streams.
+/// Habits are not known before this many streams.
 pub(super) const FEW: u32 = 8;
 
 /// Habits of streams.
@@ -64,7 +64,7 @@ impl Habits {
         self.goes_on.seen() >= FEW
     }
 
-    /// Whether less than one stream of eight goes on and has more than so many blocks.
+    /// Whether less than one stream of eight goes on and has more than this many blocks.
     pub(crate) fn rarely_goes_beyond(&self, blocks: u32) -> bool {
         let (Odds { times: goes_on, of }, Odds { times: beyond, of: all }) =
             (self.goes_on.odds(), self.lengths.beyond_of(blocks));

@@ -22,11 +22,11 @@ use super::share::Odds;
 const BUCKETS: usize = 80;
 /// The count of one stream: halved, it is not gone at once.
 const ONE: u32 = 16;
-/// At so many streams all counts are halved, so that old ones are forgotten.
+/// At this many streams all counts are halved, so that old ones are forgotten.
 const MOST: u32 = 128 * ONE;
 /// Fewer streams tell no odds.
 const FEW: u32 = 4 * ONE;
-/// The odds are looked at anew when so many streams have ended.
+/// The odds are looked at anew when this many streams have ended.
 const NEWS: u32 = 8;
 
 /// The streams that ended in an interval of lengths.

@@ -1,16 +1,16 @@
 //! How often something came true.
 
-/// So many times of so many.
+/// How often something came true, among how many cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Odds {
     /// How often.
     pub times: u32,
-    /// Of how many.
+    /// The cases.
     pub of: u32,
 }
 
 impl Odds {
-    /// Whether it is so in seven cases of eight, at least.
+    /// Whether it came true in seven cases of eight, at least.
     pub fn are_nearly_certain(self) -> bool {
         u64::from(self.of - self.times.min(self.of)) * 8 <= u64::from(self.of)
     }

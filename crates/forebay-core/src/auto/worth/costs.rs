@@ -33,7 +33,7 @@ const ERRORS: u128 = 4;
 /// The cost of a block of a device that was not kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockCost {
-    /// So many nanoseconds of waiting.
+    /// The cost, in nanoseconds of waiting.
     pub(super) nanoseconds: u64,
     /// How many frames the device held when that was measured, if it was.
     pub(super) held: Option<u32>,
@@ -109,7 +109,7 @@ impl Costs {
     fn forget(&mut self) {
         let blocks = |of: &[Cost]| of.iter().map(|cost| cost.lately.blocks).fold(0, u64::saturating_add);
         while blocks(&self.of) > BLOCKS * self.of.len() as u64 {
-            // More than so many in the mean: at least one device has more than few.
+            // More than this many in the mean: at least one device has more than few.
             let known = self.of.iter_mut().map(|cost| &mut cost.lately).filter(|lately| lately.blocks > FEW);
             known.for_each(Sample::halve);
         }
@@ -147,8 +147,8 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// So many requests to each device for a block each, which cost in turn half of the given cost
-    /// and one and a half times that.
+    /// This many requests to each device for a block each, which cost in turn half of the given
+    /// cost and one and a half times that.
     fn costs(devices: &[(u64, u64)]) -> Costs {
         let mut costs = Costs::new(devices.len());
         for (device, &(requests, cost)) in devices.iter().enumerate() {

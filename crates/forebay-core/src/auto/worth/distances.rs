@@ -2,9 +2,9 @@
 //!
 //! A sample of blocks, one in 2^n chosen by a hash of its key, is kept in an LRU stack for each
 //! device, whatever the partition holds and by whatever policy (SHARDS: Waldspurger et al., FAST
-//! 2015; the stack is Mattson et al.'s, 1970). A block that is referenced again was so many blocks
-//! down: under LRU a partition of more frames than that would have had it. As many blocks as the
-//! whole cache holds are remembered, so that reuse shows however small the partition has become.
+//! 2015; the stack is Mattson et al.'s, 1970). A block that is referenced again was at some depth:
+//! under LRU a partition of more frames than that would have had it. As many blocks as the whole
+//! cache holds are remembered, so that reuse shows however small the partition has become.
 //!
 //! ```text
 //!   most recent  ┌───┬───┬───┬───┬───┬─┄┄─┬───┐ as many as the cache holds
@@ -21,20 +21,20 @@ use alloc::vec::Vec;
 use crate::random::hash;
 use crate::types::BlockKey;
 
-/// The most blocks that are remembered of a device, with up to so many devices: a stack is searched
-/// from its top, one reference in 2^n. With more devices each has a smaller part of the cache,
-/// which needs as many samples; they are found as near the top.
+/// The most blocks that are remembered of a device, with up to this many devices: a stack is
+/// searched from its top, one reference in 2^n. With more devices each has a smaller part of the
+/// cache, which needs as many samples; they are found as near the top.
 const SAMPLES: u32 = 512;
 const FEW_DEVICES: usize = 4;
 /// The most for any number of devices.
 const MOST_SAMPLES: u32 = 2048;
-/// So many of them are compared at once.
+/// This many of them are compared at once.
 const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
 pub(super) const PARTS: u32 = 128;
 /// A reference, as it is counted: halves count too.
 pub(super) const ONE: u32 = 256;
-/// After so many references all counts are halved, so that old ones count little.
+/// After this many references all counts are halved, so that old ones count little.
 const MEMORY: u32 = 1024 * ONE;
 /// Fewer of them tell nothing of a distance.
 const FEW: u32 = 16 * ONE;
@@ -46,8 +46,8 @@ pub(super) struct Distances {
     frames: u32,
     /// One block in 2^this is in the sample.
     rate: u32,
-    /// Reuse from nearer than so many blocks tells nothing: the parts of a block are read one after
-    /// the other, and every partition keeps the few frames that serve them.
+    /// Reuse from nearer than this many blocks tells nothing: the parts of a block are read one
+    /// after the other, and every partition keeps the few frames that serve them.
     near: u32,
 }
 
@@ -57,8 +57,8 @@ struct Curve {
     recent: Vec<u32>,
     /// Reuse by distance, the last one to the end of the cache.
     parts: [u32; PARTS as usize],
-    /// Blocks that were not found while the stack was so long and not longer: their reuse, if any,
-    /// lies further back.
+    /// Blocks that were not found while the stack was just so long: their reuse, if any, lies
+    /// further back.
     further: [u32; PARTS as usize],
     /// All references, reuse or not.
     references: u32,
@@ -134,7 +134,7 @@ impl Distances {
         }
     }
 
-    /// An epoch is over, of a memory of so many: older epochs count `1 - 1/memory` as much.
+    /// An epoch is over: older epochs count `1 - 1/memory` as much.
     pub(super) fn end_epoch(&mut self, memory: u64) {
         for curve in &mut self.curves {
             curve.lately = aged(curve.lately, memory) + core::mem::take(&mut curve.now);

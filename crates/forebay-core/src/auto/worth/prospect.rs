@@ -63,7 +63,7 @@ impl Prospects {
         }
     }
 
-    /// An epoch is over, in which readers waited so long for each device.
+    /// An epoch is over; `waits` has how long readers waited for each device.
     pub(super) fn end_epoch(&mut self, waits: impl Iterator<Item = u64>) {
         for (recent, wait) in self.of.iter_mut().zip(waits) {
             recent.missed = aged(recent.missed, MEMORY).saturating_add(recent.latest);

@@ -31,22 +31,22 @@ use super::prospect::{MEMORY, Prospects};
 use crate::share::Prospect;
 use crate::types::{BlockKey, Instant};
 
-/// Curves are looked at again after one part in so many of the cache was given up.
+/// Curves are looked at again after one part in this many of the cache was given up.
 const LOOKS: u32 = PARTS;
 
-/// So many references of the sample count as hits unseen, so that frames of a little-known device
+/// This many references of the sample count as hits unseen, so that frames of a little-known device
 /// are not worth nothing.
 const UNSEEN: u64 = 16;
 
-/// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are
-/// halved.
+/// When devices were asked for this many blocks of the sample each, in the mean, all counts of it
+/// are halved.
 const ASKED: u64 = 256;
 
 /// A wait grows with this power of the misses: by the queue, and by how much of the time there is
 /// one.
 const QUEUE: u32 = 2;
 
-/// Each partition whose device is read keeps one part in so many of an equal share, whatever its
+/// Each partition whose device is read keeps one part in this many of an equal share, whatever its
 /// frames are worth. That is next to nothing, and enough for the blocks read from it at the moment.
 const LEFT: u32 = 16;
 
@@ -129,7 +129,7 @@ impl Worths {
         }
     }
 
-    /// A request to a device is over; readers waited so many nanoseconds for it.
+    /// A request to a device is over; readers waited this many nanoseconds for it.
     pub(super) fn waited(&mut self, device: usize, nanoseconds: u64) {
         self.costs.request(device, nanoseconds);
     }
@@ -140,7 +140,7 @@ impl Worths {
         self.prospects.count(now, missed);
     }
 
-    /// An epoch is over, in which readers waited so long for each device.
+    /// An epoch is over; `waits` has how long readers waited for each device.
     pub(super) fn end_epoch(&mut self, waits: impl Iterator<Item = u64>) {
         self.distances.end_epoch(MEMORY);
         self.prospects.end_epoch(waits);
@@ -216,7 +216,7 @@ impl Worth {
         (saved << 8) / (u128::from(self.references) * u128::from((held - half).max(1)))
     }
 
-    /// Hits of so many frames.
+    /// Hits of this many frames.
     fn hits(&self, held: u32, frames: u32) -> u64 {
         let place = u64::from(held.min(frames)) * u64::from(PARTS);
         let (whole, rest) = ((place / u64::from(frames)) as usize, place % u64::from(frames));

@@ -40,12 +40,12 @@ use crate::types::{BlockKey, ContextId};
 
 /// The most hints that are kept of contexts that did not appear; further ones are not taken.
 pub const MOST_HINTS: usize = 4096;
-/// The common list of blocks is so many times as long as that of a context: a context with a
+/// The common list of blocks is this many times as long as that of a context: a context with a
 /// hundredth of all blocks still has ten there.
 const WIDER: u32 = 4;
 /// A long time, in accesses, if the size of the cache is not known.
 const LONG: u64 = 1 << 16;
-/// The context to forget is chosen among so many.
+/// The context to forget is chosen among this many.
 const CANDIDATES: usize = 16;
 /// A power of two.
 const CELLS: usize = 1024;

@@ -13,10 +13,10 @@ use crate::papers::{dear, pcc, ubm};
 use crate::seams::{Access, Place};
 use crate::types::BlockKey;
 
-/// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ±
+/// This many accesses with a defined R make a verdict: the mean of this many random ones is 0.5 ±
 /// 0.036, nearly three deviations from T = 0.4.
 const EVIDENCE: u64 = 64;
-/// So many blocks in a row that were new, and to which no context came back, make a one-shot
+/// This many blocks in a row that were new, and to which no context came back, make a one-shot
 /// context. If every other block of a context is new, it passes for one once in 65,536 times.
 const LEFT_ALONE: u32 = 16;
 

@@ -45,12 +45,12 @@ pub enum Detection {
     },
     /// By counting blocks that were repeated (PCC).
     Counters {
-        /// A stream that repeats no block is sequential from so many blocks on.
+        /// A stream that repeats no block is sequential from this many blocks on.
         threshold: u32,
     },
     /// By consecutive accesses (UBM).
     Consecutive {
-        /// A run is sequential from so many blocks on.
+        /// A run is sequential from this many blocks on.
         threshold: u32,
     },
 }

@@ -126,7 +126,7 @@ struct Loop {
 }
 
 impl Program {
-    /// How many lists it has with so many loops.
+    /// How many lists it has with this many loops.
     pub const fn lists(loops: u8) -> u8 {
         LISTS + if loops > MOST_PARTITIONS { MOST_PARTITIONS } else { loops }
     }

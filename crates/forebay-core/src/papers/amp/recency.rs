@@ -67,12 +67,12 @@ struct Rounds {
     squares: u128,
 }
 
-/// A block leaves the list after so many times as many accesses without it as there are blocks.
+/// A block leaves the list after this many times as many accesses without it as there are blocks.
 /// Random accesses to n blocks leave one out for 4n accesses once in e⁴ = 55 cases, a loop never
 /// does. If blocks stayed, long past accesses would fill the list for ever, and with adaptive
 /// sampling Q would never rise again.
 const STALE: u64 = 4;
-/// No block leaves before so many accesses, so that short sequences keep their blocks.
+/// No block leaves before this many accesses, so that short sequences keep their blocks.
 const YOUNG: u64 = 4096;
 
 impl Recency {

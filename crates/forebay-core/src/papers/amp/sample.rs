@@ -24,9 +24,9 @@ use crate::random::hash;
 pub enum Sampling {
     /// All of them.
     Off,
-    /// One in so many, at least 1.
+    /// One in this many, at least 1.
     Fixed(u32),
-    /// As many as keep the list at no more than so many blocks: N_L. Q₀ is all.
+    /// As many as keep the list at no more than this many blocks: N_L. Q₀ is all.
     Adaptive(u32),
 }
 
@@ -87,7 +87,7 @@ impl Sample {
         self.full == u32::MAX || self.bound == ALL || order.len() >= self.most / 4
     }
 
-    /// How many blocks so many of the sample stand for.
+    /// How many blocks `blocks` of the sample stand for.
     pub(super) fn all(&self, blocks: u64) -> u64 {
         blocks.saturating_mul(ALL) / self.bound.max(1)
     }

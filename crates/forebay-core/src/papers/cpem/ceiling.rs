@@ -30,10 +30,10 @@ use crate::types::Instant;
 use crate::walk::{Course, Walk};
 
 /// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers'
-/// 512 MB. The unit is one part of memory in so many.
+/// 512 MB. The unit is one part of memory in this many.
 const UNIT: u32 = 256;
 
-/// An increase is obvious if it is more than one part in so many of the rate, …
+/// An increase is obvious if it is more than one part in this many of the rate, …
 const OBVIOUS_SHARE: u64 = 16;
 /// … and more than one miss a second.
 const OBVIOUS_RATE: u64 = SCALE;

@@ -24,7 +24,7 @@ pub struct Settings {
     pub start: u8,
     /// Milliseconds of an epoch; zero: the ceiling stays where it begins.
     pub epoch_ms: u32,
-    /// A handler that has run more than so many milliseconds after its prefetch has had
+    /// A handler that has run more than this many milliseconds after its prefetch has had
     /// "significant opportunity" to reference the page. The paper gives no number; a time slice of
     /// Linux 2.6 has 100.
     pub opportunity_ms: u32,

@@ -57,7 +57,8 @@ pub struct Marks {
     handlers: Vec<Handler>,
     free: Vec<u32>,
     known: BTreeMap<HandlerId, u32>,
-    /// A handler that has run so many milliseconds longer than a prefetch has had its opportunity.
+    /// A handler that has run this many milliseconds longer than a prefetch has had its
+    /// opportunity.
     opportunity: u32,
 }
 

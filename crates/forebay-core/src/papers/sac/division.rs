@@ -47,8 +47,8 @@ impl Division {
         Division { settings, frames, epochs, lottery }
     }
 
-    /// A request to a device is over; readers waited so many nanoseconds for it. Returns whether a
-    /// size has changed.
+    /// A request to a device is over; readers waited this many nanoseconds for it. Returns whether
+    /// a size has changed.
     pub fn has_waited(&mut self, device: usize, nanoseconds: u64) -> bool {
         if !self.epochs.waited(device, nanoseconds) {
             return false;

@@ -41,7 +41,7 @@ impl Epochs {
         self.requests.saturating_add(1) >= self.window
     }
 
-    /// A request to a device is over; readers waited so many nanoseconds for it. "A new epoch
+    /// A request to a device is over; readers waited this many nanoseconds for it. "A new epoch
     /// begins after W device requests complete and between epochs the cache is repartitioned."
     /// Returns whether one has ended; then steps 1 and 2 are done.
     pub fn waited(&mut self, device: usize, nanoseconds: u64) -> bool {

@@ -42,7 +42,7 @@ pub enum Scheme {
 pub struct Settings {
     /// How sizes are kept.
     pub scheme: Scheme,
-    /// W: an epoch is so many requests to devices. At least 1.
+    /// W: an epoch is this many requests to devices. At least 1.
     pub window: u32,
     /// T: a partition with a larger relative wait is a page consumer (SAC §3.1), in per cent above
     /// the mean.

@@ -12,7 +12,7 @@ pub const MOST_WEIGHTS: usize = 32;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Weights {
     /// "Directly proportional to the ratio of the expected service time of each disk" for requests
-    /// of so many bytes (SAC §5.2).
+    /// of this many bytes (SAC §5.2).
     Service(u32),
     /// These, by device; the last one is also that of all further devices.
     Given {

@@ -21,7 +21,7 @@ use crate::seams::{Needs, Plan, Prefetcher, Sight};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Degree {
-    /// So many blocks.
+    /// This many blocks.
     Fixed(u32),
     /// The competitive depth of the device (CP §2).
     Competitive,
@@ -31,7 +31,7 @@ pub enum Degree {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Total {
-    /// So many blocks for each active stream: T_default (SCM §4.1.4).
+    /// This many blocks for each active stream: T_default (SCM §4.1.4).
     PerStream(u32),
     /// The room of all streams for blocks ahead, less half a piece for each: "the average
     /// per-stream inventory level […] is T + P/2".

@@ -26,7 +26,7 @@ pub(crate) fn ibm() -> DeviceCost {
     }
 }
 
-/// A setup of pages: so many frames, and devices.
+/// A setup of pages: this many frames, and devices.
 pub(crate) fn setup(frames: u32, devices: Vec<DeviceCost>) -> Setup {
     Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Referenced::Kept }
 }
@@ -102,7 +102,7 @@ impl Bench {
         Bench::around(policy.build::<Hashed>(setup), block_bytes, pace)
     }
 
-    /// Around a core of blocks of so many bytes.
+    /// Around a core of blocks of this many bytes.
     pub(crate) fn around(core: Box<dyn Core>, block_bytes: u32, pace: Pace) -> Bench {
         Bench {
             core,
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    /// With so many files of so many blocks, which lie on the devices in turn.
+    /// With this many files of this many blocks, which lie on the devices in turn.
     #[must_use]
     pub(crate) fn with_files(mut self, files: u32, blocks: u64) -> Bench {
         let devices = self.core.devices().len() as u32;
@@ -225,8 +225,8 @@ impl Bench {
         self.handler = before;
     }
 
-    /// A file of so many pages is read from a page up to another, page by page, and closed. Returns
-    /// its fetches, by first page and number.
+    /// A file of this many pages is read from a page up to another, page by page, and closed.
+    /// Returns its fetches, by first page and number.
     pub(crate) fn read_through(&mut self, file: u32, pages: u64, from: u32, to: u32) -> Vec<(u32, u32)> {
         if !self.opened.contains(&file) {
             self.open(file, pages);
