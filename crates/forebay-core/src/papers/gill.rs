@@ -23,7 +23,7 @@
 //! a stream. Once p is greater than the threshold APT = 4 a set has a trigger, at first APT / 2
 //! from its end, and hitting it fetches the next p pages. A set is larger than the trigger distance
 //! behind it: p ≥ g + 1. (This, and how g falls with p, are from programs written after the paper's
-//! figures, which we do not have.) [`GillLru`](crate::replacement::GillLru) has the fate of pages
+//! figures, which we do not have.) [`GillLru`](crate::replacement::GillLru) decides on pages
 //! in the LRU list.
 //!
 //! The paper keeps p and g in the last page of a set: "This removes any restriction on the number
