@@ -1,4 +1,4 @@
-//! Feedback: what became of every block that was referenced or prefetched.
+//! Feedback: the fate of every block that was referenced or prefetched.
 
 use core::ops::AddAssign;
 
@@ -8,11 +8,11 @@ use core::ops::AddAssign;
 pub struct Counters {
     /// References to resident blocks.
     pub hits: u64,
-    /// References to blocks that nobody had asked for.
+    /// References to blocks that were neither resident nor under way.
     pub misses: u64,
     /// References to blocks that another reader's demand was bringing already.
     pub joined: u64,
-    /// Blocks fetched before anybody asked.
+    /// Blocks fetched before a read asked for them.
     pub prefetched: u64,
     /// Prefetched blocks that were there when they were first referenced.
     pub used: u64,
@@ -22,7 +22,7 @@ pub struct Counters {
     pub wasted: u64,
     /// Wasted blocks that were wanted after all, soon after.
     pub thrashed: u64,
-    /// Prefetched blocks that the device was spared, since nobody needed them any more.
+    /// Prefetched blocks that the device was spared, since no reader needed them any more.
     pub called_off: u64,
     /// Blocks that arrived.
     pub fetched: u64,

@@ -1,8 +1,8 @@
 //! Demand rates: how fast each stream is read, and how unevenly (SCM §4.1, "level and deviation of
 //! per-stream access rates").
 //!
-//! Time is cut into slots; what is counted is the blocks asked for in each. The rate of a stream is
-//! the mean over the last slots, its deviation the root of their variance:
+//! Time is cut into slots; the blocks asked for in each are counted. The rate of a stream is the
+//! mean over the last slots, its deviation the root of their variance:
 //!
 //! ```text
 //!    blocks │      ▉        ▉
@@ -12,15 +12,15 @@
 //! ```
 //!
 //! The paper names neither the length of its window nor that of its samples. Silent streams leave
-//! the sums when they no longer count as active ([`stream`](crate::stream)), so what they had is
-//! the others' within seconds.
+//! the sums when they no longer count as active ([`stream`](crate::stream)), so the others have
+//! their part within seconds.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::types::{DeviceId, Instant, StreamId};
 
-/// Rates and deviations are in blocks per so many seconds.
+/// Rates and deviations are in blocks per this many seconds.
 pub const SCALE: u64 = 1024;
 
 /// Slots of the sliding window.
@@ -66,10 +66,10 @@ pub fn cycle(rate: u64, lead_time: u64) -> u64 {
     ((u128::from(rate) * u128::from(lead_time) + scale / 2) / scale).min(u128::from(u32::MAX)) as u64
 }
 
-/// What is counted of one stream.
+/// The counts of one stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
-    /// The slot that is being counted, and what was asked for in it.
+    /// The slot that is being counted, and the blocks asked for in it.
     slot: u64,
     count: u32,
     /// When counting began.
@@ -78,7 +78,7 @@ struct Meter {
     over: u8,
     /// The sliding window, a ring; its place is the slot's number.
     ring: [u32; WINDOW],
-    /// What the sums count of it; nothing while it is not active.
+    /// Its part of the sums; zero while it is not active.
     booked: Level,
     device: DeviceId,
 }
@@ -96,7 +96,8 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// Of `streams` on `devices`, counted in slots of so many nanoseconds.
+    /// The demands of `streams` streams on `devices` devices, counted in slots of this many
+    /// nanoseconds.
     pub fn new(slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];
         Demands { slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }
@@ -126,8 +127,8 @@ impl Demands {
         }
     }
 
-    /// An active stream is asked for so many blocks more. O(1): what a slot that is over changes is
-    /// changed once.
+    /// An active stream is asked for `blocks` blocks more. O(1): the sums change once a slot, when
+    /// it is over.
     pub fn asked(&mut self, stream: StreamId, at: Instant, blocks: u32) {
         let Some(meter) = self.meters.get_mut(stream.index()) else { return };
         let slot = at.0 / self.slot;
@@ -142,7 +143,7 @@ impl Demands {
         }
     }
 
-    /// A stream is no longer active: its part is the others'.
+    /// A stream is no longer active: its part leaves the sums.
     pub fn rests(&mut self, stream: StreamId) {
         self.book(stream, Level::default());
     }
@@ -167,7 +168,7 @@ impl Meter {
     /// The slot is over, and so are those up to `now`, in which nothing was asked for.
     fn close(&mut self, now: u64) {
         self.take(self.count);
-        // More empty ones than the window has say nothing new.
+        // More empty slots than the window has say nothing new.
         let empty = (now - self.slot - 1).min(4 * WINDOW as u64);
         self.slot = now - empty - 1;
         for _ in 0..empty {
@@ -185,7 +186,7 @@ impl Meter {
 
     fn level(&self, slot: u64, at: Instant) -> Level {
         if self.over == 0 {
-            // Not one slot yet: what there is.
+            // The first slot is not over yet: the rate so far.
             let nanos = at.since(self.began);
             return Level {
                 rate: (u64::from(self.count) * SCALE * SECOND).checked_div(nanos).unwrap_or(0),

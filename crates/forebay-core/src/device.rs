@@ -1,4 +1,4 @@
-//! What the core knows of a device: what a switch costs and how fast it transfers (CP §2, CPEM §3).
+//! The core's knowledge of a device: the cost of a switch, and its transfer rate (CP §2, CPEM §3).
 //!
 //! A measured profile or a device model gives these two curves; the core keeps the weighted mean of
 //! seek distances beside them and answers with the competitive depth.
@@ -53,7 +53,7 @@ impl DeviceCost {
         after.checked_sub(1).or(Some(0)).and_then(|i| self.zones.get(i)).map_or(0, |&(_, rate)| rate)
     }
 
-    /// C_switch: what it costs to go elsewhere, nanoseconds, after a seek of `distance`.
+    /// C_switch: the cost of going elsewhere, nanoseconds, after a seek of `distance`.
     pub fn switch_cost(&self, distance: u64) -> u64 {
         self.seek_time(distance).saturating_add(self.half_revolution)
     }
@@ -65,7 +65,7 @@ impl DeviceCost {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// What an offline optimum reads in 10^6 bytes a second, if it fetches requests of `bytes` each
+    /// The rate of an offline optimum in 10^6 bytes a second, if it fetches each request of `bytes`
     /// in one piece: S / (S/R + C) (CP §3.2), with the mean transfer rate and the mean switch cost
     /// of two independent places. A yardstick: no policy goes by it.
     pub fn optimum(&self, bytes: f64) -> f64 {
@@ -85,8 +85,8 @@ impl DeviceCost {
         if sum > 0.0 { sum } else { self.transfer_rate(0) as f64 }
     }
 
-    /// The mean distance between two independent uniform places: a third of the device. What D_seek
-    /// starts from.
+    /// The mean distance between two independent uniform places: a third of the device. D_seek
+    /// starts from it.
     pub fn mean_distance(&self) -> u64 {
         self.capacity / 3
     }

@@ -9,7 +9,7 @@ use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
 use crate::types::{BlockKey, FileId, StreamId};
 
-/// What a frame held when it was last released.
+/// The content of a frame when it was last released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Released {
     /// The block.
@@ -76,9 +76,9 @@ impl<I: Index> Directory<I> {
         self.blank(slot);
     }
 
-    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether nobody
-    /// had read it. When all ghosts are taken the block is simply forgotten; a policy drops its
-    /// oldest ghost first if it would rather keep this one.
+    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether it was
+    /// unread. If no ghost is free, the block is forgotten: a policy that wants to keep it drops
+    /// its oldest ghost first.
     pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
         let key = self.frames.key(slot);
@@ -99,8 +99,8 @@ impl<I: Index> Directory<I> {
         self.index.insert(&self.frames, key, ghost);
     }
 
-    /// What the frame released last held, so that whoever asked a policy for a victim learns what
-    /// went.
+    /// The content of the frame that was released last: from it the caller of a policy learns what
+    /// the policy gave up.
     pub fn released(&self) -> Released {
         self.released
     }
@@ -110,8 +110,7 @@ impl<I: Index> Directory<I> {
         self.spared.push(Spared { key: self.frames.key(slot), owner: self.frames.owner(slot) });
     }
 
-    /// A frame that got a second chance since this was asked last, if any is left, the latest
-    /// first.
+    /// Takes a frame that got a second chance, the latest first; `None` if none is left.
     pub fn take_spared(&mut self) -> Option<Spared> {
         self.spared.pop()
     }

@@ -1,4 +1,4 @@
-//! What goes into the core and what comes out of it.
+//! The events that go into the core, and the actions that come out of it.
 //!
 //! Both are plain values of fixed size, so that a run can be recorded event by event and replayed:
 //! the same events give the same actions, to the bit.
@@ -14,7 +14,7 @@ use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Inst
 pub struct Event {
     /// The moment.
     pub at: Instant,
-    /// What happened.
+    /// The kind of event, and its details.
     pub kind: EventKind,
 }
 
@@ -32,18 +32,18 @@ pub enum EventKind {
         bytes: u64,
     },
     /// Blocks `start..start + len` of a file lie on its device from byte `at_byte`. Sent after
-    /// `Open`, in the order of `start`, for as much of the file as the driver knows; what it
-    /// doesn't know counts as following what it does.
+    /// `Open`, in the order of `start`, for as much of the file as the driver knows. Unknown blocks
+    /// count as following the known ones.
     Placed {
         /// The run of blocks.
         extent: Extent,
         /// Its first byte on the device.
         at_byte: u64,
     },
-    /// A file is striped (RAID-0): its block b lies on device d + (b / unit) mod devices, where d
-    /// is that of `Open`, and there is the device's own block b / (unit · devices) · unit + b mod
-    /// unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed) of it speaks of
-    /// devices' own blocks, and of all devices alike. No fetch spans two devices.
+    /// A file is striped (RAID-0). Its block b lies on device d + (b / unit) mod devices, where d
+    /// is that of `Open`. There it is the device's own block b / (unit · devices) · unit + b mod
+    /// unit of the file. Sent directly after `Open`. A [`Placed`](Self::Placed) of it names
+    /// devices' own blocks, the same on all devices. No fetch spans two devices.
     Striped {
         /// The file.
         file: FileId,
@@ -57,39 +57,37 @@ pub enum EventKind {
     Read {
         /// A number that no other unfinished read has, small: the core keeps a table by it.
         read: ReadId,
-        /// Who reads.
+        /// The reader.
         handler: HandlerId,
-        /// From which program context.
+        /// Its program context.
         context: ContextId,
-        /// Of which file.
+        /// The file.
         file: FileId,
-        /// From which byte; beyond the end of the file there is nothing, and the read is ready at
-        /// once.
+        /// The first byte. A read beyond the end of the file is ready at once, without bytes.
         offset: u64,
         /// How many bytes. At most [`Core::max_read`](crate::Core::max_read) blocks; the driver
         /// splits longer reads.
         len: u32,
     },
-    /// The read that comes next is a request of a level above, whose readers wait for `demand`
-    /// alone and have read `hits` since its last (SCM §4.2). Sent directly before that read.
-    /// Without it readers wait for all of what is read.
+    /// The next read is a request of a level above. Its readers wait for `demand` alone, and have
+    /// read `hits` since its last request (SCM §4.2). Sent directly before that read. Without it,
+    /// readers wait for all blocks of the read.
     Labelled {
         /// The read.
         read: ReadId,
         /// The part that readers wait for; empty for a pure prefetch.
         demand: Extent,
-        /// What they found in the level above; empty if nothing is known of that.
+        /// Blocks that they found in the level above; empty if none are known.
         hits: Extent,
     },
-    /// What an earlier run learnt of a program context. Without contexts in the policy it says
-    /// nothing.
+    /// An earlier run learnt this of a program context. Policies without contexts ignore it.
     Hinted {
         /// The context.
         context: ContextId,
-        /// What was learnt.
+        /// The knowledge.
         hint: Hint,
     },
-    /// The reader has copied what a `Ready` offered; its frames may be evicted again.
+    /// The reader has copied the bytes that a `Ready` offered; their frames may be evicted again.
     Done {
         /// The read.
         read: ReadId,
@@ -110,30 +108,31 @@ pub enum EventKind {
         /// [`CALLED_OFF`].
         error: i32,
     },
-    /// So many have the file open, where that changed and is not zero ([`Close`](Self::Close) says
-    /// that). A driver that doesn't say it has every file that is read open once.
+    /// The number of open handles of the file, where that changed and is not zero
+    /// ([`Close`](Self::Close) says zero). If a driver never says it, every file that is read
+    /// counts as open once.
     Handles {
         /// The file.
         file: FileId,
         /// How many.
         handles: u32,
     },
-    /// Nobody has the file open any more; its blocks stay. Its streams no longer count as active,
-    /// since N_stream is about the number of open files (CPEM §4.2). What is under way for it and
-    /// no reader waits for is called off.
+    /// The file is closed; its blocks stay. Its streams no longer count as active, since N_stream
+    /// is about the number of open files (CPEM §4.2). The core calls off its fetches that no reader
+    /// waits for.
     Close {
         /// The file.
         file: FileId,
     },
-    /// Nobody will read this version of a file again. Once its reads are done and its fetches over,
-    /// its frames are freed and [`Action::Forgotten`] follows; after that its number may name
-    /// another file. Better not: what is remembered of blocks that are gone goes by the number
-    /// ([`numbered`](crate::numbered)).
+    /// No reader will read this version of a file again. Once its reads are done and its fetches
+    /// over, its frames are freed and [`Action::Forgotten`] follows; after that its number may name
+    /// another file. A driver had better not reuse it: ghosts and histories remember evicted blocks
+    /// by that number ([`numbered`](crate::numbered)).
     Forget {
         /// The file.
         file: FileId,
     },
-    /// A handler was seen running (CPEM §4.1). Reads say so themselves.
+    /// A handler was seen running (CPEM §4.1). A read implies it.
     Ran {
         /// The handler.
         handler: HandlerId,
@@ -155,14 +154,14 @@ pub enum Cause {
     Demand,
     /// A reader waits for a part of it.
     Mixed,
-    /// Nobody waits for it yet.
+    /// No reader waits for it yet.
     Prefetch,
 }
 
 /// The error of a fetch that failed because it was called off (ECANCELED).
 pub const CALLED_OFF: i32 = 125;
 
-/// What the driver is to do.
+/// An order to the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
@@ -175,36 +174,37 @@ pub enum Action {
         extent: Extent,
         /// Why.
         cause: Cause,
-        /// The part that readers wait for, from its beginning; empty for a pure prefetch. Of a read
-        /// that came with a label it is what is wanted above, so that labels go through all levels.
-        /// This is the label of SCM §4.2.
+        /// The part that readers wait for, from its beginning; empty for a pure prefetch. For a
+        /// labelled read, it is the part wanted above, so that labels go through all levels. This
+        /// is the label of SCM §4.2.
         demand: Extent,
-        /// What of its stream was read, here and above, and the level below was not told yet.
+        /// Blocks of its stream that were read, here and above, and that the level below was not
+        /// told of yet.
         hits: Extent,
-        /// On which device; all of it.
+        /// The device that has all of it.
         device: DeviceId,
     },
-    /// Nobody needs this fetch any more: if the device has not begun with it, it is not worth a
-    /// visit (C_waste, CP Eq. 3). A wish. The driver answers the fetch as ever, with `Arrived` or
-    /// `Failed`; one that it did call off failed with [`CALLED_OFF`] and costs nobody anything.
-    /// Readers that have joined it meanwhile have it fetched anew.
+    /// No reader needs this fetch any more: if the device has not begun with it, it is not worth a
+    /// visit (C_waste, CP Eq. 3). It is a wish: the driver still answers the fetch with `Arrived`
+    /// or `Failed`. A fetch that it did call off fails with [`CALLED_OFF`], which no reader gets as
+    /// an error. If readers have joined it meanwhile, the core fetches their blocks anew.
     CallOff {
         /// The fetch.
         io: IoId,
     },
-    /// Everything that the read wants is in frames, which stay until its `Done`.
+    /// All blocks of the read are in frames, which stay until its `Done`.
     Ready {
         /// The read.
         read: ReadId,
     },
-    /// The read cannot be had. It is over; no `Done` follows.
+    /// The read failed. It is over; no `Done` follows.
     Error {
         /// The read.
         read: ReadId,
-        /// What the driver said in `Failed`.
+        /// The error of the driver's `Failed`.
         error: i32,
     },
-    /// No block is left of a file that nobody has open. There is no better one to forget.
+    /// A closed file has no block left, so it is the best one to forget.
     Emptied {
         /// The file.
         file: FileId,

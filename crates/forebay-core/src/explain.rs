@@ -1,5 +1,5 @@
-//! Why a cache does what it does: by stream, by device, by partition, and of the prefetch cache, as
-//! of one moment.
+//! Why a cache acts as it does at one moment: by stream, by device, by partition, and for the
+//! prefetch cache.
 //!
 //! Nothing here decides. Reasons are those that the deciding code gave ([`Reason`]), figures are
 //! those that it would go by now. Sizes are in blocks and times in nanoseconds unless a name says
@@ -22,14 +22,14 @@ pub struct Explanation {
     pub block_bytes: u32,
     /// Frames in all.
     pub frames: u32,
-    /// Of them free.
+    /// Free frames.
     pub free: u32,
-    /// What all streams may have ahead.
+    /// The room for blocks ahead of all streams.
     pub ahead: Ahead,
     /// How many streams there are.
     pub stream_count: u32,
-    /// As many of them as were asked for, the most active first: those that readers go on with,
-    /// then by when they were read.
+    /// As many of them as were asked for: first those that readers go on with, then by their last
+    /// read, the latest first.
     pub streams: Vec<Stream>,
     /// The devices, by number.
     pub devices: Vec<Device>,
@@ -46,24 +46,23 @@ pub struct Explanation {
     pub contexts: Vec<Context>,
 }
 
-/// What all streams together may have prefetched and not yet read.
+/// How many blocks all streams together may have prefetched and not yet read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Ahead {
-    /// So many blocks.
+    /// The room, in blocks.
     pub room: u32,
-    /// Whether that is the ceiling of a prefetch cache; else it is a part of the frames.
+    /// Whether the room is the ceiling of a prefetch cache; else it is a part of the frames.
     pub by_ceiling: bool,
-    /// How many of them are beyond that ceiling, since nobody would miss twice as many frames.
+    /// Blocks of the room beyond that ceiling, since no other block needs twice as many frames.
     pub spare: u32,
-    /// How many of them are beyond that ceiling, since with these there are fewest switches and
-    /// misses.
+    /// Blocks of the room beyond that ceiling, since this room has the fewest switches and misses.
     pub ordered: u32,
-    /// Among so many streams, or files that are open.
+    /// How many streams, or open files, share the room.
     pub streams: u32,
     /// One stream's part of it.
     pub share: u32,
-    /// The most that a piece may have of that.
+    /// The largest piece within that share.
     pub longest_piece: u32,
 }
 
@@ -75,9 +74,9 @@ pub struct Stream {
     pub file: u32,
     /// Its device.
     pub device: u16,
-    /// Who read last.
+    /// The handler of the last read.
     pub handler: u32,
-    /// In which context.
+    /// The context of the last read.
     pub context: u32,
     /// The pattern of the context, if contexts are told apart.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -98,25 +97,25 @@ pub struct Stream {
     pub rate: u64,
     /// The size of the latest piece.
     pub piece: u32,
-    /// How many blocks are unread when the next piece is due; of an ahead window, the piece.
+    /// How many blocks are unread when the next piece is due; with an ahead window, the piece.
     pub distance: u32,
-    /// Why the two are what they are.
+    /// Why the piece and the distance have their sizes.
     pub why: Why,
-    /// What C_switch · R_tr is where it would be fetched on.
+    /// C_switch · R_tr at the place of its next fetch.
     pub competitive_depth: u32,
-    /// How long the device's streams are in the mean, if anybody asks.
+    /// The mean length of the device's streams, if the policy goes by that.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub mean_length: Option<u32>,
-    /// Where its readers are known to stop.
+    /// The block at which its readers are known to stop.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub wanted_end: Option<u32>,
     /// Prefetched blocks that were there when they were read.
     pub used: u32,
-    /// Those that were still on their way.
+    /// Those still under way when they were read.
     pub late: u32,
     /// Those given up unread.
     pub wasted: u32,
-    /// Those of them that were wanted after all.
+    /// Those of them that were missed soon after.
     pub thrashed: u32,
 }
 
@@ -157,23 +156,22 @@ impl Stream {
 pub struct Device {
     /// The mean seek distance, bytes.
     pub seek_distance: u64,
-    /// What a switch over that costs.
+    /// The cost of a switch over that distance.
     pub switch_cost: u64,
     /// Its transfer rate at its beginning, bytes a second.
     pub transfer_rate: u64,
-    /// What follows from both, at its beginning.
+    /// C_switch · R_tr at its beginning, in blocks.
     pub competitive_depth: u32,
     /// How many requests it serves at once.
     pub channels: u32,
-    /// How long fetches that look ahead take.
+    /// How long a fetch with a prefetched part takes.
     pub lead_time: u64,
     /// Fetches under way.
     pub under_way: u32,
-    /// How long its streams are in the mean, if anybody asks and there were a few.
+    /// The mean length of its streams, if the policy goes by that and there were a few.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub mean_length: Option<u32>,
-    /// Prefetched blocks that were there when they were read, that were on their way, that were
-    /// given up unread, and of these wanted after all.
+    /// Prefetched blocks: used, late, wasted, thrashed.
     pub feedback: [u64; 4],
 }
 
@@ -195,8 +193,8 @@ impl Device {
     }
 }
 
-/// What a sample of references would have waited for lately, had it had small caches, with parts
-/// for program contexts and without: in the time of a block.
+/// How long a sample of references would have waited lately in small caches, with and without
+/// partitions for program contexts, in block transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Duel {
@@ -204,12 +202,12 @@ pub struct Duel {
     pub with: u64,
     /// Without.
     pub without: u64,
-    /// Without, when few of the blocks that are new stay, if that is looked at.
+    /// Without, if only few new blocks stay; `None` if that is not measured.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub few: Option<u64>,
     /// Whether they are off for now, since they did not pay.
     pub lost: bool,
-    /// Whether few of the blocks that are new stay.
+    /// Whether only few new blocks stay.
     #[cfg_attr(feature = "serde", serde(default))]
     pub whole: bool,
 }
@@ -220,21 +218,22 @@ pub struct Duel {
 pub struct Partition {
     /// The size that it is meant to have.
     pub size: u32,
-    /// Frames that hold its blocks, read or not, or are being filled with them.
+    /// The sizes of its parts, if program contexts have some: the default policy's frames, one-shot
+    /// blocks, then each loop by its number.
     pub held: u32,
     /// Where program contexts have parts of it: the default policy's frames, one-shot blocks, then
     /// each loop by its number.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub parts: Vec<u32>,
-    /// Whether they pay, if that is looked at.
+    /// Whether these parts pay, if that is measured.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub duel: Option<Duel>,
-    /// What a division goes by, if it is one device's.
+    /// The figures of a division, if the partition is one device's.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub share: Option<Share>,
 }
 
-/// What the division goes by.
+/// The figures that the division goes by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Share {
@@ -242,9 +241,9 @@ pub struct Share {
     pub wait: u64,
     /// The same relative to the mean of all devices, in thousandths.
     pub relative: u32,
-    /// What that is taken for.
+    /// Its state by that wait.
     pub state: State,
-    /// What its next block would save, and the last one saves, if that is known.
+    /// The saving of its next block, and that of its last one, if known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub prospect: Option<Prospect>,
     /// How its size changed last.
@@ -260,9 +259,9 @@ pub struct Cache {
     pub ceiling: u32,
     /// How many it has, those under way included.
     pub unread: u32,
-    /// By how many the ceiling moves.
+    /// The step by which the ceiling moves.
     pub unit: u32,
-    /// Where it goes, and why.
+    /// The direction of the ceiling, and why.
     pub walk: Walk,
 }
 

@@ -1,5 +1,5 @@
-//! What the core knows of each file: its device, its length, where it lies, and what it may begin
-//! with.
+//! The core's knowledge of each file: its device, its length, its places on the device, and the
+//! first window of its streams.
 
 use alloc::vec::Vec;
 
@@ -10,8 +10,8 @@ use crate::types::{DeviceId, Extent, FileId};
 /// The initial window of a stream, in pages (CP §2, CPEM §2.2: "i.e., 16 pages").
 pub const INITIAL_WINDOW: u32 = 16;
 
-/// What a stream that went nowhere takes from the initial window of its file's next stream, and
-/// what one that went on gives back (Linux 2.6.3: the window shrinks and grows by 2 pages).
+/// A stream that went nowhere takes this much from the initial window of its file's next stream,
+/// and one that went on gives it back (Linux 2.6.3: the window shrinks and grows by 2 pages).
 const WINDOW_STEP: u32 = 2;
 
 /// Over which devices a file is striped (RAID-0).
@@ -29,7 +29,7 @@ impl Stripe {
         (block / self.unit % u32::from(self.devices)) as u16
     }
 
-    /// Its number there.
+    /// The block's number on its device.
     fn own_block(self, block: u32) -> u32 {
         block / self.unit / u32::from(self.devices) * self.unit + block % self.unit
     }
@@ -72,11 +72,11 @@ pub struct File {
     pub reads: u32,
     /// Fetches under way.
     pub fetches: u32,
-    /// Whether nobody will read it again.
+    /// Whether the driver said that no reader will read it again.
     pub forgotten: bool,
-    /// How many have it open.
+    /// How many handles are open.
     handles: u32,
-    /// What became of what lies between the steps of its streams.
+    /// How many blocks in gaps between steps of its streams were read.
     pub gaps: Gaps,
     window: u32,
     runs: Vec<(u32, u32, u64)>,
@@ -84,8 +84,8 @@ pub struct File {
 
 impl File {
     /// The window, in blocks, that a new stream begins with: 16, less for every stream that went
-    /// nowhere. A file that is read at random ends at 0, and nothing beyond what its readers ask
-    /// for is fetched ("quickly identifies the non-sequential access pattern", CP §3.2).
+    /// nowhere. A file that is read at random ends at 0, and nothing beyond its readers' requests
+    /// is fetched ("quickly identifies the non-sequential access pattern", CP §3.2).
     pub fn initial_window(&mut self) -> u32 {
         let window = self.window;
         self.window = window.saturating_sub(WINDOW_STEP);
@@ -102,7 +102,7 @@ impl File {
         self.window = (self.window + WINDOW_STEP).min(INITIAL_WINDOW);
     }
 
-    /// Whether nobody has it open, but may come back.
+    /// Whether no reader has it open, though one may come back.
     pub fn is_closed(&self) -> bool {
         self.handles == 0 && !self.forgotten
     }
@@ -159,7 +159,7 @@ impl Files {
         self.table.insert(file.0, entry);
     }
 
-    /// A file is striped, over `devices` of all there are at most.
+    /// A file is striped over `devices` devices, at most as many as there are in `all`.
     pub fn stripe(&mut self, file: FileId, unit: u32, devices: u16, all: usize) {
         if let Some(entry) = self.get_mut(file) {
             let most = u16::try_from(all).unwrap_or(u16::MAX).saturating_sub(entry.device.0).max(1);
@@ -168,7 +168,7 @@ impl Files {
         }
     }
 
-    /// So many have a file open.
+    /// Sets how many handles of a file are open.
     pub fn set_handles(&mut self, file: FileId, handles: u32) {
         if let Some(entry) = self.table.get_mut(file.0) {
             self.handles = self.handles - entry.handles + handles;
@@ -176,24 +176,24 @@ impl Files {
         }
     }
 
-    /// Somebody reads a file, and so has it open, whatever the driver said.
+    /// A file is read, and so is open, whatever the driver said.
     pub fn is_read(&mut self, file: FileId) {
         if self.get(file).is_some_and(|entry| entry.handles == 0) {
             self.set_handles(file, 1);
         }
     }
 
-    /// "The total number of opened files" (CPEM §4.2), one that several have open counted as often.
+    /// "The total number of opened files" (CPEM §4.2), each counted once for every handle.
     pub fn handles(&self) -> u32 {
         self.handles
     }
 
-    /// Says where a run of blocks lies. Runs come in order; one that doesn't is dropped.
+    /// Sets the place of a run of blocks. Runs come in order; one that doesn't is dropped.
     pub fn place(&mut self, extent: Extent, at_byte: u64) {
         if let Some(file) = self.get_mut(extent.file)
             && file.runs.last().is_none_or(|&(start, _, _)| start < extent.start)
         {
-            // Most files have one.
+            // Most files have one run.
             file.runs.reserve_exact(usize::from(file.runs.is_empty()));
             file.runs.push((extent.start, extent.len, at_byte));
         }

@@ -27,16 +27,16 @@ pub const FREE: ListId = ListId(0);
 pub const FETCHING: ListId = ListId(1);
 /// Ghost slots that remember nothing.
 pub const NO_GHOST: ListId = ListId(2);
-/// Prefetched frames that nobody has referenced, where there is a prefetch cache.
+/// Prefetched, unreferenced frames, where there is a prefetch cache.
 pub const UNREAD: ListId = ListId(3);
 /// The first list that a replacement policy may own.
 pub const FIRST_POLICY_LIST: u8 = 4;
 
-/// What is known of a frame, as bits.
+/// Flags of a frame, as bits.
 pub mod flag {
-    /// Fetched before anybody asked, and nobody has asked since.
+    /// Prefetched, and not referenced since.
     pub const PREFETCHED: u8 = 1;
-    /// Its owner, a stream, expects to come by: the first reference tells the stream.
+    /// Its owner, a stream, expects to read it: the stream is told of the first reference.
     pub const EXPECTED: u8 = 2;
     /// It does not hold its block (yet): a fetch is filling it, or it is a ghost.
     pub const ABSENT: u8 = 4;
@@ -65,7 +65,7 @@ const _: () = assert!(core::mem::size_of::<Frame>() == 24);
 #[derive(Clone, Debug)]
 pub struct Frames {
     slots: Vec<Frame>,
-    /// A word of the policy's own by slot, from the first that it keeps on.
+    /// The policy's own word by slot; empty until it sets the first one.
     notes: Vec<u64>,
     first: Slot,
     buffers: u32,
@@ -188,7 +188,7 @@ impl Frames {
         *bits = (*bits & 0x0f) | (count << 4);
     }
 
-    /// The policy's own word of a slot: zero until it says otherwise, and again when the slot is
+    /// The policy's own word of a slot: zero until the policy sets it, and again when the slot is
     /// released.
     #[inline]
     pub fn note(&self, slot: Slot) -> u64 {
@@ -205,7 +205,7 @@ impl Frames {
         self.notes[slot as usize] = note;
     }
 
-    /// The slot is released: what the policy said of it goes.
+    /// Clears the policy's word of a slot that is released.
     pub(crate) fn clear_note(&mut self, slot: Slot) {
         if let Some(note) = self.notes.get_mut(slot as usize) {
             *note = 0;
@@ -217,20 +217,20 @@ impl Frames {
         self.slots[slot as usize].pins
     }
 
-    /// Says how many readers hold the frame. The engine's to call; a policy only asks.
+    /// Sets how many readers hold the frame. Only the engine calls it; a policy only asks.
     pub fn set_pins(&mut self, slot: Slot, pins: u16) {
         self.slots[slot as usize].pins = pins;
     }
 
-    /// Holds a frame for a reader, if not too many hold it already. Says whether this is the first
-    /// to hold it.
+    /// Holds a frame for a reader, if not too many hold it already. Returns whether it is the first
+    /// to hold it; `None` if too many do.
     pub(crate) fn hold(&mut self, slot: Slot) -> Option<bool> {
         let frame = &mut self.slots[slot as usize];
         frame.pins = frame.pins.checked_add(1)?;
         Some(frame.pins == 1)
     }
 
-    /// Ends a [`hold`](Self::hold). Says whether nobody holds the frame any more.
+    /// Ends a [`hold`](Self::hold). Returns whether no reader holds the frame any more.
     #[inline]
     pub(crate) fn let_go(&mut self, slot: Slot) -> bool {
         let frame = &mut self.slots[slot as usize];

@@ -1,18 +1,18 @@
-//! What is known of a program context, and what of that outlives a run: its pattern, its loop, how
-//! long its streams are.
+//! The knowledge of a program context (its pattern, its loop, the length of its streams), and the
+//! part of it that outlives a run.
 
 /// Parts of a distribution that outlive a run.
 pub(crate) const OCTILES: usize = 8;
-/// What outlives a run says how many of so many streams went on.
+/// A [`Usual`] that outlives a run counts at most this many streams.
 pub(crate) const STREAMS: u8 = 16;
 
-/// What of habits outlives a run, small enough for an event.
+/// The part of habits that outlives a run, small enough for an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Usual {
     /// How many streams it goes by, 16 at most; zero: nothing is known.
     pub streams: u8,
-    /// So many of them went beyond their first read.
+    /// This many of them went beyond their first read.
     pub go_on: u8,
     /// Whether files are read whole.
     pub whole: bool,
@@ -53,7 +53,7 @@ pub struct Rhythm {
     pub deviation: u64,
 }
 
-/// What an earlier run learnt of a context, to be used from the first access on (AMP §3).
+/// An earlier run's knowledge of a context, to be used from the first access on (AMP §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hint {
@@ -82,7 +82,7 @@ impl Hint {
     }
 }
 
-/// What is known of a context, as a list shows it.
+/// The knowledge of a context, as a list shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Learnt {
     /// The context, the file or the handler.
@@ -91,7 +91,7 @@ pub struct Learnt {
     pub pattern: Pattern,
     /// R̄ of the period under way, in 65,536ths, if any block was accessed again.
     pub recency: Option<u32>,
-    /// Accesses, since it is known.
+    /// Accesses, since the context is known.
     pub accesses: u64,
     /// Blocks, as far as one can tell from the sample.
     pub blocks: u64,

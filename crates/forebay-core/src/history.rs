@@ -1,16 +1,16 @@
-//! The eviction history of CPEM §4.1: which blocks went a short while ago, and whether anybody had
-//! referenced them, so that a miss is known as an LRU miss or as a prefetch miss (thrashing).
+//! The eviction history of CPEM §4.1. It remembers recently evicted blocks and whether they had
+//! been referenced, so that a miss is known as an LRU miss or as a prefetch miss (thrashing).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::types::BlockKey;
 
-/// What a block was when it was evicted ("flags that identify their status at the time of
+/// The state of a block when it was evicted ("flags that identify their status at the time of
 /// eviction").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Was {
-    /// Part of what the replacement policy keeps: a miss on it is an LRU miss.
+    /// Kept by the replacement policy: a miss on it is an LRU miss.
     Referenced,
     /// Prefetched but not yet accessed: a miss on it is a prefetch miss.
     Unread,
@@ -21,11 +21,11 @@ pub enum Was {
 /// undercounted, never overcounted.
 #[derive(Clone, Debug)]
 pub struct EvictionHistory {
-    /// Keys plus one, rotated left by one, with the status as the lowest bit; zero is empty. A
-    /// key's highest bit is that of its file's number, of which no driver comes to use so many.
+    /// Keys plus one, shifted left by one, with the status as the lowest bit; zero is empty. The
+    /// shift loses a key's highest bit, which is that of its file's number.
     table: Vec<u64>,
-    /// How many places blocks of one kind have: all of them, or half, so that what nobody read does
-    /// not drive out what was read.
+    /// How many places blocks of one kind have: all of them, or half, so that unread blocks do not
+    /// drive out read ones.
     places: usize,
 }
 
@@ -37,7 +37,7 @@ impl EvictionHistory {
         EvictionHistory { table: vec![0; places], places }
     }
 
-    /// The same with as much again, for blocks of one kind only (past the paper).
+    /// A history of twice the size, half of it for each kind of blocks (past the paper).
     pub fn apart(frames: u32) -> EvictionHistory {
         let places = EvictionHistory::reach(frames) as usize;
         EvictionHistory { table: vec![0; places * 2], places }
@@ -54,8 +54,8 @@ impl EvictionHistory {
         self.table[at] = entry(key, was);
     }
 
-    /// A block is missed: what it was when it went, if the history still knows. It no longer does
-    /// afterwards.
+    /// A block is missed. Returns its state at its eviction, if the history still knows, and
+    /// forgets the block.
     pub fn missed(&mut self, key: BlockKey) -> Option<Was> {
         let known = |&was: &Was| self.table[self.place(key, was)] == entry(key, was);
         let was = [Was::Unread, Was::Referenced].into_iter().find(known)?;

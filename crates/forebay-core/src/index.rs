@@ -42,7 +42,7 @@ impl Hashed {
         (folded ^ (folded >> 32)) as usize
     }
 
-    /// The table position that holds `key`, or the empty one where it would go, and what is there.
+    /// The table position that holds `key`, or the empty one where it would go, and its slot.
     #[inline]
     fn position(&self, frames: &Frames, key: BlockKey) -> (usize, Slot) {
         let table = self.table.as_slice();
@@ -91,7 +91,7 @@ impl Index for Hashed {
         let (mut hole, old) = self.position(frames, key);
         debug_assert!(old != 0, "{key:?} is not indexed");
         let mut at = hole;
-        // Whoever probed past the hole on the way from its home moves into it.
+        // An entry whose probes went past the hole moves into it.
         loop {
             at = (at + 1) & mask;
             let slot = self.table[at];

@@ -1,5 +1,5 @@
-//! Fetches under way and the reads that wait for them. A fetch serves all who wait for any of its
-//! blocks.
+//! Fetches under way and the reads that wait for them. A fetch serves all reads that wait for any
+//! of its blocks.
 
 use alloc::vec::Vec;
 
@@ -15,25 +15,25 @@ pub struct Fetch {
     pub demand: Extent,
     /// The stream for which the rest is fetched.
     pub stream: StreamId,
-    /// Who reads that stream.
+    /// The handler that reads that stream.
     pub handler: HandlerId,
-    /// From which device.
+    /// The device.
     pub device: DeviceId,
     /// When it was issued.
     pub issued: Instant,
-    /// Since when a reader waits for it, if any does.
+    /// Since when a reader waits for it, if one does.
     pub wanted: Option<Instant>,
     /// Whether the driver was asked to call it off.
     pub called_off: bool,
-    /// How many blocks readers want of the first read that waits for its first block, if it was
-    /// issued for no reader; zero before.
+    /// For a pure prefetch: how many blocks readers want of the read that first waits for its first
+    /// block. Zero before.
     pub awaited: u32,
     waiters: u32,
 }
 
 impl Fetch {
-    /// Of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at `at`.
-    /// Nobody waits for it yet.
+    /// A fetch of `extent`, of which readers want `demand`, for `stream` of `handler`, issued at
+    /// `at`. No read waits for it yet.
     pub fn new(
         at: Instant,
         extent: Extent,
@@ -52,24 +52,24 @@ impl Fetch {
 pub struct Read {
     /// Which blocks it wants.
     pub extent: Extent,
-    /// Who reads.
+    /// The handler.
     pub handler: HandlerId,
-    /// From which context.
+    /// Its context.
     pub context: ContextId,
     /// The stream that it went on with, if it waits.
     pub stream: StreamId,
-    /// What of it is wanted, if it comes from a level above.
+    /// The part of it that is wanted, if it comes from a level above.
     pub label: Option<Label>,
     /// Fetches that it still waits for.
     pub pending: u32,
     /// Whether its frames are held.
     pub admitted: bool,
-    /// What went wrong with one of its blocks. It is told once nothing of it is under way any more.
+    /// The error of one of its blocks. The reader gets it once no block of the read is under way.
     pub error: Option<i32>,
 }
 
 impl Read {
-    /// What of it is wanted: all, unless a level above says otherwise.
+    /// The part of it that is wanted: all, unless a level above says otherwise.
     pub fn label(&self) -> Label {
         self.label.unwrap_or(Label::all(self.extent))
     }
@@ -155,8 +155,8 @@ impl InFlight {
         Some(fetch)
     }
 
-    /// A read waits for a fetch too, from `at` on. Once for each of the two, however many blocks
-    /// they share.
+    /// A read waits for a fetch, from `at` on. It is entered once, however many blocks the two
+    /// share.
     pub fn wait(&mut self, at: Instant, read: ReadId, io: IoId) {
         let Some(next) = self.fetch(io).map(|fetch| fetch.waiters) else { return };
         let already = self.waiters.entries.get(next as usize).copied().flatten();

@@ -1,10 +1,10 @@
-//! Levels: what a request to the level below says of who wants its blocks (SCM §4.2).
+//! Levels: a request tells the level below which of its blocks readers want (SCM §4.2).
 //!
-//! A level fetches what its readers ask for and more. To the level below both look alike, and it
-//! takes the upper level's caution for the readers' own pattern: the bullwhip effect. So every
-//! fetch is labelled with the part that readers wait for
-//! ([`Action::Fetch::demand`](crate::Action::Fetch)); the level below moves its streams by the
-//! whole request, and may prefetch because of it, but adapts degree, distance and what it takes for
+//! A level fetches the blocks that its readers ask for, and more. To the level below both look
+//! alike, and it takes the upper level's caution for the readers' own pattern: the bullwhip effect.
+//! So every fetch is labelled with the part that readers wait for
+//! ([`Action::Fetch::demand`](crate::Action::Fetch)). The level below moves its streams by the
+//! whole request, and may prefetch because of it. It adapts degree, distance and its notion of
 //! sequential by the labelled part alone.
 //!
 //! ```text
@@ -13,10 +13,10 @@
 //!   note        |─hits──|
 //! ```
 //!
-//! What readers find in the upper level is invisible below, which the paper names as the drawback
-//! of labels. Past the paper a request can bring a note of it: the blocks of its stream read one
-//! after another since the request before, as one extent. (Where readers have skipped some, only
-//! those behind them: a list would say more, and be longer.)
+//! Reads that hit in the upper level are invisible below, which the paper names as the drawback of
+//! labels. Past the paper a request can bring a note of them: the blocks of its stream read one
+//! after another since the request before, as one extent. (If readers have skipped some, the note
+//! has only the blocks behind them: a list would be longer.)
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -30,12 +30,12 @@ use crate::types::Extent;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Labels {
-    /// Nothing: it takes all of a request for what readers want.
+    /// Nothing: it takes readers to want the whole request.
     #[default]
     Off,
     /// Which part readers wait for (SCM §4.2).
     Demand,
-    /// That, and what of the stream they read above without asking, since the request before. Past
+    /// That, and the blocks of the stream that readers found above since the request before. Past
     /// the paper.
     Hits,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Labels {
     }
 }
 
-/// What is no kind of label.
+/// An unknown kind of label.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownLabels(String);
 
@@ -80,28 +80,28 @@ impl FromStr for Labels {
     }
 }
 
-/// What the level above says of a request.
+/// The part of a request that readers of the level above want.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Label {
     /// The part that its readers wait for.
     pub demand: Extent,
-    /// What they have read since the request before of the same stream, out of what was there.
+    /// Blocks that they have found in the level above since the request before of the same stream.
     pub hits: Extent,
 }
 
 impl Label {
-    /// Of a request that comes from the readers themselves: they want all of it.
+    /// The label of a request that comes from the readers themselves: they want all of it.
     pub fn all(extent: Extent) -> Label {
         Label { demand: extent, hits: Extent::default() }
     }
 
-    /// Whether readers want anything of the request, or have meanwhile.
+    /// Whether readers want any block of the request, or have found some above meanwhile.
     pub fn adapts(&self) -> bool {
         !(self.demand.is_empty() && self.hits.is_empty())
     }
 
-    /// As far as it is about a read of `extent`, of a file of so many blocks: the level above may
-    /// have asked for more than is read at a time, or say nonsense.
+    /// Clips the label to a read of `extent`, of a file of `blocks` blocks: the level above may
+    /// have asked for more than one read, or say nonsense.
     pub fn of(self, extent: Extent, blocks: u32) -> Label {
         let within = |part: Extent, from: u32, to: u32| {
             let inside = part.within(from, to);
@@ -111,8 +111,8 @@ impl Label {
     }
 
     /// The part of `run`, blocks of the request that are fetched together, that readers wait for:
-    /// up to the last that they want, since what lies before is brought with it. So labels go
-    /// through any number of levels.
+    /// up to the last that they want, since the blocks before it come with it. So labels go through
+    /// any number of levels.
     pub fn demanded(&self, run: Extent) -> Extent {
         let none = self.demand.is_empty() || self.demand.start >= run.end();
         Extent::between(run.file, run.start, if none { run.start } else { self.demand.end().min(run.end()) })
@@ -137,7 +137,7 @@ impl Wanted {
         wanted
     }
 
-    /// More is wanted. Returns how many blocks that were not yet.
+    /// More is wanted. Returns how many blocks of it were not wanted yet.
     pub fn goes_on(&mut self, label: &Label) -> u32 {
         self.wants(label.hits) + self.wants(label.demand)
     }
@@ -153,9 +153,9 @@ impl Wanted {
     }
 }
 
-/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: what
-/// they read of it, here and above, right before that, and the level below was not told yet. It is
-/// told now.
+/// The note of hits that goes with a fetch of a stream, of which readers wait for `demand`: blocks
+/// that they read right before, here and above, and that the level below was not told of. Marks
+/// them as told.
 pub fn note(stream: &mut Stream, demand: Extent) -> Extent {
     let Wanted { end, run } = stream.wanted;
     let read_to = end.min(if demand.is_empty() { u32::MAX } else { demand.start });

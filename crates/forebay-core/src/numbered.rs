@@ -1,23 +1,23 @@
 //! A table by number, where numbers may be anything.
 //!
 //! Ghosts, histories, sketches and the lists of program contexts remember blocks by their file's
-//! number, some for long after the file is forgotten. A number that soon names another file would
-//! have them take its blocks for known ones; one file that comes back under another number is new
-//! to them all. So a driver numbers a file by a hash of what it is, and numbers lie anywhere. Those
-//! that are counted up from zero do as well.
+//! number, some for long after the file is forgotten. If a number soon named another file, they
+//! would take its blocks for known ones. If a file came back under another number, it would be new
+//! to them all. So a driver numbers a file by a hash of its identity, and numbers lie anywhere.
+//! Numbers counted up from zero work as well.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
 
-/// Which value a number has: its place in the slab, plus one; zero for an empty cell.
+/// The place of a number's value in the slab, plus one; zero for an empty cell.
 #[derive(Clone, Copy, Default, Debug)]
 struct Cell {
     number: u32,
     place: u32,
 }
 
-/// What there is, by number.
+/// Values by number.
 #[derive(Clone, Debug)]
 pub struct Numbered<T> {
     /// Open addressing with linear probing; a power of two, at most three quarters full. Or none.
@@ -33,21 +33,21 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// What has that number.
+    /// The value of a number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         let (_, place) = self.find(number)?;
         self.slab[place].as_ref()
     }
 
-    /// What has that number.
+    /// The value of a number.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let (_, place) = self.find(number)?;
         self.slab[place].as_mut()
     }
 
-    /// Puts something there; returns what had the number.
+    /// Puts a value under a number; returns the one that it replaces.
     pub fn insert(&mut self, number: u32, value: T) -> Option<T> {
         if let Some((_, place)) = self.find(number) {
             return self.slab[place].replace(value);
@@ -56,7 +56,7 @@ impl<T> Numbered<T> {
             self.grow();
         }
         let place = self.free.pop().unwrap_or_else(|| {
-            // Not twice as many: what lies here is large.
+            // Not twice as many: values are large.
             if self.slab.len() == self.slab.capacity() {
                 self.slab.reserve_exact(self.slab.len() / 8 + 4);
             }
@@ -68,12 +68,12 @@ impl<T> Numbered<T> {
         None
     }
 
-    /// Takes out what has that number.
+    /// Takes out the value of a number.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let (mut hole, place) = self.find(number)?;
         let mask = self.cells.len() - 1;
         let mut at = hole;
-        // Whoever went past the hole on his way from home moves into it, so that no way has a gap.
+        // An entry whose probes went past the hole moves into it, so that no probe path has a gap.
         loop {
             at = (at + 1) & mask;
             let cell = self.cells[at];
@@ -90,12 +90,12 @@ impl<T> Numbered<T> {
         self.slab[place].take()
     }
 
-    /// All there is, in the order of their places.
+    /// All values, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slab.iter().flatten()
     }
 
-    /// How many there are.
+    /// How many values there are.
     pub fn len(&self) -> usize {
         self.slab.len() - self.free.len()
     }
@@ -130,7 +130,7 @@ impl<T> Numbered<T> {
         }
     }
 
-    /// Where a number's way begins (Fibonacci hashing: numbers in a row lie far apart).
+    /// Where the probes of a number begin (Fibonacci hashing: numbers in a row lie far apart).
     #[inline]
     fn home(&self, number: u32) -> usize {
         let bits = self.cells.len().trailing_zeros();

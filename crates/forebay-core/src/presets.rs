@@ -2,11 +2,11 @@
 //! partitions and of contexts, a line each.
 //!
 //! A policy is written `PREFETCH+PARTITION+CONTEXT+REPLACEMENT`, each of which may be left out:
-//! `competitive`, `arc`, `linux+s3-fifo`, `lazy+arc`, `amp`. What is left out is LRU (or what a
-//! preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no partitions of contexts,
-//! one cache for all, and no prefetching. Presets may have options ([`CHOICES`]), which follow
-//! their name, as in `competitive-em:start=5,epoch=0+arc`, `lazy-clock:window=500` and
-//! `amp:by=file+s3-fifo`.
+//! `competitive`, `arc`, `linux+s3-fifo`, `lazy+arc`, `amp`. A part that is left out stands for LRU
+//! (or the algorithm that a preset goes with: `sarc` is `sarc+sarc-lists`, `amp` is `amp+arc`), no
+//! partitions of contexts, one cache for all, and no prefetching. Presets may have options
+//! ([`CHOICES`]), which follow their name, as in `competitive-em:start=5,epoch=0+arc`,
+//! `lazy-clock:window=500` and `amp:by=file+s3-fifo`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -50,9 +50,9 @@ pub struct Entry {
     pub name: &'static str,
     /// Which question it answers: `prefetch`, `partition`, `context` or `replacement`.
     pub axis: &'static str,
-    /// Where it is from.
+    /// Its paper.
     pub paper: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub line: &'static str,
 }
 
@@ -161,7 +161,7 @@ const fn supply(trigger: Trigger) -> Prefetch {
     Prefetch::Supply { trigger, degree: Degree::Fixed(48), total: Total::PerStream(24), slot_ms: 100 }
 }
 
-/// Both papers: pieces of the competitive depth, distances by demand out of what memory allows.
+/// Both papers: pieces of the competitive depth, distances by demand within the memory for them.
 const ETS_COMPETITIVE: Prefetch =
     Prefetch::Supply { trigger: Trigger::EqualTime, degree: Degree::Competitive, total: Total::Memory, slot_ms: 100 };
 
@@ -233,9 +233,9 @@ contexts! {
     "amp-duel" Contexts::JOINED, Arc false, "past AMP" "amp where a duel of small caches says that partitions pay; else the whole, or the whole as one loop";
 }
 
-/// What can be built around any replacement algorithm.
+/// A thing that can be built around any replacement algorithm.
 pub trait Build {
-    /// What it is then.
+    /// Its type once it is built.
     type Output;
     /// Builds it around `R`.
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Self::Output;
@@ -274,13 +274,13 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 pub struct Policy {
     /// How much to prefetch, and when.
     pub prefetch: Prefetch,
-    /// What prefetched blocks are given up first.
+    /// Which prefetched blocks are given up first.
     pub reclaim: Reclaim,
-    /// Whose frame goes.
+    /// Which partition gives up a frame.
     pub partition: Partition,
     /// Whether program contexts have partitions.
     pub context: Option<Contexts>,
-    /// What goes.
+    /// Which block of a partition goes.
     pub replacement: Replacement,
 }
 
@@ -301,7 +301,7 @@ impl Policy {
         self.replacement.build(EngineOver::<I>(setup, self, PhantomData))
     }
 
-    /// How many devices it can have: one that divides the cache has lists for so many partitions.
+    /// How many devices it can have: one that divides the cache has lists for this many partitions.
     pub fn most_devices(&self) -> usize {
         match self.partition {
             Partition::Whole => usize::from(u16::MAX),
@@ -377,7 +377,8 @@ impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, preset) = self.preset().unwrap_or(("?", *self));
         self.write(f, "prefetch", name, &preset)?;
-        // What a preset stands for by itself is not said again, nor what is said to be left out.
+        // The name repeats neither the parts that a preset brings by itself nor those said to be
+        // left out.
         let joined = matches!(self.prefetch, Prefetch::Auto(_));
         let whole = joined.then(|| parts::without_what_lacks(preset, self));
         if let Some((name, preset)) = self.divided().filter(|_| whole.is_none_or(|own| own.partition != self.partition))
@@ -396,12 +397,12 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What is no policy.
+/// A text that names no policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownPolicy {
-    /// What was written.
+    /// The text.
     pub name: String,
-    /// The option that makes no sense, if it is that.
+    /// The option that makes no sense, if that is the reason.
     pub option: Option<String>,
 }
 
@@ -484,7 +485,7 @@ impl FromStr for Policy {
             }
         }
         let policy = prefetch.unwrap_or(Policy::replacing(Replacement::Lru));
-        // A preset of prefetching that goes with another one than LRU needs that.
+        // A preset of prefetching whose replacement algorithm is not LRU needs that algorithm.
         let goes_with = match context {
             Some(program) if policy.replacement == Replacement::Lru => program.replacement,
             _ => policy.replacement,

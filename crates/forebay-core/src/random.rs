@@ -7,7 +7,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// Of a seed.
+    /// Draws of a seed.
     pub fn new(seed: u32) -> Random {
         Random { state: u64::from(seed) }
     }

@@ -1,14 +1,14 @@
-//! Why a piece or a trigger distance is as large as it is: said by the code that decides, and kept
-//! with the stream for whoever asks ([`explain`](crate::explain)).
+//! Why a piece or a trigger distance has its size. The code that decides says so, and the stream
+//! keeps it for [`explain`](crate::explain).
 //!
-//! A size is what first comes to mind and then bounds, one after the other. [`Size`] remembers
-//! which of them was the one that held:
+//! A size starts from a first number; bounds then apply one after the other. [`Size`] remembers
+//! which of them held:
 //!
 //! ```text
 //!   S_p ─▶ at least a request ─▶ at most the share of memory ─▶ at most twice the last piece ─▶ 34 blocks, since slow start goes on
 //! ```
 
-/// What made a size what it is.
+/// The rule that fixed a size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[repr(u8)]
@@ -17,8 +17,7 @@ pub enum Reason {
     FirstWindow,
     /// That window, which shrinks as long as streams of the file go nowhere.
     Nowhere,
-    /// What a stream has shown so far bounds it: pieces double, and no more is ahead than three
-    /// times what was read.
+    /// Slow start: pieces double, and no more is ahead than three times the blocks read so far.
     SlowStart,
     /// C_switch · R_tr of the device.
     Competitive,
@@ -26,36 +25,36 @@ pub enum Reason {
     Largest,
     /// The mean length of the device's streams.
     MeanLength,
-    /// What was read of the stream already: as long it may go on.
+    /// The blocks of the stream read so far: it may go on for as long again.
     ReadSoFar,
     /// Where the stream's readers are known to stop.
     KnownEnd,
     /// How far streams of its context, or of its device, usually go, by the odds.
     Odds,
-    /// Its reader skips so much that to read through it would take longer than to go around.
+    /// Its reader skips so much that reading through the gaps would take longer than going around.
     Sparse,
-    /// More would save no switch, since hardly anybody else uses the device.
+    /// More would save no switch, since hardly any other stream uses the device.
     Undisturbed,
-    /// The stream's part of what memory allows all of them.
+    /// The stream's share of the room for blocks ahead.
     Memory,
-    /// As much as its reader asks for at a time.
+    /// The size of its reader's requests.
     Request,
     /// The policy's own number.
     Policy,
-    /// What the stream has learnt.
+    /// The number that the stream has learnt.
     Learnt,
     /// The next piece is due when the reader enters the latest.
     AheadWindow,
     /// As many pieces are under way as the device serves at once for each stream.
     Channels,
-    /// What is read while a piece is on its way.
+    /// The blocks read while a piece is under way.
     Demand,
     /// The same part of a total for all streams.
     Even,
     /// The stream's part of a total by its rate.
     EqualTime,
-    /// What is read while a piece is on its way, and a part of a total by how irregular the stream
-    /// is.
+    /// The blocks read while a piece is under way, and a part of a total by how irregular the
+    /// stream is.
     EqualSafety,
     /// A piece is due at every access.
     EveryAccess,
@@ -65,7 +64,7 @@ pub enum Reason {
     Nothing,
 }
 
-/// Why a piece and a trigger distance are as large as they are.
+/// Why a piece and a trigger distance have their sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Why {
@@ -75,7 +74,7 @@ pub struct Why {
     pub distance: Reason,
 }
 
-/// A number of blocks, and what made it that.
+/// A number of blocks, and its reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Size {
     /// How many.
@@ -85,18 +84,18 @@ pub struct Size {
 }
 
 impl Size {
-    /// So many, for this reason.
+    /// This many blocks, for this reason.
     pub fn new(blocks: u32, reason: Reason) -> Size {
         Size { blocks, reason }
     }
 
-    /// No more than so many: if that is fewer, for that reason.
+    /// At most `blocks`. If that bound holds, its reason replaces the old one.
     #[must_use]
     pub fn at_most(self, blocks: u32, reason: Reason) -> Size {
         if blocks < self.blocks { Size { blocks, reason } } else { self }
     }
 
-    /// No fewer than so many: if that is more, for that reason.
+    /// At least `blocks`. If that bound holds, its reason replaces the old one.
     #[must_use]
     pub fn at_least(self, blocks: u32, reason: Reason) -> Size {
         if blocks > self.blocks { Size { blocks, reason } } else { self }

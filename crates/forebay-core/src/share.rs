@@ -1,4 +1,4 @@
-//! What is known of a partition of the cache, and shown of it.
+//! The figures of a partition of the cache.
 
 /// How a partition is classified (SAC §3.1, Fig. 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,7 +30,7 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Change {
-    /// By so many blocks.
+    /// By this many blocks.
     pub blocks: i64,
     /// At the end of this epoch, the first being 1.
     pub epoch: u64,
@@ -38,7 +38,7 @@ pub struct Change {
     pub cause: Cause,
 }
 
-/// What is known of a partition.
+/// The figures of a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Share {
@@ -48,7 +48,7 @@ pub struct Share {
     pub wait: u64,
     /// The wait time relative to the mean of all devices, in thousandths.
     pub relative: u32,
-    /// What that was taken for.
+    /// Its state by that wait.
     pub state: State,
     /// How its size changed last.
     pub change: Option<Change>,
@@ -60,13 +60,13 @@ pub struct Share {
     pub(crate) streak: u32,
 }
 
-/// What one block is worth to a partition, nanoseconds of waiting in each second.
+/// The worth of one block to a partition, in nanoseconds of waiting in each second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Prospect {
-    /// What the next one would save. Of a loop that does not fit yet: its part of what saves as
-    /// many as are needed.
+    /// The saving of the next block. For a loop that does not fit yet: one block's part of the
+    /// saving of all that it needs.
     pub gain: u64,
-    /// What giving one up would cost.
+    /// The cost of giving one up.
     pub loss: u64,
 }

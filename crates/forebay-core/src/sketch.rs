@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 const COUNTERS: u32 = 16;
 /// How many counters each thing has.
 const ROWS: u32 = 4;
-/// What a counter of four bits can count to.
+/// The largest count of four bits.
 const MOST: u8 = 15;
 /// References in a sample, for each thing that is to be remembered.
 const SAMPLE: u64 = 10;
@@ -21,7 +21,7 @@ const SAMPLE: u64 = 10;
 #[derive(Clone, Debug)]
 pub struct Sketch {
     words: Vec<u64>,
-    /// References counted since the last halving, and of those before what is left.
+    /// References counted since the last halving, and the rest of those before.
     counted: u64,
     sample: u64,
 }
@@ -32,9 +32,9 @@ impl Sketch {
         Sketch { words: vec![0; words(things)], counted: 0, sample: sample(things) }
     }
 
-    /// For so many things from now on. What is counted stays counted: nothing's count falls below
-    /// its references within the sample. The table shrinks only when it is four times too large, so
-    /// that a size that wavers costs nothing; it has up to 32 bytes a thing then.
+    /// Sets the number of things. Counts stay: none falls below its thing's references within the
+    /// sample. The table shrinks only when it is four times too large (up to 32 bytes a thing), so
+    /// that a size that wavers costs nothing.
     pub fn resize(&mut self, things: u32) {
         self.sample = sample(things);
         let needed = words(things);
@@ -101,7 +101,7 @@ impl Sketch {
             odd += u64::from((*word & 0x1111_1111_1111_1111).count_ones());
             *word = (*word >> 1) & 0x7777_7777_7777_7777;
         }
-        // What was rounded away was counted in each row.
+        // Counts that were rounded away were counted once in each row.
         self.counted = self.counted.saturating_sub(odd / u64::from(ROWS)) / 2;
     }
 }
@@ -138,8 +138,8 @@ mod tests {
         assert!((7..15).contains(&sketch.count(19)), "halved once: {}", sketch.count(19));
     }
 
-    /// Whatever the size becomes, nothing's count falls below its references; a size that wavers
-    /// leaves the table alone.
+    /// No size makes a count fall below its thing's references; a size that wavers leaves the table
+    /// alone.
     #[test]
     fn it_keeps_its_counts_in_another_size() {
         let mut sketch = Sketch::new(1000);

@@ -10,19 +10,23 @@
 //!                         └── reach ────────────┘
 //! ```
 //!
-//! An access at `next` goes on; one up to `reach` blocks beyond it has skipped, and one up to `lag`
-//! blocks before it, a read of the largest size, comes late (the parts of one large read arrive in
-//! any order): both stay in the stream. Only the handler skips who read the stream last, and
-//! nothing else in the file since: a file that is read at random is soon full of streams, and near
-//! one of them is everything. Over what was prefetched for the stream others skip, too (one scan
-//! may be handed to many), but not if it would be read thinly by then: a large window is hit by
-//! chance ever again, and would keep itself alive. Late parts come while others of their read are
-//! under way, or hardly later, and none waits for the one before it: so an access behind a stream
-//! that is silent, or one that goes on where a late one has ended, is another stream's. Anything
-//! else begins a new one. A stream that has come to the end of its file, or whose file nobody has
-//! open, has no late parts: it begins anew there. Streams are found through cells of the file:
-//! `next` lies in a cell, and an access looks at the cells that could hold a stream within reach,
-//! three at the most.
+//! - An access at `next` goes on with the stream.
+//! - An access up to `reach` blocks beyond `next` has skipped some and stays in the stream. Only
+//!   the handler that read the stream last may skip, and only if it has read nothing else in the
+//!   file since. (A file that is read at random is soon full of streams, and every block is near
+//!   one of them.) Over prefetched blocks other handlers may skip too (one scan may be handed to
+//!   many), unless the stream would then be read thinly: chance hits would keep a large window
+//!   alive.
+//! - An access up to `lag` blocks before `next`, a read of the largest size, is late and stays in
+//!   the stream: the parts of one large read arrive in any order. Late parts come while others of
+//!   their read are under way, or hardly later, and none waits for the one before it. So an access
+//!   behind a silent stream, or one that goes on where a late part ended, is another stream's. A
+//!   stream that has come to the end of its file, or whose file is closed, has no late parts: it
+//!   begins anew there.
+//!
+//! Any other access begins a new stream. Streams are found through cells of the file: `next` lies
+//! in a cell, and an access looks at the cells that could hold a stream within reach, three at the
+//! most.
 
 mod activity;
 mod by_file;
@@ -42,10 +46,10 @@ use crate::types::{Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Insta
 
 pub use gait::{Gait, Gaps};
 
-/// A stream that has gone on once and was silent for no longer than one of these is active,
-/// nanoseconds: the first that is [`PAUSES`] times the mean pause between its reads, else the last;
-/// longer where reads wait long. Readers do other things, too, and have to share a processor, so
-/// that it is none of a moment.
+/// A stream that has gone on once stays active for this long after its last read, nanoseconds. The
+/// first of these that is at least [`PAUSES`] times the mean pause between its reads counts, else
+/// the last; where reads wait long, it is longer. Readers also do other things and share a
+/// processor, so short silences mean nothing.
 pub const ACTIVE_FOR: [u64; 3] = [250_000_000, 1_000_000_000, 5_000_000_000];
 
 const LONGEST: u64 = ACTIVE_FOR[2];
@@ -53,17 +57,18 @@ const LONGEST: u64 = ACTIVE_FOR[2];
 /// See [`ACTIVE_FOR`].
 pub const PAUSES: u64 = 16;
 
-/// A stream holds what is there for it no longer than this, nanoseconds.
+/// A stream holds its unread blocks no longer than this, nanoseconds.
 pub const HOLDS_FOR: u64 = 120_000_000_000;
 
 /// Parts of a large read come no later than this after the others have been answered, nanoseconds.
 pub const LATE_FOR: u64 = 10_000_000;
 
-/// So many streams may begin in a file between two reads of one by different handlers, which is
-/// twice as many each time that it has gone on.
+/// If more than this many streams have begun in a file since a stream's last read, a read by
+/// another handler does not go on with it. The number doubles with each step of the stream.
 const STRANGERS: u32 = 64;
 
-/// Of a stream that others than its last reader skip in, at least one block of so many was read.
+/// Other handlers than the last may skip in a stream only if at least one block of this many was
+/// read.
 const THINNEST: u32 = 8;
 
 /// Not in use, or idle for so long that it is taken for over.
@@ -73,15 +78,15 @@ const IDLE: ListId = ListId(1);
 const WAITING: ListId = ListId(2);
 /// Active, by how long they may be silent, each in the order of its streams' latest reads.
 const ACTIVE: [ListId; 3] = [ListId(3), ListId(4), ListId(5)];
-/// Silent for too long to be active, but there is something unread for it, and its reader has read
-/// nothing else since: he may be waiting for the processor.
+/// Silent for too long to be active, but it has unread blocks, and its reader has read nothing else
+/// since: the reader may be waiting for the processor.
 const HOLDING: ListId = ListId(6);
 const LISTS: u8 = 7;
 const NOWHERE: u32 = u32::MAX;
-/// Handlers and files of which it is known at least which stream was read last.
+/// The fewest handlers and files for which the table notes the stream that was read last.
 const LEAST: usize = 256;
 
-/// What became of the blocks prefetched for one stream.
+/// The fate of the blocks prefetched for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Feedback {
     /// Referenced after they had arrived.
@@ -101,7 +106,7 @@ pub struct Stream {
     pub file: FileId,
     /// Its device.
     pub device: DeviceId,
-    /// Who read last.
+    /// The handler of the last read.
     pub handler: HandlerId,
     /// The context of the last read.
     pub context: ContextId,
@@ -115,32 +120,32 @@ pub struct Stream {
     pub piece: u32,
     /// The trigger distance at which that was fetched, in blocks, if the policy has one.
     pub distance: u32,
-    /// Why the two are what they are.
+    /// Why the piece and the distance have their sizes.
     pub why: Why,
-    /// What of it readers want, here and above.
+    /// The blocks of it that readers want, here and above.
     pub wanted: Wanted,
     /// How many of its blocks were read.
     pub read: u32,
-    /// The block up to which the level below knows what was read.
+    /// The block up to which the level below knows the reads.
     pub told: u32,
-    /// A handler that skips fewer blocks goes on with it, although nothing was fetched for that; at
+    /// A handler that skips fewer blocks than this goes on with it, even without blocks ahead; at
     /// most the table's depth.
     pub stride: u32,
     /// How often it went on since it began.
     pub steps: u32,
     /// Whether it goes on in equal steps.
     pub gait: Gait,
-    /// How many streams had begun in its file when it was last read, going round.
+    /// How many streams had begun in its file when it was last read; the number wraps.
     begun: u32,
     /// When it began.
     pub began: Instant,
     /// When it was last read.
     pub last: Instant,
-    /// When something fetched for it came last.
+    /// When the last fetch for it arrived.
     pub came: Instant,
-    /// What became of its prefetched blocks.
+    /// The fate of its prefetched blocks.
     pub feedback: Feedback,
-    /// How long its reader takes for a block, waiting apart, an exponentially weighted mean (weight
+    /// How long its reader works on a block, without waits: an exponentially weighted mean (weight
     /// 1/8), nanoseconds.
     pub own_time: u64,
     /// The same between two reads.
@@ -148,12 +153,12 @@ pub struct Stream {
     in_use: bool,
     /// Reads of it that wait.
     waiting: u32,
-    /// At the end of its file, or nobody has that open: what is read behind it now is not its late
-    /// part.
+    /// Whether it is at the end of its file, or the file is closed: a read behind it is then no
+    /// late part.
     retired: bool,
     /// Whether its reader read elsewhere in the file before it went on.
     pub left: bool,
-    /// Where the latest access ended that was a late part.
+    /// The end of the latest late part.
     lagged: u32,
     cell_next: u32,
     file_prev: u32,
@@ -203,14 +208,14 @@ impl Stream {
         self.ahead.saturating_sub(self.next)
     }
 
-    /// Whether what its reader skips takes longer to read through than to go around: a switch, S_p
-    /// = `depth`, a step.
+    /// Whether reading through the skipped blocks would take longer than going around them, which
+    /// costs a switch a step, S_p = `depth`.
     pub fn is_sparse(&self, depth: u32) -> bool {
         let span = self.next.saturating_sub(self.first);
         u64::from(span.saturating_sub(self.read)) > u64::from(self.steps) * u64::from(depth)
     }
 
-    /// It is read again, and so many blocks further.
+    /// It is read again, `blocks` further.
     fn takes(&mut self, at: Instant, blocks: u32) {
         let pause = at.since(self.last);
         let took = pause / u64::from(blocks.max(1));
@@ -220,7 +225,7 @@ impl Stream {
         self.steps += 1;
     }
 
-    /// Which of [`ACTIVE_FOR`] it may be silent for.
+    /// The index in [`ACTIVE_FOR`] of the time that it may be silent.
     fn patience(&self) -> usize {
         let enough = |&time: &u64| time >= self.pause.saturating_mul(PAUSES);
         ACTIVE_FOR.iter().position(enough).unwrap_or(ACTIVE_FOR.len() - 1)
@@ -239,22 +244,21 @@ impl Stream {
             return None;
         }
         match block.checked_sub(self.next) {
-            // One that nobody expects to go on does so where it ended, and nowhere beyond.
+            // A retired stream goes on only at its end, and nowhere beyond.
             Some(skipped) => (skipped == 0 || (skipped < self.reach() && !self.retired)).then_some(skipped),
             None => (self.next - block <= lag && self.may_be_late(block, at)).then_some(self.next - block),
         }
     }
 
-    /// Whether an access of `handler` to `extent`, not behind where it was fetched ahead to, is of
-    /// this stream for all that it skips.
+    /// Whether an access of `handler` to `extent`, within the blocks fetched for this stream,
+    /// belongs to it although it skips some.
     fn may_skip(&self, handler: HandlerId, extent: Extent) -> bool {
         let span = extent.end().saturating_sub(self.first);
         handler == self.handler || extent.start <= self.next || span / THINNEST <= self.read
     }
 
-    /// Whether an access that begins at `block`, behind where the stream is, may be a late part of
-    /// a large read. Two accesses that share a block are no such thing, and stay together in any
-    /// case.
+    /// Whether an access that begins at `block`, behind the stream's position, may be a late part
+    /// of a large read. Two accesses that share a block always stay together.
     fn may_be_late(&self, block: u32, at: Instant) -> bool {
         let fresh = at.since(self.last) <= LATE_FOR && block != self.lagged;
         self.waiting > 0 || fresh || self.next - block == 1
@@ -271,10 +275,10 @@ pub struct Streams {
     lag: u32,
     /// How long reads of streams waited, an exponentially weighted mean (weight 1/16), nanoseconds.
     wait: u64,
-    /// After how long streams went on, the time that they waited apart, an exponentially weighted
+    /// How long streams were silent before they went on, without waits: an exponentially weighted
     /// mean (weight 1/64), nanoseconds.
     pause: u64,
-    /// How fast each is read, if anybody wants to know.
+    /// How fast each is read, if that is measured.
     demands: Option<Demands>,
     /// By the file's number.
     files: Numbered<OfFile>,
@@ -310,7 +314,7 @@ impl Streams {
         }
     }
 
-    /// From now on it is measured how fast each stream is read, which goes on once.
+    /// Measures from now on how fast each stream that goes on is read.
     pub fn measure(&mut self, demands: Demands) {
         self.demands = Some(demands);
     }
@@ -333,7 +337,7 @@ impl Streams {
         }
     }
 
-    /// The same in bytes, of blocks that have so many.
+    /// The same in bytes, for blocks of `block_bytes`.
     pub fn bytes_a_second(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
         match &self.demands {
             Some(demands) => demands.of(id).rate.saturating_mul(block_bytes) / demand::SCALE,
@@ -364,7 +368,7 @@ impl Streams {
     }
 
     /// The stream that expects an access of `handler` at `block` of `file`: the nearest one, at
-    /// most a cell away. (What lies further ahead was prefetched for the stream, and its frame says
+    /// most a cell away. (A block further ahead was prefetched for the stream, and its frame says
     /// so.)
     pub fn locate(&self, handler: HandlerId, file: FileId, block: u32, at: Instant) -> Option<StreamId> {
         let cell = block >> self.cell_shift;
@@ -383,16 +387,16 @@ impl Streams {
     }
 
     /// Whether an access where a stream has ended goes on with it. One read is no sequence yet, and
-    /// who comes behind it much later may do so by chance; so may another handler than the last,
-    /// after many streams have begun in the file. The more often it went on the less likely that
-    /// is.
+    /// a much later access behind it may be chance. So may an access of another handler after many
+    /// streams have begun in the file; the more often the stream went on, the less likely that is.
     fn is_expected(&self, stream: &Stream, handler: HandlerId, at: Instant) -> bool {
         let begun = self.begun(stream.file).wrapping_sub(stream.begun);
         let near = handler == stream.handler || begun <= STRANGERS << stream.steps.min(16);
         near && (stream.steps > 0 || at.since(stream.last) <= self.patience())
     }
 
-    /// Begins a stream with an access to `extent`, of which readers want what `label` says.
+    /// Begins a stream with an access to `extent`, of which readers want the part that `label`
+    /// says.
     pub fn begin(&mut self, at: Instant, extent: Extent, label: &Label, device: DeviceId, who: Caller) -> StreamId {
         self.leaves(who.handler, extent.file);
         let lists = [GONE, IDLE, HOLDING].into_iter().chain(ACTIVE).chain([WAITING]);
@@ -446,12 +450,12 @@ impl Streams {
         true
     }
 
-    /// An access to `extent` that brought a stream no further begins it anew if it is retired:
-    /// somebody reads the file again. `false`, and nothing changes, if it is not.
+    /// An access to `extent` that brought a stream no further begins it anew if it is retired: a
+    /// reader reads the file again. `false`, and nothing changes, if it is not.
     pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
         let Stream { device, next, begun, waiting, cell_next, file_prev, file_next, .. } = *stream;
-        // It keeps its links and who waits, and `next` until they are moved.
+        // It keeps its links and its waiting reads, and `next` until the links are moved.
         let anew = Stream::new(at, extent, label, device, who);
         *stream = Stream { next, begun, waiting, cell_next, file_prev, file_next, ..anew };
         let wanted = stream.wanted.run;
@@ -474,10 +478,11 @@ impl Streams {
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
 
-    /// How long a stream may be silent and still counts as active: some times as long as streams
-    /// are silent between two reads, and twice as long as reads wait at present. Who reads two
-    /// streams in turn is silent on one while the other waits. A server of short tasks leaves many
-    /// streams behind that nobody will ever read again, and each would have its part of the memory.
+    /// How long a stream may be silent and still counts as active: [`PAUSES`] times the mean
+    /// silence before a stream goes on, and twice the present wait of reads. A reader of two
+    /// streams in turn is silent on one while it waits for the other. A server of short tasks
+    /// leaves many streams behind that no reader will read again, and each would hold its part of
+    /// the memory.
     fn patience(&self) -> u64 {
         self.pause.saturating_mul(PAUSES).clamp(ACTIVE_FOR[0], LONGEST).saturating_add(self.wait * 2)
     }

@@ -54,7 +54,7 @@ id!(
     u32
 );
 id!(
-    /// Who reads: a thread id live, a request handler in a simulation.
+    /// The reader: a thread id live, a request handler in a simulation.
     HandlerId,
     u32
 );
@@ -80,7 +80,7 @@ id!(
 );
 
 impl StreamId {
-    /// No stream: what the owner word of a frame says that nobody prefetched.
+    /// No stream: the owner of a frame that was not prefetched.
     pub const NONE: StreamId = StreamId(u32::MAX);
 }
 
@@ -150,7 +150,7 @@ impl Extent {
         block >= self.start && block - self.start < self.len
     }
 
-    /// What of it lies in `start..end` too.
+    /// The part of it that lies in `start..end`.
     pub fn within(self, start: u32, end: u32) -> Extent {
         Extent::between(self.file, self.start.max(start), self.start.saturating_add(self.len).min(end))
     }
@@ -161,7 +161,7 @@ impl Extent {
     }
 }
 
-/// Who asks for a block.
+/// The origin of a request for a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Caller {
     /// The thread.

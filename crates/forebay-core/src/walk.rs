@@ -21,7 +21,7 @@ pub enum Course {
 pub struct Walk {
     /// Where it goes.
     pub course: Course,
-    /// Misses a second, of both kinds, in the mean of late, in thousandths.
+    /// Recent misses a second, of both kinds, in thousandths.
     pub misses: u64,
     /// The lowest that this was since it turned.
     pub lowest: u64,

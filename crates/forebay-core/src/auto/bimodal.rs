@@ -1,10 +1,10 @@
-//! Everything as one loop: of the blocks that are new few stay (past AMP).
+//! Everything as one loop: only few new blocks stay (past AMP).
 //!
-//! Where several contexts go around in the same blocks, as queries of a database do in its tables,
-//! partitions pull these to and fro: each takes over what another one's round has left, or the
-//! default policy gets them and lets them go. None of the contexts has a rhythm of its own either,
-//! so that sweeps come too early. Taken together it is one loop that is too long, and of such a one
-//! as much is hit as stays:
+//! If several contexts go around in the same blocks, as queries of a database do in its tables,
+//! partitions pull these blocks to and fro. Each takes over the blocks of another one's round, or
+//! the default policy gets them and evicts them. None of the contexts has a rhythm of its own
+//! either, so sweeps come too early. Taken together they are one loop that is too long, and such a
+//! loop hits as many blocks as stay:
 //!
 //! ```text
 //!              used since the last victim was, or one run of 32
@@ -13,18 +13,17 @@
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
-//! - That one of 32 is admitted whatever it is (bimodal insertion: Qureshi et al., ISCA 2007, §4)
-//!   lets what is kept change with time. It is drawn for runs of 32 blocks, since a scan that finds
-//!   single blocks here and there switches at each, and anew after as many accesses as there are
-//!   entries (see below).
-//! - That a block is admitted which was missed before, and since then than when the default
-//!   policy's last victim was used last, is what LIRS goes by (Jiang and Zhang, SIGMETRICS 2002,
-//!   §3.1): of the two it is the one that comes back sooner. Where what is kept is of no use any
-//!   more its victims are old, and whatever is missed twice replaces it. In a loop everything that
-//!   stays was used since.
+//! - One run of 32 is admitted by chance (bimodal insertion: Qureshi et al., ISCA 2007, §4), so
+//!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
+//!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
+//!   as there are entries (see below).
+//! - A block is admitted if it was missed before, and more recently than the default policy's last
+//!   victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it comes back
+//!   sooner. If the kept blocks are of no use any more, their victims are old, and any block missed
+//!   twice replaces them. In a loop all kept blocks were used since.
 //!
-//! When blocks were missed is kept by hash, an entry for each: one that is taken by another block
-//! is forgotten.
+//! The times of misses are kept by hash, an entry for each block: a block whose entry another block
+//! takes is forgotten.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,43 +33,42 @@ use crate::random::{Random, hash};
 use crate::seams::{Place, Placement, Use};
 use crate::types::BlockKey;
 
-/// One run of blocks that are new of so many stays.
+/// One run of new blocks in this many stays.
 const ONE_IN: u64 = 32;
 /// Blocks of a run, 2^5.
 const RUN: u32 = 5;
-/// The queue has one frame of so many.
+/// The queue has one frame of this many.
 const QUEUE: u32 = 50;
 
-/// Virtual time, the end of it: what is compared is how long ago something was.
+/// The low bits of virtual time: only ages are compared.
 type Moment = u32;
 
 /// Which new blocks stay.
 #[derive(Clone, Debug)]
 pub(super) struct Bimodal {
-    /// Whether one-shot blocks go, whatever would be drawn for them.
+    /// Whether one-shot blocks go, whatever the draw.
     drops: bool,
-    /// Whether every frame was used once: until then all of them stay.
+    /// Whether every frame was used once: until then all new blocks stay.
     filled: bool,
     frames: u32,
     /// How long the queue is.
     queue: u32,
     now: Moment,
-    /// When the block of each slot was used last, and for those that were not used since this
-    /// began,
+    /// When the block of each slot was used last; slots not used since this began have `before`.
     used: Vec<Moment>,
-    /// this.
+    /// See `used`.
     before: Moment,
     /// Blocks that were missed, and when.
     missed: Vec<(BlockKey, Moment)>,
     /// When the default policy's last victim was used last.
     victim: Moment,
-    /// What was drawn last, and until when it holds.
+    /// The latest draw, and until when it holds.
     draw: u64,
     until: Moment,
 }
 
 impl Bimodal {
-    /// Of so many frames; one-shot blocks are dropped whatever is said here, or not.
+    /// For this many frames; `drops` says whether one-shot blocks are always dropped.
     pub(super) fn new(frames: u32, drops: bool) -> Bimodal {
         let (used, missed) = (Vec::new(), Vec::new());
         let mut bimodal = Bimodal {
@@ -90,16 +88,15 @@ impl Bimodal {
         bimodal
     }
 
-    /// The same, from its first block on.
+    /// The same, in force from its first block on.
     pub(super) fn begun(frames: u32, drops: bool) -> Bimodal {
         let mut bimodal = Bimodal::new(frames, drops);
         bimodal.begin();
         bimodal
     }
 
-    /// New blocks stay or go by this from now on: of as many frames as there are, used by whatever
-    /// went before, which nobody kept. A victim was used last as long ago as all of them take,
-    /// about.
+    /// New blocks stay or go by this from now on. Uses before that are unknown: each frame counts
+    /// as used as many accesses ago as there are frames, and so does the last victim.
     pub(super) fn begin(&mut self) {
         self.used.clear();
         self.before = self.now.wrapping_sub(self.frames);
@@ -150,8 +147,8 @@ impl Placement for Bimodal {
         if !one_shot && self.admits(key, random) { Place::Default } else { Place::Dropped }
     }
 
-    /// What waits in the queue is taken over when it is hit, and not when it is read for the first
-    /// time.
+    /// A block that waits in the queue goes to the default policy when it is hit, not when it is
+    /// read for the first time.
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
         (how == Use::Hit).then(|| super::duel::whole(place, self.drops))
     }
@@ -256,7 +253,7 @@ mod tests {
             bimodal.admits(stranger, &mut random)
         };
         missed(&mut bimodal, 950);
-        // Other views rule until 1000, and nobody knows when 3 was used.
+        // Other views rule until 1000, and the last use of slot 3 is unknown.
         bimodal.is(1000);
         bimodal.begin();
         bimodal.is(1100);

@@ -1,25 +1,25 @@
 //! Whether partitions for program contexts pay: a duel of small caches (past AMP).
 //!
-//! AMP's partitions are a bet on patterns. Where loops leave blocks out for some rounds, or
-//! overlap, the default policy alone misses less (AMP §4 has no such case; `kernel` and `sqlite` of
-//! ours are). Which of them is better can be seen: both replay a sample of the references, the
-//! blocks whose hash is small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST
-//! 2015). Whoever's misses cost less by more than chance has the segment. A miss costs a transfer
-//! and the block's part of a switch: what a stream goes on to is fetched in pieces. If that is the
-//! default policy, all contexts' blocks go there, and the loops' are moved or swept, as those of
-//! any loop that has ended.
+//! AMP's partitions are a bet on patterns. If loops leave blocks out for some rounds, or overlap,
+//! the default policy alone misses less (AMP §4 has no such case; our traces `kernel` and `sqlite`
+//! have). A measurement decides: both replay a sample of the references, the blocks whose hash is
+//! small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST 2015). The view
+//! whose misses cost less, by more than chance, has the segment. A miss costs a transfer and the
+//! block's part of a switch, since streams are fetched in pieces. If the default policy wins, all
+//! contexts' blocks go there, and the loops' are moved or swept, as those of any loop that has
+//! ended.
 //!
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
-//!   references, 1 of n ┼─▶ default policy alone, 1/n ──────────▶ misses ───┼─▶ whose segment it is
+//!   references, 1 of n ┼─▶ default policy alone, 1/n ──────────▶ misses ───┼─▶ the view of the segment
 //!                      └─▶ the same, few new blocks stay, 1/n ─▶ misses ───┘
 //! ```
 //!
-//! The third is there if [`Views::bimodal`] says so. Then the default policy begins, so that
-//! nothing is lost before anything is known, and what was missed counts for longer: a database goes
-//! from phases in which one of them is better to such in which another is, and as blocks are not
-//! moved when it is decided otherwise, each change costs up to a cache of misses. For whom the
-//! whole of such a round is better, that counts.
+//! The third takes part if [`Views::bimodal`] says so. Then the default policy begins, so that
+//! nothing is lost before anything is known, and misses count for longer. A database changes
+//! between phases in which different views are better. A change of view moves no blocks, so it
+//! costs up to a cache of misses. The view that is better over a whole round of phases should have
+//! the segment.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -38,7 +38,7 @@ use crate::types::BlockKey;
 
 /// Hashes are below this.
 const HASHES: u64 = 1 << 32;
-/// How large the segment is, is asked once in so many references of the sample.
+/// The size of the segment is asked once in this many references of the sample.
 const ASKED: u32 = 64;
 
 /// How a segment's blocks are told apart.
@@ -50,7 +50,7 @@ pub enum View {
     /// Not at all: all are the default policy's, but for one-shot blocks where these are always
     /// dropped ([`Views::drops`]).
     Plain,
-    /// Not at all, and few of those that are new stay.
+    /// Not at all, and only few new blocks stay.
     Whole,
 }
 
@@ -59,14 +59,14 @@ impl View {
     pub const ALL: [View; 3] = [View::Contexts, View::Plain, View::Whole];
 }
 
-/// Which views there are beside that by contexts and that of the default policy.
+/// Which views take part beside that by contexts and that of the default policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Views {
     /// Whether the whole cache as one loop takes part.
     pub bimodal: bool,
-    /// Whether one-shot blocks are dropped also while loops have no partitions: what they leave is
-    /// room for what is fetched ahead, which no count of misses tells.
+    /// Whether one-shot blocks are dropped also while loops have no partitions: their frames are
+    /// room for blocks ahead, which no count of misses shows.
     pub drops: bool,
 }
 
@@ -77,15 +77,15 @@ impl Views {
     pub const ALL: Views = Views { bimodal: true, drops: true };
 }
 
-/// How it is fought out.
+/// The rules of a duel.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// Who has the segment at first.
+    /// The view that has the segment at first.
     first: View,
-    /// The frames of each of the small caches, about. As few as tell the papers' traces apart: what
-    /// is sampled costs several hits.
+    /// The frames of each of the small caches, about. As few as tell the papers' traces apart: a
+    /// sampled reference costs as much as several hits.
     frames: u32,
-    /// When so many misses of all were counted, they count half.
+    /// When all caches together have this many misses, their counts are halved.
     most: u32,
 }
 
@@ -97,7 +97,7 @@ impl Rules {
         if views.bimodal { OF_THREE } else { OF_TWO }
     }
 
-    /// One block of so many is in the sample of a segment of at most `frames`.
+    /// One block of this many is in the sample of a segment of at most `frames`.
     fn one_in(self, frames: u32) -> u32 {
         (frames / self.frames).max(1)
     }
@@ -108,7 +108,7 @@ pub struct Duel<R> {
     /// One for each view, in their order, the last one if it takes part.
     small: Vec<Small<R>>,
     rules: Rules,
-    /// One block of so many is in the sample: those whose hash is below a bound.
+    /// One block of this many is in the sample: those whose hash is below a bound.
     rate: u32,
     /// Frames of the segment that the small caches were told of last.
     frames: u32,
@@ -116,7 +116,7 @@ pub struct Duel<R> {
     until_asked: u32,
     view: View,
     drops: bool,
-    /// What is new under [`View::Whole`], if that may be.
+    /// The placement of new blocks under [`View::Whole`], if that takes part.
     bimodal: Option<Bimodal>,
 }
 
@@ -126,16 +126,16 @@ struct Small<R> {
     segments: Segments<R>,
     /// How many frames it may use.
     frames: u32,
-    /// Whether it had to fetch what was read last.
+    /// Whether it missed the last reference.
     misses: bool,
     missed: Missed,
 }
 
-/// What a cache has missed lately.
+/// The recent misses of a cache.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missed {
     blocks: u32,
-    /// What that costs, in the time of a block, and the sum of the squares.
+    /// Their cost, in the time of a block, and the sum of its squares.
     cost: u64,
     squares: u64,
 }
@@ -155,7 +155,7 @@ impl Missed {
 }
 
 impl<R: Replacement> Duel<R> {
-    /// For a segment of `frames` at first, and never more than `most`, with so many loops.
+    /// For a segment of `frames` at first, and never more than `most`, with this many loops.
     pub fn new(views: Views, loops: Loops, frames: u32, most: u32) -> Duel<R> {
         let rules = Rules::of(views);
         let rate = rules.one_in(most);
@@ -178,14 +178,13 @@ impl<R: Replacement> Duel<R> {
         }
     }
 
-    /// What the misses of the cache of a view have cost lately, if it takes part, in the time of a
-    /// block.
+    /// The cost of the recent misses of a view's cache, if that takes part, in the time of a block.
     fn cost(&self, view: View) -> Option<u64> {
         self.small.get(view as usize).map(|small| small.missed.cost)
     }
 
-    /// Two deviations of the difference of two sums, were they independent. They are not, so that
-    /// it is less.
+    /// Changes to the cheapest view, if it is cheaper by two deviations of the difference of two
+    /// independent sums. The sums are not independent, so the true deviation is smaller.
     fn decide(&mut self) {
         let all = || View::ALL.into_iter().zip(&self.small).map(|(view, small)| (view, small.missed));
         let own = self.small.get(self.view as usize).map_or(Missed::default(), |small| small.missed);
@@ -199,19 +198,20 @@ impl<R: Replacement> Duel<R> {
         }
     }
 
-    /// Of a loop the sample has as much less. Time is that of the whole cache.
+    /// The access as the small caches see it: a loop has as much fewer blocks there, but its time
+    /// is that of the whole cache.
     fn scaled(&self, access: &Access) -> Access {
         let size = access.rhythm.size.div_ceil(self.rate);
         Access { rhythm: Rhythm { size, ..access.rhythm }, ..*access }
     }
 
-    /// What decides where blocks go under [`View::Whole`].
+    /// The placement of blocks, if the view is [`View::Whole`].
     fn whole(&mut self) -> Option<&mut Bimodal> {
         self.bimodal.as_mut().filter(|_| self.view == View::Whole)
     }
 }
 
-/// Where a block goes where loops have no parts, and one-shot blocks are dropped, or not.
+/// Where a block goes if loops have no parts; `drops` says whether one-shot blocks are dropped.
 pub(super) fn whole(place: Place, drops: bool) -> Place {
     if drops && place == Place::Dropped { Place::Dropped } else { Place::Default }
 }
@@ -229,7 +229,7 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         self.view == View::Whole
     }
 
-    /// Any of the caches that missed it would be charged.
+    /// Returns whether any of the caches missed it, and so is to be charged.
     fn heard(&mut self, key: BlockKey, access: &Access, frames: &dyn Fn() -> u32) -> bool {
         if self.until_asked == 0 {
             self.until_asked = ASKED;
@@ -342,8 +342,8 @@ impl<R: Replacement> Small<R> {
         self.segments.resize([self.frames].into_iter());
     }
 
-    /// The whole life of a reference at once: class, frame, fetch, insertion. Says whether it is a
-    /// hit.
+    /// The whole life of a reference at once: class, frame, fetch, insertion. Returns whether it is
+    /// a hit.
     fn refer_to(&mut self, key: BlockKey, access: &Access) -> bool {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let found = directory.find(key);
@@ -369,7 +369,7 @@ impl<R: Replacement> Small<R> {
             directory.release(ghost);
         }
         while directory.frames.buffers() - directory.frames.len(FREE) >= self.frames {
-            // Nobody holds a frame, so that there is a victim.
+            // No reader holds a frame, so there is a victim.
             if segments.victim(directory, 0, class).is_none() {
                 break;
             }

@@ -1,14 +1,14 @@
-//! `auto`: the papers' answers in one policy. This page says what is in it; `docs/auto.md` says
-//! why.
+//! `auto`: the papers' answers in one policy. This page lists its parts; `docs/auto.md` gives the
+//! reasons.
 //!
-//! Five questions, and who answers them:
+//! Five questions, and the parts that answer them:
 //!
 //! | question | answer | where |
 //! | --- | --- | --- |
-//! | how much in a piece | CP: what a switch is worth; past it, what lengths of streams make best | `pieces` `odds` |
+//! | how much in a piece | CP: the worth of a switch; past it, the best for lengths of streams | `pieces` `odds` |
 //! | when the next one | CP when the last is entered; SCM earlier, for fast readers | `pieces` |
 //! | how much may be unread, which goes | CPEM's prefetch cache, whose pages pay rent | `cache/` |
-//! | whose frame goes | whichever device's frames save least waiting | `worth/` |
+//! | which device gives up a frame | the one whose frames save least waiting | `worth/` |
 //! | which block of it | AMP's loops where they pay, few new blocks, or ARC | `duel` `bimodal` |
 //!
 //! The parts of looking ahead, each of which `auto:without=PART` leaves out:
@@ -49,23 +49,23 @@ use pieces::Outlook;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parts {
-    /// Whether what is known of a file, its length and how far it was read before, stands in for
+    /// Whether the knowledge of a file, its length and how far it was read before, stands in for
     /// slow start.
     pub whole: bool,
     /// Whether pieces are as large as the mean length of streams so far makes them best.
     pub lengths: bool,
     /// Whether fast readers have more ahead than a piece.
     pub demand: bool,
-    /// Whether what is known of a program context counts: how long its streams are, and that it
+    /// Whether the knowledge of a program context counts: how long its streams are, and that it
     /// reads at random.
     pub habits: bool,
     /// Whether pieces are smaller for a stream that has its device to itself, and lead times are
-    /// without what waits behind a stream's own pieces.
+    /// without waits behind a stream's own pieces.
     pub company: bool,
-    /// Whether of a file that has room in free frames what lies near misses is loaded.
+    /// Whether blocks near misses are loaded, if their file has room in free frames.
     pub near: bool,
-    /// Whether of a stream that goes on in equal steps only what it reaches is kept, and fetched,
-    /// if what lies between takes long.
+    /// For a stream that goes on in equal steps, whether only the blocks that it reads are kept,
+    /// and fetched, if gaps take long.
     pub gaits: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Auto {
 }
 
 impl Auto {
-    /// Of so many streams on so many devices; `by_context` if program contexts are told apart.
+    /// For this many streams on this many devices; `by_context` if program contexts are told apart.
     pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool) -> Auto {
         let knows = parts.whole || parts.lengths || parts.habits;
         let knowledge = knows.then(|| {
@@ -101,7 +101,7 @@ impl Auto {
         self.knowledge.as_mut().filter(|_| self.parts.habits)
     }
 
-    /// Over how much of a file a stream goes that may have so many blocks: more, if it leaves some
+    /// How much of a file a stream spans that may have this many blocks: more, if it leaves gaps
     /// out.
     fn spans(&self, sight: &Sight<'_>, blocks: u32) -> u32 {
         let left_out = self.parts.gaits && sight.stream.gait.is_known() && sight.gaps_are_left_out;
@@ -159,8 +159,8 @@ impl Prefetcher for Auto {
             }
             knowledge.goes_on(first, stream.next);
         }
-        // Where there always is a first window, or nothing is fetched without it, that is what
-        // tells. To read through a gap must be worth it: no longer than a switch.
+        // With habits a stream may have no first window: it has the reach of one all the same.
+        // Reading through a gap must be worth it: no longer than a switch.
         if self.parts.habits { INITIAL_WINDOW.max(request).min(competitive_depth) } else { 0 }
     }
 
@@ -181,7 +181,7 @@ impl Prefetcher for Auto {
     fn is_closed(&mut self, stream: &Stream, blocks: u32) {
         let Some(knowledge) = &mut self.knowledge else { return };
         learn(knowledge, stream, blocks);
-        // What the first window holds tells nothing.
+        // A file within the first window tells nothing.
         if stream.first == 0 && blocks > INITIAL_WINDOW {
             knowledge.is_over(whose(stream), stream.next >= blocks);
         }
@@ -216,7 +216,7 @@ impl Prefetcher for Auto {
         near::near(miss)
     }
 
-    /// Not in a file for which there is room.
+    /// `None` in a file that has room in free frames.
     fn gap_at(&self, stream: &Stream, file: &File, free: u32, block: u32) -> Option<u32> {
         let gap = stream.gait.gap_at(stream.next, block)?;
         (file.gaps.are_left_out() && file.blocks.saturating_sub(file.frames) > free).then_some(gap)
@@ -236,7 +236,7 @@ impl Prefetcher for Auto {
     }
 }
 
-/// Whose habits a stream's end tells.
+/// The device and the context whose habits the end of a stream tells.
 fn whose(stream: &Stream) -> Whose {
     Whose { device: stream.device, context: stream.context }
 }

@@ -1,52 +1,52 @@
-//! Misses in a file for which there is room: what lies around them is loaded (past the papers, by
-//! the argument of CP §2).
+//! Misses in a file that has room in free frames: the blocks around them are loaded (past the
+//! papers, by the argument of CP §2).
 //!
-//! Who reads a file at random has no stream, and nothing is fetched ahead for him: of what he does
-//! not want the cache would be full before he came back. That is no reason while frames are free,
-//! and more of them than blocks of his file are absent. What is left is the time of the device, and
-//! that is bounded: nothing is loaded twice. So a miss fetches its neighbourhood, and that is the
-//! larger the more misses say that the file is wanted:
+//! A random reader of a file has no stream, and nothing is fetched ahead for it: unwanted blocks
+//! would fill the cache before the reader came back. That is no reason while more frames are free
+//! than blocks of the file are absent. Then only the time of the device counts, and that is
+//! bounded: nothing is loaded twice. So a miss fetches its neighbourhood, which is the larger the
+//! more misses there were:
 //!
-//! - the first one in a region the 128 KiB around it, as any kernel would, if streams of the file
-//!   go nowhere;
-//! - the second one in a region of S_p, what the device transfers in the time of one switch, the
-//!   rest of that: the wager of CP §2, in which what is fetched in vain takes no longer than the
-//!   switches that were paid for;
-//! - once half of the file is there, all that is absent within 8 MiB: what is left of the file
-//!   takes no longer than what was read of it.
+//! - the first miss in a region loads the 128 KiB around it, as any kernel would, if streams of the
+//!   file go nowhere;
+//! - the second miss in a region of S_p (as much as the device transfers in the time of one switch)
+//!   loads the rest of it: the wager of CP §2, in which blocks fetched in vain take no longer than
+//!   the switches that were paid for;
+//! - once half of the file is there, a miss loads all absent blocks within 8 MiB: the rest of the
+//!   file takes no longer than the part that was read.
 //!
-//! A store at which requests go on side by side, and of which a switch takes longer than those 128
-//! KiB, is waited for, not worked for: there it is bytes that cost, and a miss loads what takes a
-//! sixteenth of the switch. So a miss is answered as soon as one that loads nothing, and of what is
-//! read by the page no more than that is fetched. What is left of the file comes once it is a
+//! A store that serves requests side by side, and whose switch takes longer than those 128 KiB,
+//! makes readers wait but has little work: there bytes cost. A miss loads as much as takes a
+//! sixteenth of the switch. So it is answered nearly as soon as one that loads nothing, and a file
+//! that is read by the page has no more than that fetched. The rest of the file comes once it is a
 //! sixth.
 
 use crate::seams::{MAX_PIECE_BYTES, Miss, Near};
 use crate::types::{BlockKey, Extent};
 
-/// What a first miss loads, in bytes.
+/// The bytes that a first miss loads.
 const WINDOW: u32 = 128 << 10;
 
-/// At a store that is waited for, the part of a switch that what a miss loads may take, …
+/// At such a store, the part of a switch that the load of a miss may take, …
 const SHARE: u32 = 16;
-/// … and how many times as much of a file must be there as is loaded of it unasked.
+/// … and how many times as much of a file must be there as is loaded unasked.
 const THERE: u32 = 5;
 
-/// What is loaded near misses, in blocks.
+/// How much is loaded near misses, in blocks.
 #[derive(Clone, Copy)]
 struct Wagers {
     /// Around the first one in a region.
     first: u32,
     /// The region of which the second one loads the rest.
     region: u32,
-    /// As much comes in one fetch.
+    /// The blocks of one fetch.
     piece: u32,
-    /// What is absent is loaded if so many times as much is there.
+    /// Absent blocks are loaded if this many times as many are there.
     there: u32,
 }
 
-/// What is to be loaded around a missed block; `None` if not all of its file has room in free
-/// frames, or nobody knows yet whether it is read at random.
+/// The blocks to load around a missed one; `None` if not all of its file has room in free frames,
+/// or if it is not known yet whether the file is read at random.
 pub(super) fn near(miss: &Miss<'_>) -> Option<Near> {
     let file = miss.file;
     let absent = file.blocks.saturating_sub(file.frames);
@@ -68,7 +68,7 @@ pub(super) fn near(miss: &Miss<'_>) -> Option<Near> {
     }
 }
 
-/// What misses may load; `None` if nothing.
+/// The loads of misses; `None` if there are none.
 fn wagers(miss: &Miss<'_>) -> Option<Wagers> {
     let window = (WINDOW / miss.block_bytes).max(1);
     let depth = miss.competitive_depth;
@@ -77,9 +77,9 @@ fn wagers(miss: &Miss<'_>) -> Option<Wagers> {
         let first = 1 << (depth / SHARE).clamp(1, window).ilog2();
         return Some(Wagers { first, region: first, piece: depth, there: THERE });
     }
-    // Of n requests at once of a size S each is C + S / R_tr under way. What is short is no longer
-    // time but the rate of all channels together, c · R_tr, once n · S / (C + S / R_tr) is more
-    // than that: beyond S_p · c / (n − c).
+    // Each of n requests of a size S takes C + S / R_tr. The limit is no longer time but the rate
+    // of all channels together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S =
+    // S_p · c / (n − c).
     let more = miss.under_way.saturating_sub(channels);
     if channels == 1 || more <= channels {
         let region = depth.max(window);

@@ -1,23 +1,23 @@
-//! What to fetch where it is known how long streams usually are (AMP §6, CP §1.1): up to where the
-//! odds make it best to look again ([`Lengths`](super::knowledge::Lengths)), without slow start.
-//! Where two pieces more are nearly certain to be wanted that is far away, and the stream has what
-//! its demand makes best.
+//! Prefetching by the usual length of streams (AMP §6, CP §1.1): a stream is fetched up to where
+//! the odds make it best to look again ([`Lengths`](super::knowledge::Lengths)), without slow
+//! start. If two pieces more are nearly certain to be wanted, that is far away, and the stream is
+//! fetched by its demand.
 //!
-//! The next piece is fetched early if that saves more waiting than it costs. Its reader needs τ,
-//! working, to come to the end of what is there, and the fetch takes t. If he goes on, he waits
-//! min(τ, t) less. If he does not, whoever asks next waits for what is left of the fetch by then, t
-//! − τ. τ is no longer than the device is usually left alone: who reads here and there in turn
-//! comes back after seconds, but wants something else at once, and then waits for the fetch as he
-//! would have later. While the device has other things to do nobody waits less by it, since that
-//! fetch goes before another's; but who is nearly certain to go on need not come back for it.
+//! The next piece is fetched early if that saves more waiting than it costs. Its reader works for τ
+//! until the end of the blocks ahead, and the fetch takes t. If the reader goes on, it waits min(τ,
+//! t) less. If it does not, the next request waits for the rest of the fetch, t − τ. τ is no longer
+//! than the device is usually left alone. A reader of several places in turn comes back after
+//! seconds, but reads elsewhere at once, and waits for the fetch then. While the device is busy no
+//! reader waits less, since that fetch goes before another's. But if the reader is nearly certain
+//! to go on, the device need not come back for the piece.
 
 use super::knowledge::{Habits, Odds};
 use super::pieces::{Outlook, up_to};
 use crate::reason::{Reason, Size};
 use crate::seams::{Plan, Sight};
 
-/// Where hardly any stream goes on, one that skips blocks has come so far by chance until it has
-/// gone on as often.
+/// If hardly any stream goes on, a stream that skips blocks counts as chance until it has gone on
+/// as often as this.
 const CHANCE: u32 = 3;
 
 /// `None` if too little is known, or the file speaks for itself.
@@ -27,8 +27,8 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     let first = stream.first.min(stream.next);
     let (read, blocks) = (stream.next - first, sight.blocks - first.min(sight.blocks));
     if sight.is_random && stream.steps < 2 && !outlook.of_context {
-        // What streams of this file do says more than what those of its device do in the mean, and
-        // less than the stream itself.
+        // The streams of this file tell more than the mean of its device, and less than the stream
+        // itself.
         return sight.fresh.then_some(Plan::NOTHING.because(Reason::Nowhere, Reason::AheadWindow));
     }
     if sight.fresh {
@@ -47,8 +47,8 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     let ahead = stream.ahead - first;
     let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
     let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(Odds::are_nearly_certain);
-    // Of a stream that was worth a switch already and whose end is not in sight the plan by demand
-    // says how many channels it has. What it has under way itself is no reason for less.
+    // If a stream was worth a switch already and its end is not in sight, the plan by demand says
+    // how many channels it has. Its own fetches under way are no reason for fewer.
     let is_long = read >= sight.competitive_depth && sight.lanes() > 1;
     if is_long && (lengths.reach(read, read).is_none() || goes_on()) {
         return None;
@@ -58,8 +58,8 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
         return Some(Plan::NOTHING);
     }
     if goes_on() {
-        // Odds matter near where streams end. Up to there it is one like any other, and has what
-        // its demand makes best.
+        // Odds matter near the ends of streams. Up to there the stream is like any other, and is
+        // fetched by its demand.
         return None;
     }
     let odds = lengths.reach(read, ahead)?;
@@ -68,14 +68,14 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     Some(if pays { up_to(sight, first + end, depth) } else { Plan::NOTHING })
 }
 
-/// Whether a piece should be fetched early that is wanted with such odds.
+/// Whether a piece that is wanted with such odds should be fetched early.
 fn pays(sight: &Sight<'_>, odds: Odds, piece: u32) -> bool {
     if odds.are_nearly_certain() {
         return true;
     }
     let Odds { times: beyond, of: all } = odds;
     let vain = u64::from(all - beyond.min(all));
-    // On another channel nobody waits for it.
+    // On another channel no reader waits for it.
     if sight.idle > 1 && sight.channels > sight.active {
         return vain <= u64::from(beyond);
     }

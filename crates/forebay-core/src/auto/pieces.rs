@@ -1,42 +1,42 @@
-//! The papers' prefetching joined: a piece is what the device transfers in the time of one switch
-//! (CP §2), it is fetched when no more is unread than will be read until it has come (SCM §4.1),
-//! and nothing beyond where readers are known to stop.
+//! The papers' prefetching joined: a piece is as much as the device transfers in the time of one
+//! switch (CP §2). It is fetched when no more is unread than will be read until it has come (SCM
+//! §4.1). Nothing is fetched beyond the block where readers are known to stop.
 //!
 //! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that
 //! SCM §5.2.4 allows, and enough as long as a piece comes before its predecessor is read. A fast
-//! reader beside many slow ones waits longer than that for its turn at the device. What it reads
-//! meanwhile is R · t_prefetch, T_C, half as much again covers what is irregular, and of memory it
-//! has its part by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces,
-//! if need be.
+//! reader beside many slow ones waits longer than that for its turn at the device. Meanwhile it
+//! reads R · t_prefetch, T_C; half as much again covers irregular reads, and its part of memory is
+//! by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
 //!
-//! Where memory is too short for S_p and as much again behind it, what a stream may have ahead is
-//! divided otherwise ([`Memory`]). The piece gets all but what is read until it has come, since
-//! switches are by pieces and the distance has only to last for the lead time: of two pieces that
-//! are read slowly the second waits in memory for nothing. And of a total M = Σ pᵢ, streams at
-//! rates Rᵢ need Σ Rᵢ / pᵢ switches a second, which is least where a page more saves each as many,
-//! Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half evenly, because
-//! rates are estimates, and some of them are low for want of memory: so nobody has less than half
-//! of what either division gives, and all together at most twice the switches of the better one.
+//! If memory is too short for S_p and as much again behind it, the blocks ahead of a stream are
+//! divided otherwise ([`Memory`]). The piece gets all but the blocks read until it has come:
+//! switches go by pieces, and the distance has only to last for the lead time. The second of two
+//! pieces that are read slowly waits in memory for nothing. And with a total M = Σ pᵢ, streams at
+//! rates Rᵢ need Σ Rᵢ / pᵢ switches a second. That is least where a page more saves each stream as
+//! many, Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half evenly,
+//! because rates are estimates, and some are low for want of memory. So no stream has less than
+//! half of what either division gives it, and all together have at most twice the switches of the
+//! better one.
 //!
 //! Where there is not even room for a request of each stream, pieces are whole requests, fetched
 //! with a miss, as [`competitive`](super::competitive) has it.
 //!
 //! S_p is for streams that may end at any moment. One that has been read for long is likely to be
-//! read for about as long again (whatever the scale of lengths is), so what was read stands for its
-//! length L, and pieces are p = √(S_p · L / 1.5), as [`competitive`](super::competitive) has it,
-//! once that is twice S_p. Switches and what is fetched in vain then take 2 · √(1.5 · S_p / L) of
-//! the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
+//! read for about as long again (whatever the scale of lengths is). So the blocks read stand for
+//! its length L, and pieces are p = √(S_p · L / 1.5), as [`competitive`](super::competitive) has
+//! it, once that is twice S_p. Switches and blocks fetched in vain then take 2 · √(1.5 · S_p / L)
+//! of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
 //!
-//! Slow start is what short streams pay, and the piece behind their end what all pay. Where it is
-//! known how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed:
-//! everything up to there is asked for at once, piece after piece, so that the arm stays with it,
-//! as the offline optimum's would.
+//! Short streams pay for slow start, and all streams for the piece behind their end. If it is known
+//! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed. All
+//! blocks up to there are asked for at once, piece after piece, so that the arm stays with the
+//! stream, as the offline optimum's would.
 //!
-//! Where streams have no known end but a mean length L, the depth D = S_p need not be that of the
-//! worst case. Of a stream, L / p pieces cost a switch each, as much as the transfer of D blocks;
-//! and one and a half pieces are fetched in vain (the one that the stream ends in, and the ahead
-//! window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity of
-//! stock-keeping. It is less than D for streams shorter than 1.5 · D.
+//! If streams have no known end but a mean length L, the depth D = S_p need not be that of the
+//! worst case. The L / p pieces of a stream cost a switch each, as much as the transfer of D
+//! blocks. One and a half pieces are fetched in vain (the one that the stream ends in, and the
+//! ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity
+//! of stock-keeping. It is less than D for streams shorter than 1.5 · D.
 
 use super::knowledge::Habits;
 use super::odds;
@@ -50,38 +50,38 @@ use crate::seams::{Plan, Sight};
 /// The slots in which demand is counted, nanoseconds.
 pub(super) const SLOT: u64 = 100_000_000;
 
-/// A stream at an access, and what is known of how far it will go.
+/// A stream at an access, and the knowledge of how far it will go.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outlook<'a> {
-    /// What the engine shows.
+    /// The engine's view.
     pub(super) sight: &'a Sight<'a>,
     /// The block up to which the stream's readers are known to want it.
     pub(super) end: Option<u32>,
-    /// How long streams like it were, in the mean.
+    /// The mean length of streams like it.
     pub(super) mean_length: Option<u32>,
-    /// What else is known of streams like it.
+    /// The habits of streams like it.
     pub(super) habits: Option<&'a Habits>,
-    /// Whether that is of the stream's own program context, not of its device as a whole.
+    /// Whether these are habits of the stream's own program context, not of its device as a whole.
     pub(super) of_context: bool,
     /// Whether readers that are fast have more ahead than a piece.
     pub(super) by_demand: bool,
 }
 
 impl Outlook<'_> {
-    /// Up to where a stream is fetched that is expected to go to `end`. What an earlier run says of
-    /// its program is believed for no more than a switch is worth, until a stream of this run has
-    /// gone on.
+    /// The block up to which a stream is fetched that is expected to go to `end`. A hint of an
+    /// earlier run counts for no more than a switch is worth, until a stream of this run has gone
+    /// on.
     pub(super) fn believed(&self, end: u32) -> u32 {
         let hearsay = self.sight.fresh && self.of_context && self.habits.is_some_and(Habits::is_hearsay);
         if hearsay { end.min(self.sight.stream.next.saturating_add(self.sight.competitive_depth)) } else { end }
     }
 
-    /// S_p, or what the mean length of streams makes best: see the head.
+    /// S_p, or the best depth for the mean length of streams: see the head.
     fn best_depth(&self) -> Size {
         let Some(length) = self.mean_length else { return cp::competitive_depth(self.sight) };
         let depth = self.sight.competitive_depth;
         let best = |paid: u64| (paid * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into()) as u32;
-        // Who has the device to himself pays for fewer switches, and S_p is enough for him.
+        // A stream that has the device to itself pays for fewer switches, and S_p is enough for it.
         let paid = best(u64::from(depth) * u64::from(self.sight.interrupted) / u64::from(ALWAYS));
         let enough = best(depth.into()).min(depth).max(paid);
         Size::new(best(depth.into()), Reason::MeanLength)
@@ -90,7 +90,7 @@ impl Outlook<'_> {
     }
 }
 
-/// What to fetch now.
+/// The plan of an access.
 pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     let sight = outlook.sight;
     if sight.stream.is_sparse(sight.competitive_depth) {
@@ -103,7 +103,7 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     let longest =
         if sight.is_short() { sight.short_piece() } else { memory.longest().min(longest_for_channels(sight)) };
     let depth = depth(outlook, longest);
-    // What is asked for at once, up to where it is wanted, is not smaller for that streams are
+    // Pieces that are asked for at once, up to a known end, are not smaller because streams are
     // short.
     let at_once = depth.at_least(sight.competitive_depth.min(longest), Reason::Competitive);
     if let Some(end) = outlook.end.filter(|&end| end > sight.stream.next) {
@@ -116,7 +116,7 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
         return Plan::first(sight.first_window(depth));
     }
     let Size { blocks: piece, reason } = sight.slow_start(depth);
-    // While pieces double, no more is ahead than three times what was read.
+    // While pieces double, no more is ahead than three times the blocks read.
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let started = consumed.saturating_mul(3) / depth.blocks;
     let lanes = sight.lanes().min(started).min(sight.share / piece).max(1);
@@ -138,23 +138,23 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     Plan::NOTHING
 }
 
-/// What a stream may have ahead when a piece has just come: that piece, and the distance at which
+/// The blocks ahead of a stream when a piece has just come: that piece, and the distance at which
 /// it was due.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// Both together.
     blocks: u32,
-    /// What is read until a piece has come; half of all if that is not known.
+    /// The blocks read until a piece has come; half of all if that is not known.
     soon: u32,
 }
 
 impl Memory {
-    /// Of one of the streams of `supply`, if a piece of each may have `even` blocks; its reader
+    /// For one of the streams of `supply`, if a piece of each may have `even` blocks; its reader
     /// asks for `request` at a time.
     fn of(supply: &Supply, even: u32, request: u32) -> Memory {
         let Supply { rate, roots, streams, lead_time, .. } = *supply;
         if rate == 0 || roots == 0 {
-            // Nobody knows, or wants to know.
+            // Rates are not known, or not measured.
             return Memory { blocks: even.saturating_mul(2), soon: even };
         }
         let by_root = u128::from(even) * u128::from(streams) * u128::from(rate.isqrt()) / u128::from(roots);
@@ -169,7 +169,7 @@ impl Memory {
         (self.blocks - self.soon).max(1)
     }
 
-    /// The distance beside a piece of so many.
+    /// The distance beside a piece of this many.
     fn distance(self, piece: u32) -> u32 {
         self.blocks.saturating_sub(piece)
     }
@@ -177,11 +177,11 @@ impl Memory {
 
 /// The longest piece of which a stream's channels can all have one while another is read.
 ///
-/// Of W blocks that may be ahead, in pieces of p, W / p − 1 are under way, and W − p blocks come in
-/// the time of a switch and a piece. That is the more the shorter pieces are, until all c channels
-/// are busy, which is so at p = W / (c + 1).
+/// If W blocks may be ahead, in pieces of p, W / p − 1 pieces are under way, and W − p blocks come
+/// in the time of a switch and a piece. That is the more the shorter pieces are, until all c
+/// channels are busy, which is so at p = W / (c + 1).
 ///
-/// A connection brings nothing until the first byte. So fast readers, who ask for all of the rate,
+/// A connection brings nothing until the first byte. So fast readers, which use all of the rate,
 /// have c · S_p more under way: p = (W − c · S_p) / (c + 1). That cuts no piece below 3 · S_p, of
 /// which three quarters of the time are transfer. Nothing cuts one below a quarter of S_p: half as
 /// long a piece brings less than a ninth more there, for twice the requests.
@@ -197,19 +197,19 @@ fn longest_for_channels(sight: &Sight<'_>) -> u32 {
         .max(1)
 }
 
-/// Half as much again covers what is irregular.
+/// Half as much again covers irregular reads.
 fn irregular(blocks: u64) -> u32 {
     u32::try_from(blocks.saturating_mul(3) / 2).unwrap_or(u32::MAX)
 }
 
-/// S_p, or what the length of streams makes best: the mean, or, if that is more, what this one has
-/// had already.
+/// S_p, or the best depth for a length: the mean one, or, if that is more, that of the blocks read
+/// of this stream.
 fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
     let sight = outlook.sight;
     let read = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let long = read / 6 >= sight.competitive_depth && outlook.mean_length.is_none_or(|mean| mean < read);
     let length = if long { Some(read) } else { outlook.mean_length };
-    // Of a piece that has room for the request alone nothing is ahead, and every read waits.
+    // A piece with room for the request alone has nothing ahead, and every read waits.
     let request = sight.request.saturating_mul(2);
     let best = Outlook { mean_length: length, ..*outlook }.best_depth();
     let Size { blocks, reason } = cp::bounded(best, &Sight { request, ..*sight }, longest);
@@ -226,7 +226,7 @@ fn distance(sight: &Sight<'_>, piece: u32) -> Size {
     Size::new(needed, Reason::Demand).at_most(Trigger::EqualTime.distance(&supply, needed), Reason::Memory)
 }
 
-/// All that is wanted and not there, as far as memory allows, in equal pieces of about the depth.
+/// All absent blocks up to `end`, as far as memory allows, in equal pieces of about the depth.
 pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let remaining = if sight.missed.is_some() { 0 } else { sight.stream.remaining() };
     let depth = depth.at_most(enough(sight), Reason::Undisturbed);
@@ -235,9 +235,10 @@ pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     let Size { blocks: rest, reason } = Size::new(end.saturating_sub(sight.from()), Reason::KnownEnd)
         .at_most(room, Reason::Memory)
         .at_most(enough(sight).saturating_sub(remaining), Reason::Undisturbed);
-    // Who has enough gets whole pieces, or the trigger moves as the last one shrinks.
+    // A stream that has enough gets whole pieces, or the trigger would move as the last one
+    // shrinks.
     let rest = if reason == Reason::Undisturbed && rest > depth.blocks { rest - rest % depth.blocks } else { rest };
-    // Once a stream that memory is too small for is under way, not by dribs and drabs.
+    // Once a stream that memory is too small for is under way, it is not fetched in small bits.
     if rest == 0 || (sight.missed.is_none() && !sight.in_ahead_window() && rest < depth.blocks) {
         return Plan::NOTHING;
     }
@@ -245,10 +246,10 @@ pub(super) fn up_to(sight: &Sight<'_>, end: u32, depth: Size) -> Plan {
     Plan { piece: rest.div_ceil(pieces), pieces, ..Plan::NOTHING }.because(reason, Reason::KnownEnd)
 }
 
-/// How many blocks are enough at once, S_p being the depth, of what is wanted for certain. Pieces
-/// of n take i · S_p / n in switches of what they transfer, where a share i of them is interrupted.
-/// Of a stream that is never interrupted two pieces are enough, one that always is can never have
-/// enough, and in between it is 16 · S_p · i / (1 − i): of so many, switches take (1 − i) / 16.
+/// How many blocks are enough at once, if they are wanted for certain. If a share i of pieces of n
+/// blocks is interrupted, switches take i · S_p / n of their transfer. For a stream that is never
+/// interrupted two pieces are enough, for one that always is no number is enough, and in between it
+/// is 16 · S_p · i / (1 − i): then switches take (1 − i) / 16.
 fn enough(sight: &Sight<'_>) -> u32 {
     let paid = u64::from(sight.interrupted.min(ALWAYS));
     let enough = (u64::from(sight.competitive_depth) * 16 * paid).checked_div(u64::from(ALWAYS) - paid);
@@ -256,8 +257,8 @@ fn enough(sight: &Sight<'_>) -> u32 {
     enough.max(sight.competitive_depth.saturating_mul(2))
 }
 
-/// Where streams usually end is not where they are known to; and that they rarely go on is a reason
-/// to fetch nothing.
+/// Reasons by odds: the usual end of streams is no known end, and streams that rarely go on are a
+/// reason to fetch nothing.
 fn by_odds(plan: Plan) -> Plan {
     let of = |reason| if matches!(reason, Reason::KnownEnd | Reason::Nothing) { Reason::Odds } else { reason };
     plan.because(of(plan.why.piece), of(plan.why.distance))
@@ -271,7 +272,7 @@ mod tests {
 
     const EVEN: u32 = 40;
 
-    /// What streams of so many blocks a second may have ahead, when a piece takes 50 ms.
+    /// The memory of streams at such rates, in blocks a second, when a piece takes 50 ms.
     fn memories(rates: &[u64]) -> Vec<Memory> {
         let roots = rates.iter().map(|rate| (rate * SCALE).isqrt()).sum();
         let (lead_time, streams) = (50_000_000, rates.len() as u32);
@@ -302,7 +303,7 @@ mod tests {
         };
         let all = switches(&rates, parts());
         assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
-        // All have what they had, and nobody's switches are more than twice those of either
+        // All together have as many as before, with less than twice the switches of either
         // division.
         let sum: u32 = memories.iter().map(|memory| memory.blocks).sum();
         assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
@@ -311,8 +312,8 @@ mod tests {
         assert!(shared < 2.0 * evenly && shared < all, "{shared}, {evenly}, {all}");
     }
 
-    /// Of 80 blocks one at 100 a second reads 5 · 1.5 while a piece comes, and asks for one more:
-    /// 72 are left to the piece. A fast one needs as much behind its piece as in it.
+    /// A stream with 80 blocks, at 100 a second, reads 5 · 1.5 while a piece comes, and asks for
+    /// one more: 72 are left to the piece. A fast one needs as much behind its piece as in it.
     #[test]
     fn a_piece_gets_what_the_distance_can_spare() {
         let slow = memories(&[100])[0];

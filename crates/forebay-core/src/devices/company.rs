@@ -1,5 +1,5 @@
-//! Who else uses a device: how often a stream that goes on has lost its place there to somebody
-//! else (past the papers).
+//! How often a stream that goes on has lost its place on a device to another stream (past the
+//! papers).
 //!
 //! C_switch · R_tr is the size of a piece because the device goes elsewhere between two of them (CP
 //! §2). A stream that has the device to itself finds it where it left it: its pieces cost no
@@ -7,29 +7,29 @@
 
 use crate::types::StreamId;
 
-/// What shares of pieces that were interrupted are in parts of.
+/// The share of interrupted pieces is in parts of this.
 pub const ALWAYS: u32 = 256;
 
 /// The streams that use a device.
 #[derive(Clone, Debug)]
 pub struct Company {
-    /// Whose fetch was issued last, and whether all that are under way are his.
+    /// The stream of the fetch issued last, and whether all fetches under way are its.
     latest: StreamId,
     alone: bool,
-    /// How often there was somebody else when a stream had its next piece fetched: an exponentially
-    /// weighted mean (weight 1/8).
+    /// How often another stream had come between when a stream had its next piece fetched: an
+    /// exponentially weighted mean (weight 1/8).
     interrupted: u32,
 }
 
 impl Default for Company {
-    /// Before anything is known, always.
+    /// Before anything is known, every piece counts as interrupted.
     fn default() -> Company {
         Company { latest: StreamId::NONE, alone: false, interrupted: ALWAYS }
     }
 }
 
 impl Company {
-    /// A fetch is issued for a stream while so many are under way.
+    /// A fetch is issued for a stream while `under_way` others are under way.
     pub(crate) fn uses(&mut self, stream: StreamId, under_way: u32) {
         self.alone = under_way == 0 || (self.alone && self.latest == stream);
         self.latest = stream;
@@ -56,8 +56,8 @@ mod tests {
     const A: StreamId = StreamId(1);
     const B: StreamId = StreamId(2);
 
-    /// Each of `turns` has a piece fetched; `queued` says whether the one before it is still under
-    /// way.
+    /// Each stream of `turns` has a piece fetched; `queued` says whether the one before it is still
+    /// under way.
     fn after(turns: impl Iterator<Item = StreamId>, queued: bool) -> u32 {
         let mut company = Company::default();
         for stream in turns {
@@ -71,13 +71,13 @@ mod tests {
     fn who_is_alone_pays_nothing_and_who_is_not_always() {
         assert_eq!(after([A; 100].into_iter(), false), 0);
         assert_eq!(after([A, B].into_iter().cycle().take(100), false), ALWAYS);
-        // Of A, A, B the second one is undisturbed.
+        // In A, A, B the second A is undisturbed.
         let mixed = after([A, A, B].into_iter().cycle().take(300), false);
         assert!((ALWAYS / 2..ALWAYS * 7 / 8).contains(&mixed), "{mixed}");
     }
 
-    /// Two pieces in a row of one stream are no sign that it is alone, if another's is waiting
-    /// behind.
+    /// Two pieces in a row of one stream are no sign that it is alone, if another stream's piece is
+    /// waiting behind.
     #[test]
     fn what_is_under_way_for_others_counts() {
         assert_eq!(after([A, B, A, A, A, A, A, A].into_iter(), true), ALWAYS);
@@ -86,7 +86,7 @@ mod tests {
         company.uses(A, 1);
         (0..50).for_each(|_| company.goes_on(A));
         assert_eq!(company.interrupted(), ALWAYS);
-        // All of that is over.
+        // All of these fetches are over.
         company.uses(A, 0);
         (0..50).for_each(|_| company.goes_on(A));
         assert_eq!(company.interrupted(), 0);

@@ -1,4 +1,4 @@
-//! What the engine measures of each device while it is used.
+//! The engine's measurements of each device.
 
 mod company;
 
@@ -11,7 +11,7 @@ pub use company::{ALWAYS, Company};
 /// A device as the core sees it.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// What reading from it costs.
+    /// The cost of reading from it.
     pub cost: DeviceCost,
     /// D_seek: exponentially weighted mean of seek distances (weight 1/8), bytes. Going on where
     /// the last transfer ended is no seek.
@@ -20,13 +20,13 @@ pub struct Device {
     pub under_way: u32,
     /// Frames that hold its blocks or are being filled with them.
     pub frames: u32,
-    /// What became of its blocks.
+    /// The fate of its blocks.
     pub counters: Counters,
-    /// How long a fetch takes that has a prefetched part, an exponentially weighted mean (weight
-    /// 1/8), nanoseconds; zero before the first. The lead time (SCM §3.2).
+    /// How long a fetch with a prefetched part takes, an exponentially weighted mean (weight 1/8),
+    /// nanoseconds; zero before the first. The lead time (SCM §3.2).
     pub lead_time: u64,
-    /// How long it is left alone after a fetch that somebody waited for, before somebody needs it
-    /// again: the same mean with weight 1/16, nanoseconds. Nobody knows before it was needed twice.
+    /// How long readers leave it alone after a fetch that one of them waited for: the same mean
+    /// with weight 1/16, nanoseconds. Unknown before they needed it twice.
     pub respite: Option<u64>,
     /// Fetches under way that were issued for a reader, and when the last one was over.
     needed: u32,
@@ -37,7 +37,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// One of which nothing is known but what it costs.
+    /// A device of which only the cost is known.
     pub fn new(cost: DeviceCost) -> Device {
         Device {
             seek_distance: cost.mean_distance(),
@@ -63,7 +63,7 @@ impl Device {
         self.needed += 1;
     }
 
-    /// What a reader needed it for is over.
+    /// A fetch that a reader needed is over.
     pub(crate) fn has_served(&mut self, at: Instant) {
         self.needed = self.needed.saturating_sub(1);
         self.served = Some(at);
@@ -74,7 +74,7 @@ impl Device {
         self.lead_time = if mean == 0 { nanoseconds } else { mean - mean / 8 + nanoseconds / 8 };
     }
 
-    /// Whether the way to another place depends on how far that is.
+    /// Whether the cost of a switch depends on the distance.
     pub(crate) fn seeks(&self) -> bool {
         self.cost.seek.len() > 1
     }

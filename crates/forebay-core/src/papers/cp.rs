@@ -11,18 +11,17 @@
 //! device keeps waiting has two pieces queued side by side, and a visit of the arm transfers both.
 //!
 //! A store that serves several requests at once (`channels` > 1) has that many times the bandwidth
-//! at the same switch cost (CP §4, "larger competitive prefetching depths"): the active streams
+//! at the same switch cost (CP §4, "larger competitive prefetching depths"). The active streams
 //! share its channels, and each keeps as many pieces under way as it has channels. Slow start goes
 //! on over these. While pieces double, a reader that waits has one piece under way and one of twice
-//! its size behind it, together three times what was read before; with several channels no more
+//! its size behind it, together three times the blocks read before; with several channels no more
 //! than that is ahead, either.
 //!
-//! Where memory has room for no more than a request of each stream, Ŝp to the letter (CPEM §4.2)
-//! would save no switch: who has less ahead than he asks for at a time misses at every read. So
-//! there pieces are whole requests, the nearest number to what may be ahead, and begin with a miss:
-//! a piece that is fetched earlier would be what little the latest has left free. A kernel reads
-//! page by page: its request is a page, and it comes to that only where a stream's part is no more
-//! than one.
+//! If memory has room for only about one request of each stream, Ŝp to the letter (CPEM §4.2) would
+//! save no switch: a stream with less than a request ahead misses at every read. So pieces are
+//! whole requests there, as many as come nearest to the share, and begin with a miss: an earlier
+//! piece would have only the few blocks that the latest has left free. A kernel reads page by page,
+//! so its request is a page, and this holds for it only where a stream's share is no more than one.
 
 use crate::reason::{Reason, Size};
 use crate::seams::{Plan, Prefetcher, Sight};
@@ -32,16 +31,15 @@ use crate::seams::{Plan, Prefetcher, Sight};
 pub struct Competitive {
     /// Whether a device with several channels is fetched from over all of them (CP §4).
     pub channels: bool,
-    /// Whether a stream keeps to its part of what memory allows.
+    /// Whether a stream keeps to its share of the room for blocks ahead.
     pub shares: bool,
 }
 
 impl Prefetcher for Competitive {
     fn plan(&mut self, sight: &Sight<'_>) -> Plan {
         let channels = if self.channels { sight.channels } else { 1 };
-        // No piece is smaller than what the reader asks for at a time, else one read would wait for
-        // several fetches; on fast flash that can be more than the depth. None is larger than
-        // memory allows.
+        // No piece is smaller than a request, else one read would wait for several fetches; on fast
+        // flash a request can be more than the depth. None is larger than memory allows.
         let longest = if self.shares { sight.longest_piece } else { u32::MAX };
         let depth = depth(sight, longest);
         if sight.fresh {
@@ -80,7 +78,7 @@ fn short(sight: &Sight<'_>) -> Plan {
     Plan { piece, pieces: 1, ..Plan::NOTHING }.because(reason, Reason::Memory)
 }
 
-/// When the next piece is due where a stream has so many under way.
+/// The reason of the trigger distance of a stream with this many pieces under way.
 pub fn lanes_or_window(lanes: u32) -> Reason {
     if lanes > 1 { Reason::Channels } else { Reason::AheadWindow }
 }

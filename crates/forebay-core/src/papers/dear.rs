@@ -3,15 +3,15 @@
 //! farther in the future, indicating a loop."
 //!
 //! At the end of an interval the blocks accessed in it are looked at as its beginning saw them
-//! ("two-stage pipeline with one-level look-behind"): how far back the last access of each lay in
-//! the interval before (backward distance), and how soon it was accessed now (forward distance).
-//! Sorted by backward distance they are put in groups of equal size, and forward distances are
+//! ("two-stage pipeline with one-level look-behind"). The backward distance is how far back the
+//! last access of each lay in the interval before, the forward distance how soon it was accessed
+//! now. Sorted by backward distance they are put in groups of equal size, and forward distances are
 //! averaged by group. Blocks that were not accessed in the interval before are infinitely far, all
 //! alike, so that they are one group, the last:
 //!
 //! ```text
 //!   backward distance   near ─────▶ far
-//!   forward distance    far  ─────▶ near     looping: what was accessed last comes last
+//!   forward distance    far  ─────▶ near     looping: the last accessed comes last
 //!                       near ─────▶ far      temporally clustered
 //!   all infinitely far                       one-shot (DEAR's sequential)
 //! ```
@@ -47,7 +47,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// With intervals of so many accesses and groups of so many blocks, each at least 1.
+    /// With intervals of this many accesses and groups of this many blocks, each at least 1.
     pub fn new(interval: u32, group: u32) -> Detector {
         Detector {
             interval: interval.max(1),
@@ -73,7 +73,7 @@ impl Detector {
         }
     }
 
-    /// What the stream was taken for at the end of the last interval.
+    /// The stream's pattern at the end of the last interval.
     pub fn pattern(&self) -> Pattern {
         self.pattern
     }
@@ -107,8 +107,7 @@ impl Detector {
         near.chunks(self.group).chain(far.chunks(far.len().max(1))).map(mean).collect()
     }
 
-    /// The bytes that it takes, about: a block's number, what was seen of it, and its part of a
-    /// node.
+    /// The bytes that it takes, about: a block's number, its accesses, and its part of a node.
     pub fn footprint(&self) -> usize {
         (self.before.len() + self.now.len()) * 24
     }

@@ -4,7 +4,7 @@
 use crate::reason::Reason;
 use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
-/// So many blocks ahead, always.
+/// The next `degree` blocks, always.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     /// How many.

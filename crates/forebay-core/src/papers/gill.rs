@@ -2,11 +2,11 @@
 //! degree p and a trigger distance g for each stream, both learnt. (The other AMP is a replacement
 //! policy; this one is called `gill`.)
 //!
-//! In a cache shared by steady streams all do best if what each has prefetched is read just before
-//! it would be evicted, p = r · L, and if the next set is asked for just early enough to be there
-//! in time. So
+//! Steady streams that share a cache all do best on two conditions. Each reads its prefetched pages
+//! just before they would be evicted, p = r · L. And it asks for the next set just early enough to
+//! be there in time. So
 //!
-//! - p grows by the size of a read when a read hits the last page of a set (what one I/O brought)
+//! - p grows by the size of a read when a read hits the last page of a set (the pages of one I/O)
 //!   and that had no second chance, and with every read that misses;
 //! - p falls by one, not below one, when a page comes to the end of the LRU list unread, and g with
 //!   it: g = min { p − 1, g − 1 };
@@ -22,19 +22,19 @@
 //! A miss fetches p pages more (synchronously): p of the page before, so none at the first read of
 //! a stream. Once p is greater than the threshold APT = 4 a set has a trigger, at first APT / 2
 //! from its end, and hitting it fetches the next p pages. A set is larger than the trigger distance
-//! behind it: p ≥ g + 1. (This and what p takes with it when it falls are from programs written
-//! after the paper's figures, which we have not.) What becomes of pages in the LRU list is
-//! [`GillLru`](crate::replacement::GillLru)'s.
+//! behind it: p ≥ g + 1. (This, and how g falls with p, are from programs written after the paper's
+//! figures, which we do not have.) [`GillLru`](crate::replacement::GillLru) decides on pages
+//! in the LRU list.
 //!
 //! The paper keeps p and g in the last page of a set: "This removes any restriction on the number
-//! of streams that can be tracked." Here streams are known, and each has its own. A trigger is not
-//! a page here but the distance: if g changes while a set is being read that holds for this set
-//! too. By how much g grows ("we increment g") the text leaves open: by as much as p, since one
-//! page for reads of many would take hundreds of sets. A bound of p is not in it either: `degree`
-//! is one, 256 pages unless chosen.
+//! of streams that can be tracked." Here streams are known, and each has its own. The trigger here
+//! is the distance, not a page: if g changes while a set is being read, the change holds for this
+//! set too. The text leaves open by how much g grows ("we increment g"). Here it grows as p does:
+//! one page at a time would take hundreds of sets if reads have many. The text does not bound p
+//! either: here `degree` does, 256 pages by default.
 //!
 //! With another replacement than the paper's an unread page has no second chance, and p falls when
-//! it is evicted. With labels (SCM §4.2) only reads that readers want make p and g grow.
+//! it is evicted. With labels (SCM §4.2) only demanded blocks make p and g grow.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -46,7 +46,7 @@ use crate::types::StreamId;
 /// The asynchronous prefetch threshold: "APT is set to an empirically reasonable value of 4".
 const APT: u32 = 4;
 
-/// What one I/O brought.
+/// The pages that one I/O brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Set {
     /// Its first page.
@@ -58,7 +58,7 @@ struct Set {
     spent: bool,
 }
 
-/// What a stream's degree and trigger distance have come to, in blocks.
+/// The degree and trigger distance that a stream has learnt, in blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pace {
     /// p; zero before the first read that missed.
@@ -70,7 +70,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A read of `size` wanted blocks missed, and brought what p was then.
+    /// A read of `size` wanted blocks missed; its fetch had the old p.
     pub fn missed(&mut self, size: u32, most: u32) {
         self.grow(size, most);
         if self.degree > APT {
@@ -84,7 +84,7 @@ impl Pace {
     }
 
     /// A read of `size` wanted blocks hits block `last`, if that is the last page of a set, for the
-    /// first time. Says whether it is.
+    /// first time. Returns whether it is.
     pub fn hit(&mut self, last: u32, size: u32, most: u32) -> bool {
         let ends = self.ends_with(last);
         if ends {
@@ -110,7 +110,7 @@ impl Pace {
         }
     }
 
-    /// What was asked for from `block` on does not come.
+    /// The blocks asked for from `block` on do not come.
     pub fn lost(&mut self, block: u32) {
         for set in &mut self.sets {
             if set.end > block {
@@ -128,7 +128,7 @@ impl Pace {
         self.degree = self.degree.saturating_add(size).min(most.max(self.degree));
     }
 
-    /// Whether a set ends with this block. It does so once.
+    /// Whether a set ends with this block. Each set does so once.
     fn ends_with(&mut self, block: u32) -> bool {
         let ends = |set: &&mut Set| !set.spent && set.end.checked_sub(1) == Some(block);
         let Some(set) = self.sets.iter_mut().find(ends) else { return false };
@@ -147,12 +147,12 @@ pub struct Gill {
 }
 
 impl Gill {
-    /// Of so many streams, whose degrees are at most `most` blocks.
+    /// For this many streams, whose degrees are at most `most` blocks.
     pub fn new(streams: u32, most: u32) -> Gill {
         Gill { paces: vec![Pace::default(); streams.max(1) as usize], most: most.max(1) }
     }
 
-    /// What a stream has learnt, by its place; nothing if there is no such place.
+    /// The pace of a stream, by its place; the default if there is no such place.
     pub fn pace_of(&self, stream: StreamId) -> Pace {
         self.paces.get(stream.index()).copied().unwrap_or_default()
     }

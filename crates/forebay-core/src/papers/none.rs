@@ -1,8 +1,8 @@
-//! No prefetching: nothing is fetched that nobody asked for.
+//! No prefetching: only demanded blocks are fetched.
 
 use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
-/// Fetches what is asked for.
+/// Fetches only demanded blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand;
 

@@ -3,16 +3,16 @@
 //! Otherwise, it is classified as sequential if Seq is larger than or equal to a threshold, or
 //! other otherwise."
 //!
-//! A block counts in Seq from its first access on and in Loop from its second. That clustered
-//! streams repeat blocks as well is what AMP holds against it. So that memory is bounded, blocks
-//! are sampled like AMP's from [`MOST`] on, and what is counted stands for more.
+//! A block counts in Seq from its first access on and in Loop from its second. AMP objects that
+//! clustered streams repeat blocks as well. To bound memory, blocks are sampled like AMP's from
+//! [`MOST`] on, and each counted block stands for several.
 
 use alloc::collections::BTreeMap;
 
 use crate::hint::Pattern;
 use crate::random::hash;
 
-/// More blocks than this a stream does not remember.
+/// The most blocks that a stream remembers.
 pub const MOST: usize = 4096;
 
 /// The counters of one stream.
@@ -23,7 +23,7 @@ pub struct Counters {
     blocks: BTreeMap<u64, bool>,
     seq: u32,
     repeating: u32,
-    /// Blocks are counted whose hash has so many leading zeros, of 32.
+    /// A block counts if its hash has this many leading zeros, of 32.
     zeros: u32,
 }
 
@@ -55,7 +55,7 @@ impl Counters {
         }
     }
 
-    /// Half of the blocks will do.
+    /// Halves the sample.
     fn thin(&mut self) {
         self.zeros += 1;
         let zeros = self.zeros;
@@ -64,7 +64,7 @@ impl Counters {
         self.seq = self.blocks.len() as u32 - self.repeating;
     }
 
-    /// What the stream is taken for: PCC's sequential is a one-shot here.
+    /// The stream's pattern; PCC's sequential is a one-shot here.
     pub fn pattern(&self) -> Pattern {
         if self.seq < self.repeating {
             Pattern::Looping

@@ -1,12 +1,12 @@
 //! SARC (Gill and Modha, USENIX 2005), its prefetching; its two lists are
 //! [`SarcLists`](crate::replacement::SarcLists).
 //!
-//! Sequential is a block whose predecessors up to a threshold were referenced one after another ("a
-//! sequential detect counter with every track"); here the stream counts. A miss on such a block
-//! fetches it and the next m, "the degree of sequential read-ahead": synchronous prefetching. Of
-//! the group so fetched one block, g from its end, is the asynchronous trigger: "When the
-//! asynchronous trigger track is accessed, the next group of tracks is asynchronously read-ahead
-//! and a new asynchronous trigger is set."
+//! A block is sequential if its predecessors up to a threshold were referenced one after another
+//! ("a sequential detect counter with every track"); here the stream counts. A miss on such a block
+//! fetches it and the next m, "the degree of sequential read-ahead": synchronous prefetching. One
+//! block of that group, g from its end, is the asynchronous trigger: "When the asynchronous trigger
+//! track is accessed, the next group of tracks is asynchronously read-ahead and a new asynchronous
+//! trigger is set."
 //!
 //! ```text
 //!            x missed          trigger, g from the end
@@ -14,8 +14,8 @@
 //!   threshold
 //! ```
 //!
-//! m and g are "tunable", and no number is given for them in what of the paper we have. m is 32
-//! blocks here, as much as the kernel's windows grow to, with which SCM §5.3 compares; g is half of
+//! m and g are "tunable", and the part of the paper that we have gives no number for them. m is 32
+//! blocks here, as much as the kernel's windows grow to, with which SCM §5.3 compares. g is half of
 //! m, which "works best for the widest variety of workloads" (Gill and Bathen, FAST 2007). The
 //! threshold is that of SCM §5.3. A track has eight pages there; here it is a block.
 
@@ -43,8 +43,8 @@ impl Prefetcher for Sarc {
     }
 
     fn plan(&mut self, sight: &Sight<'_>) -> Plan {
-        // With labels, what no reader wants does not count as a reference here, but may miss or
-        // trigger (SCM §4.2).
+        // With labels, a block that no reader wants does not count as a reference here, but may
+        // miss or trigger (SCM §4.2).
         if sight.stream.wanted.run < self.threshold {
             return Plan::NOTHING;
         }

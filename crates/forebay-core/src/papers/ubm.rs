@@ -3,15 +3,15 @@
 //! is classified as either looping or sequential, or 'other' if not found."
 //!
 //! A run of consecutive blocks is sequential once it is long enough, and looping once it begins
-//! anew at its first block. An access anywhere else ends it. "Only loops that access consecutive
-//! blocks will be detected", which is what AMP holds against it.
+//! anew at its first block. An access anywhere else ends it. AMP objects: "Only loops that access
+//! consecutive blocks will be detected".
 
 use crate::hint::Pattern;
 
 /// The run that a stream is in.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// From how many blocks on a run is sequential.
+    /// A run of this many blocks is sequential.
     threshold: u32,
     start: u64,
     /// The block after the last one.
@@ -31,7 +31,7 @@ impl Run {
         if block == self.next {
             self.next = block.wrapping_add(1);
         } else if block.wrapping_add(1) == self.next {
-            // A block that is read in several pieces.
+            // A read of one block in several pieces.
         } else if block == self.start && self.is_long() {
             self.rounds = self.rounds.saturating_add(1);
             self.next = block.wrapping_add(1);
@@ -40,7 +40,7 @@ impl Run {
         }
     }
 
-    /// What the stream is taken for: UBM's sequential is a one-shot here.
+    /// The stream's pattern; UBM's sequential is a one-shot here.
     pub fn pattern(&self) -> Pattern {
         if self.rounds > 0 {
             Pattern::Looping

@@ -1,5 +1,5 @@
-//! Who asks, and where the blocks go: [`Contexts`] before a cache that asks them as seldom as can
-//! be.
+//! The callers of a cache, and where their blocks go: [`Contexts`], which the cache asks as seldom
+//! as it can.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,24 +9,24 @@ use crate::random::hash;
 use crate::seams::{Access, By, Contexts, Standing};
 use crate::types::{BlockKey, Caller, ContextId};
 
-/// Contexts, what they said last, and since when.
+/// Contexts, and their last answer.
 pub struct Callers {
     contexts: Box<dyn Contexts>,
     by: By,
     /// Accesses so far: virtual time.
     now: u64,
-    /// Who asked last.
+    /// The caller of the last access.
     last: u32,
     standing: Standing,
 }
 
 impl Callers {
-    /// Nobody has asked yet.
+    /// Before the first access.
     pub fn new(contexts: Box<dyn Contexts>) -> Callers {
         Callers { by: contexts.by(), contexts, now: 0, last: 0, standing: Standing::NOTHING }
     }
 
-    /// By what callers are told apart.
+    /// The key that tells callers apart.
     pub fn by(&self) -> By {
         self.by
     }
@@ -42,8 +42,8 @@ impl Callers {
         }
     }
 
-    /// The same, if it is as the last one, but for its time, which is told apart: most are. The
-    /// block has that hash. [`passes`](Self::passes) says that it was so.
+    /// The same, if the last answer stands for this access, as for most; its time is told apart.
+    /// `hash` is that of the block. [`passes`](Self::passes) then counts the access.
     #[inline(always)]
     pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
         let now = self.now + 1;
@@ -67,7 +67,7 @@ impl Callers {
 
     #[inline(always)]
     fn id(&self, caller: Caller, key: BlockKey) -> u32 {
-        // One comparison for most, who go by contexts.
+        // One comparison for most caches, which go by contexts.
         if self.by == By::Context {
             return caller.context.0;
         }
@@ -77,8 +77,8 @@ impl Callers {
         }
     }
 
-    /// An earlier run learnt this of a context. Only program contexts last: of anything else no
-    /// hint is taken.
+    /// An earlier run learnt this of a context. Only program contexts outlive a run: no other hint
+    /// is taken.
     pub fn hint(&mut self, context: ContextId, hint: Hint) {
         if self.by == By::Context {
             self.contexts.hinted(context, hint, self.now);
@@ -86,12 +86,12 @@ impl Callers {
         }
     }
 
-    /// What the next run could use, in the order of contexts.
+    /// Hints for the next run, in the order of contexts.
     pub fn hints(&self) -> Vec<(ContextId, Hint)> {
         self.contexts.hints()
     }
 
-    /// What is known of each context, in the order of their numbers.
+    /// The knowledge of each context, in the order of their numbers.
     pub fn learnt(&self) -> Vec<Learnt> {
         self.contexts.learnt(self.now)
     }

@@ -2,13 +2,13 @@
 //! program contexts (AMP §3.2).
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the
-//! framework that SAC §7 wishes for. How large each is, and whose frame goes, a
-//! [`Divider`](crate::seams::Divider) says. [`Program`](crate::papers::amp::Program) divides a
-//! segment among the looping contexts and the policy, if a [`Placement`](crate::seams::Placement)
-//! does not object (`parted`). Where a block's context is told, [`Callers`] remember what was said.
+//! framework that SAC §7 wishes for. A [`Divider`](crate::seams::Divider) says how large each is,
+//! and which one gives up a frame. [`Program`](crate::papers::amp::Program) divides a segment among
+//! the looping contexts and the policy, if a [`Placement`](crate::seams::Placement) does not object
+//! (`parted`). [`Callers`] remember the last answer of [`Contexts`](crate::seams::Contexts).
 //!
-//! Callers and programs are part of every hit. So both are known here by their types, and what may
-//! differ is behind seams that are not asked on most hits.
+//! Callers and programs are part of every hit. So both are known here by their types, and the parts
+//! that may differ are behind seams that are not asked on most hits.
 
 mod callers;
 mod parted;

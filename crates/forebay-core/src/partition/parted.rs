@@ -1,5 +1,5 @@
-//! A segment whose program contexts have parts of their own: AMP's cache manager, and who has the
-//! last word of where blocks go.
+//! A segment whose program contexts have parts of their own: AMP's cache manager, and the placement
+//! that has the last word on where blocks go.
 
 use alloc::boxed::Box;
 
@@ -28,13 +28,13 @@ impl Parted {
         Parted { program, placement: None, has_loops: true, hears_uses: false }
     }
 
-    /// Blocks go where somebody says.
+    /// Blocks go where the placement says.
     pub(super) fn place_by(&mut self, placement: Box<dyn Placement>) {
         self.placement = Some(placement);
         self.look();
     }
 
-    /// What the placement wants may have changed.
+    /// Asks again for the wishes of the placement, which may have changed.
     fn look(&mut self) {
         let Some(placement) = &self.placement else { return };
         self.hears_uses = placement.hears_uses();
@@ -48,8 +48,8 @@ impl Parted {
         &self.program
     }
 
-    /// A block is accessed, which may be in the placement's sample. Says whether that wants to know
-    /// the cost.
+    /// A block is accessed, which may be in the placement's sample. Returns whether the placement
+    /// wants to know the cost.
     pub(super) fn accessed<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -119,7 +119,7 @@ impl Parted {
         self.program.referred(policy, directory, slot, place, how);
     }
 
-    /// Where a block goes that is used, or `None` if it stays.
+    /// Where a used block goes, or `None` if it stays.
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
         self.placement.as_ref().map_or(Some(place), |placement| placement.of_used(place, how))
     }
@@ -131,7 +131,7 @@ impl Parted {
         }
     }
 
-    /// Where a block goes that comes in.
+    /// Where a new block goes.
     fn of_new(&mut self, key: BlockKey, place: Place) -> Place {
         match &mut self.placement {
             Some(placement) => placement.of_new(key, place, self.program.random()),
@@ -211,7 +211,7 @@ impl Parted {
         self.program.give_up(policy, directory, slot, class);
     }
 
-    /// The segment is meant to have so many frames from now on.
+    /// The segment is to have this many frames from now on.
     pub(super) fn resize(&mut self, frames: u32) {
         self.program.resize(frames);
         if let Some(placement) = &mut self.placement {

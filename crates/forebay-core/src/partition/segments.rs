@@ -24,28 +24,28 @@ pub struct Segments<R> {
     segments: Vec<R>,
     /// One for each segment, or none.
     parted: Vec<Parted>,
-    /// Blocks whose hash is below this are in a sample of who places them.
+    /// Blocks whose hash is below this are in the sample of a placement.
     sampled: u64,
     /// How many lists each of those has.
     each: usize,
 }
 
 impl<R: Replacement> Segments<R> {
-    /// The most partitions for which the slab has lists, be it without loops in them; if contexts
-    /// have partitions in each of them or not.
+    /// The most partitions for which the slab has lists, if need be without loops in them.
+    /// `contexts` says whether contexts have partitions in each of them.
     pub fn most(contexts: bool) -> usize {
         let own = if contexts { Program::lists(0) } else { 0 };
         usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + own))
     }
 
-    /// As many loops as there are lists for in each of so many partitions.
+    /// As many loops as there are lists for in each of this many partitions.
     pub fn fitting(loops: Loops, partitions: usize) -> Loops {
         let each = usize::from(u8::MAX - FIRST_POLICY_LIST) / partitions.max(1);
         let room = each.saturating_sub(usize::from(R::LISTS + Program::lists(0)));
         Loops { most: loops.most.min(u8::try_from(room).unwrap_or(u8::MAX)), ..loops }
     }
 
-    /// A segment for each of `sizes`, at most [`most`](Self::most), with so many frames.
+    /// A segment for each of `sizes`, at most [`most`](Self::most), with this many frames.
     pub fn new(sizes: &[u32], loops: Option<Loops>) -> Segments<R> {
         let sizes = &sizes[..sizes.len().min(Self::most(loops.is_some()))];
         let first = |number: usize| FIRST_POLICY_LIST + number as u8 * R::LISTS;
@@ -62,7 +62,7 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// The same, with somebody in each who places blocks.
+    /// The same, with a placement in each.
     #[must_use]
     pub fn placed_by(mut self, placements: impl IntoIterator<Item = Box<dyn Placement>>) -> Segments<R> {
         for (parted, placement) in self.parted.iter_mut().zip(placements) {
@@ -72,13 +72,13 @@ impl<R: Replacement> Segments<R> {
         self
     }
 
-    /// The lists of a slab with so many partitions.
+    /// The lists of a slab with this many partitions.
     pub fn lists(partitions: usize, loops: Option<Loops>) -> u8 {
         let partitions = partitions.min(Self::most(loops.is_some())) as u8;
         FIRST_POLICY_LIST + (R::LISTS + program_lists(loops)) * partitions
     }
 
-    /// The ghosts of a slab of `frames` with so many partitions: each may round up.
+    /// The ghosts of a slab of `frames` with this many partitions: each may round up.
     pub fn ghosts(frames: u32, partitions: usize, contexts: bool) -> u32 {
         let ghosts = if contexts { Program::ghosts::<R>(frames) } else { R::ghosts(frames) };
         if ghosts == 0 || partitions < 2 { ghosts } else { ghosts + partitions as u32 }
@@ -89,7 +89,7 @@ impl<R: Replacement> Segments<R> {
         usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST) / R::LISTS)
     }
 
-    /// Whose partition a resident frame is in.
+    /// The partition of a resident frame.
     #[inline(always)]
     pub fn partition<I>(&self, directory: &Directory<I>, slot: Slot) -> usize {
         let list = usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST));
@@ -117,9 +117,9 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// A block of `partition` is accessed, resident or not: said of every access, before anything
-    /// else, where contexts have partitions. Says whether who places blocks wants to know what it
-    /// would cost ([`charge`](Self::charge)).
+    /// A block of `partition` is accessed, resident or not. If contexts have partitions, this is
+    /// called first on every access. Returns whether the placement wants to know its cost
+    /// ([`charge`](Self::charge)).
     pub fn accessed<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -131,8 +131,8 @@ impl<R: Replacement> Segments<R> {
         self.parted.get_mut(partition).is_some_and(|parted| parted.accessed(directory, key, access, sampled))
     }
 
-    /// What was just accessed would be waited for as long as the transfer of a block, and of so
-    /// many more for its part of a switch.
+    /// The cost of the access just made: the transfer of a block, and of `switch` blocks more for
+    /// its part of a switch.
     pub fn charge(&mut self, partition: usize, switch: u32) {
         if let Some(parted) = self.parted.get_mut(partition) {
             parted.charge(switch);
@@ -181,7 +181,7 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// [`Replacement::remove`], also of a ghost. What no segment has is nobody's to remove.
+    /// [`Replacement::remove`], also of a ghost. A slot that no segment has is left alone.
     pub fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let at = self.of(directory, slot);
         if let Some(segment) = self.segments.get_mut(at) {
@@ -194,7 +194,7 @@ impl<R: Replacement> Segments<R> {
         self.segments.get_mut(partition).map_or(0, |segment| segment.miss(directory, ghost))
     }
 
-    /// [`Replacement::recalls`], the same of what is fetched ahead, by a context whose blocks go to
+    /// [`Replacement::recalls`], the same for a prefetched block, by a context whose blocks go to
     /// `place` if contexts have partitions.
     pub fn recalls<I: Index>(
         &mut self,
@@ -220,7 +220,7 @@ impl<R: Replacement> Segments<R> {
     }
 
     /// A block of `partition` is wanted that is not resident, or a ghost, by a context whose blocks
-    /// go to `place`. Nothing is learnt from what is fetched `ahead`.
+    /// go to `place`. Nothing is learnt from a prefetch (`ahead`).
     pub fn missed_by<I: Index>(
         &mut self,
         directory: &mut Directory<I>,
@@ -260,7 +260,7 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// The same of a frame that nobody has read, and that the prefetch cache gives up.
+    /// The same of an unread frame that the prefetch cache gives up.
     pub fn give_up<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot, class: Class) {
         match (self.segments.get_mut(partition), self.parted.get_mut(partition)) {
             (Some(segment), None) => segment.insert(directory, slot, class),
@@ -269,7 +269,7 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// [`Replacement::renew`]. What no segment has is nobody's to renew.
+    /// [`Replacement::renew`]. A slot that no segment has is left alone.
     pub fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let at = self.of(directory, slot);
         if let Some(segment) = self.segments.get_mut(at) {
@@ -303,12 +303,12 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
-    /// In no partition anything is ever fetched ahead.
+    /// Nothing is ever prefetched in any partition.
     pub fn have_nothing_ahead(&mut self) {
         self.parted.iter_mut().for_each(Parted::has_nothing_ahead);
     }
 
-    /// What who places blocks of a partition goes by, if that is somebody.
+    /// The figures of the placement of a partition, if it has one.
     pub fn duel(&self, partition: usize) -> Option<Duel> {
         self.parted.get(partition)?.explain()
     }
@@ -318,8 +318,7 @@ impl<R: Replacement> Segments<R> {
         self.parted.get(partition).map(Parted::program)
     }
 
-    /// Frames that are nobody's loss: where contexts have partitions, free ones and those that
-    /// one-shot contexts are done with.
+    /// Frames that no block needs, where contexts have partitions: free ones and dropped ones.
     pub fn spare(&self, frames: &Frames) -> Option<u32> {
         let dropped = || self.parted.iter().map(|parted| parted.done_with(frames)).sum::<u32>();
         (!self.parted.is_empty()).then(|| frames.len(FREE) + dropped())

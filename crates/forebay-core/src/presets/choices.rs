@@ -1,4 +1,4 @@
-//! The options of presets: what can be chosen of a policy beyond its name, a line each.
+//! The options of presets: the settings of a policy beyond its name, a line each.
 
 mod words;
 
@@ -21,9 +21,9 @@ pub struct Choice {
     pub name: &'static str,
     /// Which part of a policy it belongs to: `prefetch`, `partition` or `context`.
     pub axis: &'static str,
-    /// What it may be.
+    /// Its possible values.
     pub values: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub line: &'static str,
     /// Its value in a policy; `None` if a policy has no such option.
     pub get: fn(&Policy) -> Option<String>,
@@ -71,7 +71,7 @@ macro_rules! of_competitive {
     };
 }
 
-/// A number of blocks of SARC's, at least so many.
+/// A number of blocks of SARC's, at least this many.
 macro_rules! of_sarc {
     ($name:literal, $field:ident, $least:literal, $line:literal) => {
         Choice {

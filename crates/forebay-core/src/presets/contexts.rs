@@ -14,7 +14,7 @@ use crate::seams::Placement;
 pub struct Contexts {
     /// How contexts are told apart, and how many have a partition.
     pub settings: Settings,
-    /// Whether they have them only where that pays, and what else there is then.
+    /// Which views the partitions have to beat, if contexts have them only where that pays.
     pub views: Option<Views>,
 }
 

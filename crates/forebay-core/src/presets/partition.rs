@@ -15,7 +15,7 @@ pub enum Partition {
     Whole,
     /// One partition a device, of some size (SAC).
     ByDevice(Settings),
-    /// One partition a device without a size: frames go that are worth least.
+    /// One partition a device without a size: the frames that are worth least go.
     ByWorth,
 }
 
@@ -25,7 +25,7 @@ impl Partition {
         Partition::ByDevice(Settings::paper(scheme))
     }
 
-    /// What was chosen of sizes, if there are any.
+    /// The settings of sizes, if there are any.
     pub fn settings(&self) -> Option<&Settings> {
         match self {
             Partition::Whole | Partition::ByWorth => None,
@@ -41,9 +41,8 @@ impl Partition {
         }
     }
 
-    /// Makes it, for a sound setup of at most `most` devices; with `loops` program contexts have
-    /// partitions, too. `None` if the cache is not divided: with more devices it is not, nor where
-    /// frames go by worth among those of one.
+    /// Builds it, for a sound setup; with `loops` program contexts have partitions, too. `None` if
+    /// the cache is not divided: with more than `most` devices, or by worth with a single one.
     pub(super) fn build(self, setup: &Setup, most: usize, loops: bool) -> Option<Box<dyn Divider>> {
         let (frames, devices) = (setup.frames, &setup.devices);
         match self {

@@ -1,5 +1,4 @@
-//! The parts of `auto`, each of which can be left out to see what it is worth:
-//! `auto:without=near/gaits`.
+//! The parts of `auto`. Each can be left out, to measure its worth: `auto:without=near/gaits`.
 
 use alloc::string::String;
 
@@ -14,7 +13,7 @@ use crate::papers::amp::Detection;
 pub struct Part {
     /// Its name behind `without=`.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub line: &'static str,
     /// Whether a policy lacks it.
     lacks: fn(&Policy) -> bool,
@@ -22,7 +21,7 @@ pub struct Part {
     leave_out: fn(&mut Policy),
 }
 
-/// A part of what is fetched ahead, called as its field is.
+/// A part of prefetching, called as its field is.
 macro_rules! of_prefetching {
     ($name:ident, $line:literal) => {
         Part {
@@ -54,7 +53,7 @@ macro_rules! of_cache {
     };
 }
 
-/// All of them. A part of a part that is left out is not left out itself.
+/// All parts. If a part is left out, parts of that part are not listed as left out.
 pub const PARTS: &[Part] = &[
     of_prefetching!(whole, "fetches up to where files are usually read to, instead of slow start"),
     of_prefetching!(lengths, "pieces as large as the mean length of streams so far makes them best"),

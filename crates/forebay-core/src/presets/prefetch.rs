@@ -1,4 +1,4 @@
-//! The prefetchers that there are, as values: which one, and what was chosen of it.
+//! The prefetchers as values: which one, and its settings.
 
 use alloc::boxed::Box;
 use core::mem::discriminant;
@@ -19,7 +19,7 @@ use crate::seams::{MAX_PIECE_BYTES, Prefetcher};
 /// How much to prefetch, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Prefetch {
-    /// Nothing is fetched that nobody asked for.
+    /// Only demanded blocks are fetched.
     #[default]
     None,
     /// One block lookahead.
@@ -37,7 +37,7 @@ pub enum Prefetch {
     Competitive {
         /// Whether a device with several channels is fetched from over all of them (CP §4).
         channels: bool,
-        /// Whether a stream keeps to its part of what memory allows.
+        /// Whether a stream keeps to its share of the room for blocks ahead.
         shares: bool,
     },
     /// Pieces of one degree, at trigger distances that streams share.
@@ -70,7 +70,7 @@ pub enum Prefetch {
 }
 
 impl Prefetch {
-    /// Whether the two are of the same kind, whatever was chosen of either.
+    /// Whether the two are of the same kind, whatever their settings.
     pub fn is_like(&self, other: &Prefetch) -> bool {
         match (self, other) {
             (

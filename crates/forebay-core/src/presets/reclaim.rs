@@ -20,7 +20,7 @@ pub enum Reclaim {
 }
 
 impl Reclaim {
-    /// What was chosen of a prefetch cache, if there is one.
+    /// The settings of a prefetch cache, if there is one.
     pub fn settings(&self) -> Option<&Settings> {
         match self {
             Reclaim::WithTheRest => None,
@@ -47,8 +47,8 @@ impl Reclaim {
     }
 }
 
-/// Where a prefetch cache has no LRU cache beside it there is nothing to weigh: f_lru(x) is
-/// another's, and the ceiling is x_max (CPEM §4.1).
+/// A prefetch cache without an LRU cache beside it has nothing to weigh: f_lru(x) is another
+/// cache's, and the ceiling is x_max (CPEM §4.1).
 fn bound(referenced: Referenced, settings: Settings) -> Settings {
     match referenced {
         Referenced::Kept => settings,

@@ -1,4 +1,4 @@
-//! ARC: recency and frequency, balanced by what was given up too early.
+//! ARC: recency and frequency, balanced by blocks that were given up too early.
 
 use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
@@ -11,12 +11,11 @@ const NEW: Class = 0;
 const IN_B1: Class = 1;
 /// Case III: the block is in B2.
 const IN_B2: Class = 2;
-/// Case II, but the block was prefetched and nobody had read it when it went (the paper has no such
-/// blocks).
+/// Case II, but the block was prefetched, and unread when it went (the paper has no such blocks).
 const UNREAD_IN_B1: Class = 3;
 
 /// Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache" (FAST 2003), Fig. 4. `c`
-/// is the number of frames, `p` what T1 should have of them.
+/// is the number of frames, `p` the number that T1 should have.
 ///
 /// ```text
 ///         L1: referenced once lately          L2: at least twice
@@ -33,8 +32,8 @@ const UNREAD_IN_B1: Class = 3;
 /// Case IV's counting; without time, they come to the same. When readers hold all of the list that
 /// REPLACE names, the other one gives the frame.
 ///
-/// When its size changes `p` keeps its share of it, and what the bounds no longer have room for is
-/// forgotten at the next victim or insertion.
+/// When its size changes `p` keeps its share of it. Ghosts beyond the bounds are forgotten at the
+/// next victim or insertion.
 #[derive(Clone, Debug)]
 pub struct Arc {
     t1: ListId,
@@ -73,13 +72,13 @@ impl Replacement for Arc {
     }
 
     fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
-        // What the paper's miss does: most recent in the list that its class chose.
+        // As in the paper's miss: most recent in the list that its class chose.
         let list = directory.frames.list(slot);
         directory.frames.move_to_front(slot, list);
     }
 
     fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
-        // By the letter: a request for a page of B1, whatever it was when it went.
+        // By the letter: a request for a page of B1, read or not.
         let class = match self.recalls(directory, ghost) {
             UNREAD_IN_B1 => IN_B1,
             class => class,
@@ -146,7 +145,8 @@ impl Replacement for Arc {
 }
 
 impl Arc {
-    /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c, which frames that came late or a smaller size may have broken.
+    /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c, which frames that came late or a smaller size may have
+    /// broken.
     fn keep_bounds<I: Index>(&self, directory: &mut Directory<I>) {
         ghosts::bound(directory, self.b1, self.c.saturating_sub(directory.frames.len(self.t1)));
         ghosts::bound(directory, self.b2, self.c - directory.frames.len(self.b1));
@@ -188,7 +188,7 @@ mod tests {
     const FIRST: u8 = 4;
 
     /// Four frames, two of them used twice, through which two more blocks went, so that B1
-    /// remembers blocks 2 and 3; `unread`: nobody had read them.
+    /// remembers blocks 2 and 3; `unread` says whether they were unread.
     fn with_ghosts(unread: bool) -> (Arc, Directory<Hashed>) {
         let mut directory = Directory::new(FIRST + Arc::LISTS, 4, 4);
         let mut arc = Arc::new(FIRST, 4);
@@ -212,8 +212,8 @@ mod tests {
         BlockKey::new(FileId(1), block)
     }
 
-    /// What is fetched ahead of what B1 remembers says nothing before somebody reads it; then T1
-    /// was too small. It goes to T2 if that is its second use.
+    /// A prefetch of a block that B1 remembers says nothing before the block is read; then T1 was
+    /// too small. The block goes to T2 if that is its second use.
     #[test]
     fn a_ghost_that_is_fetched_ahead_teaches_when_it_is_read() {
         for (unread, list) in [(false, 1), (true, 0)] {

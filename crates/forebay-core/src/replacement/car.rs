@@ -14,7 +14,7 @@ const IN_B1: Class = 1;
 const IN_B2: Class = 2;
 
 /// Bansal and Modha, "CAR: Clock with Adaptive Replacement" (FAST 2004), Fig. 2. `c` is the number
-/// of frames, `p` what T1 should have of them.
+/// of frames, `p` the number that T1 should have.
 ///
 /// ```text
 ///         referenced once lately              at least twice

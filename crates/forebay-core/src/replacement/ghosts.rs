@@ -1,5 +1,5 @@
-//! Room for ghosts. A segment shares the slab with others, and its size changes while it runs: how
-//! many ghosts it may have is its own to see to, and not only a matter of how many are left.
+//! Room for ghosts. A segment shares the slab with others, and its size changes while it runs. So
+//! it bounds the number of its ghosts itself, however many are left.
 
 use crate::directory::Directory;
 use crate::frames::{ListId, NO_GHOST, Slot};

@@ -1,4 +1,4 @@
-//! The LRU list of Gill's prefetching: it knows what was prefetched and is not read yet.
+//! The LRU list of Gill's prefetching: it knows which frames are prefetched and not read yet.
 
 use super::{Class, Replacement};
 use crate::directory::{Directory, Spared};
@@ -9,7 +9,7 @@ use crate::index::Index;
 /// replacement.
 ///
 /// "A prefetched page is moved to the most recently used (MRU) position only on repeated access and
-/// not on the first access." One that comes to the LRU end unread is given "another chance by
+/// not on the first access." A page that comes to the LRU end unread is given "another chance by
 /// moving it to the MRU position and setting the *old* flag", and its stream is told: its degree is
 /// too high. With all else it is LRU.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! LANDLORD: by what fetching a block cost, and by recency.
+//! LANDLORD: by the cost of fetching a block, and by recency.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::index::Index;
 /// Children of a node of the heap: four of them are two cache lines.
 const CHILDREN: usize = 4;
 
-/// What a block cost of which nobody said so. All blocks alike are LRU.
+/// The cost of a block whose cost is unknown. With equal costs it is LRU.
 const UNTOLD: u64 = 1;
 
 /// No block costs more, in nanoseconds: a quarter of an hour, which no store takes. With it the
@@ -24,9 +24,9 @@ const DEAREST: u64 = 1 << 40;
 /// object with the lowest L value, removes it, and ages all of the remaining objects […] by
 /// decrementing the L value of all remaining objects by the L value of the evicted object."
 ///
-/// Nothing is decremented here: all that was ever taken from everybody is one number, the *rent*,
-/// and a block is kept with the rent at which its credit ends. So the lowest L is the first of a
-/// heap, and a hit or a miss costs its depth.
+/// Nothing is decremented here: the sum ever taken from each block is one number, the *rent*, and a
+/// block is kept with the rent at which its credit ends. So the lowest L is the first of a heap,
+/// and a hit or a miss costs its depth.
 ///
 /// ```text
 ///   due = rent at the last reference + H        L = due − rent now
@@ -34,15 +34,15 @@ const DEAREST: u64 = 1 << 40;
 /// ```
 ///
 /// With equal H the order of references decides, and it is LRU to the last eviction. A frame that a
-/// reader holds is passed over and keeps its place; should a dearer one go before it, it is
-/// overdue, and next.
+/// reader holds is passed over and keeps its place; if a dearer one goes before it, it is overdue,
+/// and next.
 #[derive(Clone, Debug)]
 pub struct Landlord {
     list: ListId,
-    /// The blocks that are resident, the first one due on top. Of each slot the slab notes where in
-    /// here it is; of a slot that is not in here, what it cost.
+    /// The blocks that are resident, the first one due on top. The slab notes for each slot in here
+    /// its place, and for any other slot the cost of its block.
     heap: Vec<Tenant>,
-    /// What was taken from everybody so far. It grows by no more than the cost of the block that
+    /// The sum taken from each block so far. It grows by no more than the cost of the block that
     /// goes: 2^64 nanoseconds are 584 years of fetching, or sixteen million blocks that all took a
     /// quarter of an hour. It saturates all the same, as dues do: the rest is LRU then.
     rent: u64,
@@ -140,9 +140,9 @@ impl Landlord {
         Tenant { due: self.rent.saturating_add(cost), order: self.references, cost, slot }
     }
 
-    /// Where the first one due is, of those that no reader holds, in the part of the heap below
-    /// `at`. Whoever is held is passed, and nobody below one that is not: as many steps as frames
-    /// are held.
+    /// Where the first block due is, of those that no reader holds, in the part of the heap below
+    /// `at`. Held blocks are passed, and no block below an unheld one is looked at: as many steps
+    /// as frames are held.
     fn first_unpinned(&self, frames: &Frames, at: usize) -> Option<usize> {
         let tenant = self.heap.get(at)?;
         if frames.pins(tenant.slot) == 0 {

@@ -17,10 +17,10 @@ const GHOSTS: u32 = 2;
 /// Improve Buffer Cache Performance" (SIGMETRICS 2002), §3.
 ///
 /// The paper has a stack S of LIR and HIR blocks by recency, pruned so that a LIR block is at its
-/// bottom, and a queue Q of the resident HIR blocks, some of which are in S as well. A slot here is
-/// in one list only. But whatever was referenced after the LIR block at the bottom is in S, and
-/// nothing else is: with the moment of every block's last reference beside it, three lists do, and
-/// pruning is forgetting ghosts.
+/// bottom. Its queue Q has the resident HIR blocks, some of which are in S as well. A slot here is
+/// in one list only. But S has exactly the blocks that were referenced after the LIR block at its
+/// bottom. So with the moment of every block's last reference three lists do, and pruning is
+/// forgetting ghosts.
 ///
 /// ```text
 ///   recency ─────▶             now                    bottom of S
@@ -195,7 +195,7 @@ impl Lirs {
         self.prune_to(directory, self.bottom(directory));
     }
 
-    /// Forgets what was referred to before `bottom` and is not resident.
+    /// Forgets the non-resident blocks that were referred to before `bottom`.
     fn prune_to<I: Index>(&self, directory: &mut Directory<I>, bottom: u64) {
         while let Some(oldest) = directory.frames.back(self.ghosts)
             && directory.frames.note(oldest) < bottom

@@ -105,9 +105,9 @@ pub use w_tiny_lfu::WTinyLfu;
 pub type Class = u8;
 /// The part of a [`Class`] that a policy sees, and that is kept.
 pub(crate) const CLASS: Class = 0x0f;
-/// What the class of a block has beside, from miss to victim, that the default policy remembers.
+/// The mark beside the class, from miss to victim, of a block that the default policy remembers.
 pub(crate) const REMEMBERED: Class = 0x10;
-/// The class of a block that another partition has, for whoever chooses a victim: none of its own.
+/// The class with which a victim is chosen for another partition's block: none of the policy's own.
 pub(crate) const OUTSIDE: Class = 0x20;
 
 /// A replacement policy over the frames of one segment.
@@ -115,8 +115,8 @@ pub trait Replacement {
     /// How many lists of the slab it needs.
     const LISTS: u8;
 
-    /// The last so many of them hold its ghosts, and nothing else; the others hold frames, and no
-    /// ghosts.
+    /// How many of them, the last ones, hold its ghosts and nothing else; the others hold frames,
+    /// and no ghosts.
     const GHOST_LISTS: u8 = 0;
 
     /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that
@@ -133,8 +133,8 @@ pub trait Replacement {
     /// [`renew`](Self::renew).
     const SORTS: bool = false;
 
-    /// Whether a prefetched frame that nobody has referenced gets a second chance before it goes.
-    /// The policy says so by [`Directory::spare`], from within [`victim`](Self::victim).
+    /// Whether a prefetched, unreferenced frame gets a second chance before it goes. The policy
+    /// says so by [`Directory::spare`], from within [`victim`](Self::victim).
     const SPARES: bool = false;
 
     /// How many ghosts it remembers beside `frames` frames.
@@ -162,14 +162,14 @@ pub trait Replacement {
         0
     }
 
-    /// [`miss`](Self::miss) of a block that is fetched ahead. Nobody may ever come for it, so a
-    /// policy that learns from ghosts may put that off until [`comes_back`](Self::comes_back).
+    /// [`miss`](Self::miss) of a prefetched block. It may never be read, so a policy that learns
+    /// from ghosts may put that off until [`comes_back`](Self::comes_back).
     fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         self.miss(directory, ghost)
     }
 
-    /// A block that was fetched ahead into this class is about to be inserted because somebody
-    /// reads it.
+    /// A block that was prefetched into this class is about to be inserted, since a reader reads
+    /// it.
     fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
         let _ = (directory, class);
     }
@@ -181,29 +181,28 @@ pub trait Replacement {
     /// A fetched frame becomes resident: the policy links it into one of its lists.
     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
 
-    /// A resident frame is referenced, but by a level above that no reader has asked for it (SCM
+    /// A resident frame is referenced by a level above whose readers have not asked for it (SCM
     /// §4.2).
     fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.hit(directory, slot);
     }
 
-    /// A stream has missed a block that lies on its way: one miss a read, and only of what readers
-    /// want.
+    /// A stream has missed a block that lies on its way: one miss a read, and only of wanted
+    /// blocks.
     fn sequential_miss(&mut self) {}
 
-    /// More is being prefetched behind a frame of the same stream that nobody has referenced yet.
+    /// More is being prefetched behind an unreferenced frame of the same stream.
     fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let _ = (directory, slot);
     }
 
-    /// What fetching the frame took, in nanoseconds a block. Said before `insert`; nothing is said
-    /// where nothing takes time.
+    /// The time that fetching the frame took, in nanoseconds a block. Called before `insert`, and
+    /// not at all where nothing takes time.
     fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
         let _ = (directory, slot, nanoseconds);
     }
 
-    /// The segment is meant to have so many frames from now on. It may have more for a while, or
-    /// fewer.
+    /// The segment is to have this many frames from now on. It may have more for a while, or fewer.
     fn resize(&mut self, frames: u32) {
         let _ = frames;
     }

@@ -5,12 +5,12 @@ use crate::directory::Directory;
 use crate::frames::{ListId, Slot};
 use crate::index::Index;
 
-/// The frame whose last reference is most recent goes: the best one can do for a loop over more
-/// blocks than there are frames, and bad for nearly everything else (Chou and DeWitt, "An
-/// Evaluation of Buffer Management Strategies for Relational Database Systems", VLDB 1985).
+/// The frame whose last reference is most recent goes. That is best for a loop over more blocks
+/// than there are frames, and bad for nearly everything else (Chou and DeWitt, "An Evaluation of
+/// Buffer Management Strategies for Relational Database Systems", VLDB 1985).
 ///
 /// Known weakness: a prefetched frame counts as referenced when it arrives, so that it goes first,
-/// before anybody has read it. This policy wants a prefetch cache beside it.
+/// before it is read. This policy wants a prefetch cache beside it.
 #[derive(Clone, Debug)]
 pub struct Mru {
     list: ListId,

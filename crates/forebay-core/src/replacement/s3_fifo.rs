@@ -23,11 +23,11 @@ const MAX_FREQUENCY: u8 = 3;
 ///                └────▶ [ G, ghosts, as many as M ] ─ wanted again
 /// ```
 ///
-/// Where the paper leaves a choice this takes what the authors' simulator does: a frame leaves S
-/// for M when it was referenced more than once *after* it came (`freq > 1`), its frequency starts
-/// again at zero in M, and filling M beyond its share evicts nothing by itself: M, not S, gives the
-/// frames from then on. While the cache fills, everything new goes to S, as in the paper (the
-/// simulator lets it overflow into M since December 2024).
+/// Where the paper leaves a choice, this does as the authors' simulator: a frame leaves S for M
+/// when it was referenced more than once *after* it came (`freq > 1`). Its frequency starts again
+/// at zero in M. Filling M beyond its share evicts nothing by itself: M, not S, gives the frames
+/// from then on. While the cache fills, everything new goes to S, as in the paper (the simulator
+/// lets it overflow into M since December 2024).
 ///
 /// Known weakness: a frequency counts from the first reference on, so that short bursts of reads of
 /// one block, as by a reader with small buffers, send it to M.
@@ -82,7 +82,7 @@ impl Replacement for S3Fifo {
         {
             return Some(slot);
         }
-        // S may be empty afterwards, all of it promoted: M certainly has somebody then.
+        // S may be empty afterwards, all of it promoted: M certainly has a block then.
         self.evict_small(directory).or_else(|| self.evict_main(directory))
     }
 

@@ -1,5 +1,5 @@
-//! The two lists of SARC: sequential blocks and random ones, each in its own LRU list, sized by
-//! what a frame more is worth.
+//! The two lists of SARC: sequential blocks and random ones, each in its own LRU list, sized by the
+//! worth of a frame more.
 
 use super::arc::share;
 use super::{Class, Replacement};
@@ -19,8 +19,9 @@ const ONE: i64 = 1 << 16;
 /// Gill and Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache" (USENIX 2005), its
 /// cache management.
 ///
-/// What was prefetched for a sequential stream, and what such a stream misses, is in SEQ; all else
-/// is in RANDOM. The engine says which is which ([`SEQUENTIAL`](flag::SEQUENTIAL)).
+/// SEQ has the blocks that were prefetched for a sequential stream and those that such a stream
+/// misses; RANDOM has all others. The engine says which is which
+/// ([`SEQUENTIAL`](flag::SEQUENTIAL)).
 ///
 /// ```text
 ///          MRU                                LRU
@@ -29,40 +30,40 @@ const ONE: i64 = 1 << 16;
 /// ```
 ///
 /// "We design a locally adaptive algorithm that starts from any given cache partitioning and
-/// gradually and dynamically tweaks it": a frame more in RANDOM is worth what its bottom is hit; a
-/// frame more in SEQ saves 2 · s / L sequential misses, s of which happened while SEQ had L frames.
-/// The interval of measurement is that between two hits in the bottom of RANDOM, so what is
-/// compared is the ratio 2 · s · ΔL / L with 1. With every frame that is given up the desired size
-/// moves by half of `adapt`, which is ratio − 1 within ±1.
+/// gradually and dynamically tweaks it". A frame more in RANDOM is worth the hits in its bottom. A
+/// frame more in SEQ saves 2 · s / L sequential misses, if s happened while SEQ had L frames. The
+/// interval of measurement is that between two hits in the bottom of RANDOM, so the ratio 2 · s ·
+/// ΔL / L is compared with 1. With every frame that is given up the desired size moves by half of
+/// `adapt`, which is ratio − 1 within ±1.
 ///
 /// "Every track in cache has a time stamp that is updated with the current time whenever the track
-/// is placed at the MRU position of either list"; a block is in the bottom ΔL of a list if its age
+/// is placed at the MRU position of either list". A block is in the bottom ΔL of a list if its age
 /// is, in proportion to the ages at both ends. That takes no second pointer into the list, and is
 /// exact where blocks come in evenly. Time is counted in blocks placed at an MRU position.
 ///
 /// A prefetched group behind an older one that is not read yet would outlive it, though that is
 /// wanted first ("an anomaly akin to Belady's anomaly"). So when a group is prefetched
-/// asynchronously what its stream has not read yet is moved to the MRU position, below it.
+/// asynchronously, the unread blocks of its stream are moved to the MRU position, below it.
 ///
-/// The text leaves open: how large ΔL is ("a small constant fraction of the cache size"; here a
-/// fiftieth); what is done while a list is shorter than ΔL, where nothing can be measured (here, as
-/// in programs written from the paper's figures, the older one of both LRU blocks goes); what a
-/// ratio is large (20, as there). The free queue is a batch of victims there, and one at a time
-/// here. A block stays in its list until it goes. The desired size is bounded by the cache, the
-/// paper's is not.
+/// The text leaves open how large ΔL is ("a small constant fraction of the cache size"); here it is
+/// a fiftieth. It leaves open how to choose while a list is shorter than ΔL, where nothing can be
+/// measured. Here, as in programs written from the paper's figures, the older one of both LRU
+/// blocks goes. It leaves open which ratio is large: 20, as there. The free queue is a batch of
+/// victims there, and one at a time here. A block stays in its list until it goes. The desired size
+/// is bounded by the cache, the paper's is not.
 ///
-/// Where nobody says what is sequential, as in a simulation without time, all is random, and it is
+/// If no block is marked as sequential, as in a simulation without time, all are random, and it is
 /// LRU.
 ///
-/// With labels (SCM §4.2) what no reader wants moves blocks, but is neither a sequential miss nor a
-/// hit in a bottom.
+/// With labels (SCM §4.2) a reference that no reader wants moves blocks, but is neither a
+/// sequential miss nor a hit in a bottom.
 #[derive(Clone, Debug)]
 pub struct SarcLists {
     seq: ListId,
     random: ListId,
     /// The size that SEQ should have, in parts of [`ONE`]. Zero: not known yet.
     desired: i64,
-    /// Twice what the desired size moves by with a victim, −[`ONE`] to [`ONE`].
+    /// Twice the step of the desired size with a victim, −[`ONE`] to [`ONE`].
     adapt: i64,
     /// Sequential misses since the last hit in the bottom of RANDOM.
     seq_misses: u32,

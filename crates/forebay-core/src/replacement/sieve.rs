@@ -7,8 +7,9 @@ use crate::index::Index;
 
 /// Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU" (NSDI 2024), Algorithm 1.
 ///
-/// Like Clock it takes the visited bit from those it passes; unlike Clock it leaves them where they
-/// are, so that new frames, which enter at the front, are judged before the old ones that survived.
+/// Like Clock it takes the visited bit from the frames that it passes; unlike Clock it leaves them
+/// where they are, so that new frames, which enter at the front, are judged before the old ones
+/// that survived.
 ///
 /// ```text
 ///   front                          back
@@ -40,7 +41,7 @@ impl Replacement for Sieve {
         let frames = &mut directory.frames;
         // o ← hand; if o is NULL then o ← tail of T
         let mut at = self.hand.or_else(|| frames.back(self.queue));
-        // Once round takes every visited bit, twice round finds whatever no reader holds.
+        // Once round takes every visited bit, twice round finds any frame that no reader holds.
         for _ in 0..2 * u64::from(frames.len(self.queue)) {
             let slot = at?;
             let ahead = frames.towards_front(slot);

@@ -1,4 +1,4 @@
-//! 2Q: a queue for what came, a list for what came back.
+//! 2Q: a queue for new blocks, a list for those that came back.
 
 use super::{Class, Replacement, ghosts};
 use crate::directory::Directory;
@@ -18,8 +18,8 @@ const CAME_BACK: Class = 1;
 ///   new ─▶ [ A1in, FIFO, Kin ] ─▶ [ A1out, ghosts, Kout ] ── wanted again ──▶ [ Am, LRU ] ─▶ gone
 /// ```
 ///
-/// A block that comes back leaves A1out before the next one enters it, so that this one pushes
-/// nobody out.
+/// A block that comes back leaves A1out before the next one enters it, so that this one pushes no
+/// other out.
 #[derive(Clone, Debug)]
 pub struct TwoQ {
     a1_in: ListId,

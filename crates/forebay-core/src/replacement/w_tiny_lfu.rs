@@ -1,4 +1,5 @@
-//! W-TinyLFU: what leaves a small window has to be more popular than what it would push out.
+//! W-TinyLFU: a block that leaves a small window has to be more popular than the one that it would
+//! push out.
 
 use super::{Class, Replacement};
 use crate::directory::Directory;
@@ -94,7 +95,7 @@ impl Replacement for WTinyLfu {
         let frames = &mut directory.frames;
         self.sketch.add(frames.key(slot).raw());
         frames.move_to_front(slot, self.window);
-        // While the cache fills, nobody has to be more popular than anybody.
+        // While the cache fills, no block has to be more popular than another.
         while frames.len(self.window) > self.window_share
             && let Some(oldest) = frames.back(self.window)
         {

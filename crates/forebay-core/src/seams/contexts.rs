@@ -1,4 +1,4 @@
-//! The seam of contexts: where blocks go, by who asks for them (AMP §3).
+//! The seam of contexts: a block goes to a part of the cache by its context (AMP §3).
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::types::{BlockKey, ContextId};
 /// AMP §3.3: "up to a fixed number, e.g 10".
 pub const MOST_PARTITIONS: u8 = 10;
 
-/// By what accesses are told apart (AMP §2.2).
+/// The key that tells accesses apart (AMP §2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum By {
@@ -32,7 +32,7 @@ pub enum Place {
     Loop(u8),
 }
 
-/// What the cache manager is told of an access.
+/// An access, as the cache manager is told of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Access {
     /// Where the block goes.
@@ -43,20 +43,20 @@ pub struct Access {
     pub now: u64,
 }
 
-/// What is said of an access, and of those after it: they are the same but for their time, as long
-/// as the same one asks, for blocks that are in nobody's sample, before a moment.
+/// The answer to an access. It also holds for later accesses of the same context to blocks outside
+/// the sample, until `due`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// What is said.
+    /// The answer.
     pub access: Access,
     /// Blocks whose hash is below this are in a sample.
     pub sample: u64,
-    /// The virtual time from which on it has to be asked again.
+    /// The virtual time at which the answer expires.
     pub due: u64,
 }
 
 impl Standing {
-    /// Whatever comes next is asked.
+    /// An answer that holds for no later access.
     pub const NOTHING: Standing = Standing {
         access: Access { place: Place::Default, rhythm: Rhythm { size: 0, time: 0, deviation: 0 }, now: 0 },
         sample: u64::MAX,
@@ -69,30 +69,29 @@ impl Standing {
 pub struct Loops {
     /// How many there can be, at most [`MOST_PARTITIONS`].
     pub most: u8,
-    /// Of the draws of which of them gives up a block.
+    /// The seed of the draws of a loop that gives up a block.
     pub seed: u32,
 }
 
-/// Who tells contexts apart, and which of them have partitions. Called on most misses and on few
-/// hits: what it says [stands](Standing) for those that it need not hear of.
+/// The detector of program contexts: it tells them apart and says which of them have partitions.
+/// The engine calls it on most misses and on few hits: its answer [stands](Standing) for the rest.
 pub trait Contexts: Send {
-    /// By what it tells them apart: the number that it is given is that of a context, a file or a
-    /// handler.
+    /// The key that tells accesses apart: `whose` is the number of a context, a file or a handler.
     fn by(&self) -> By;
 
-    /// `whose` accesses a block, at this virtual time. All accesses since the last one of which it
-    /// heard were that one's, and as it said.
+    /// `whose` accesses a block, at this virtual time. The answer of the last call covered all
+    /// accesses since that call.
     fn accessed(&mut self, whose: u32, key: BlockKey, now: u64) -> Standing;
 
-    /// An earlier run learnt this of a context; what was measured in this one stands.
+    /// An earlier run learnt this of a context; measurements of this run prevail over it.
     fn hinted(&mut self, _context: ContextId, _hint: Hint, _now: u64) {}
 
-    /// What the next run could use, in the order of contexts.
+    /// Hints for the next run, in the order of contexts.
     fn hints(&self) -> Vec<(ContextId, Hint)> {
         Vec::new()
     }
 
-    /// What is known of each, in the order of their numbers, as of this virtual time.
+    /// The knowledge of each context at virtual time `now`, in the order of their numbers.
     fn learnt(&self, now: u64) -> Vec<Learnt>;
 
     /// The bytes that it takes.

@@ -1,4 +1,5 @@
-//! The seam of division: whose frame goes where each device has a partition of the cache.
+//! The seam of division: each device has a partition of the cache, and a divider says which
+//! partition gives up a frame.
 
 use crate::devices::Device;
 use crate::share::{Prospect, Share};
@@ -11,12 +12,12 @@ pub struct Wait {
     pub at: Instant,
     /// Which device.
     pub device: usize,
-    /// For how long readers waited for it, nanoseconds; zero if nobody did.
+    /// Nanoseconds that readers waited for it; zero if none did.
     pub nanoseconds: u64,
 }
 
-/// Whose frame goes. Partitions are numbered as devices are. Called where a frame is wanted or a
-/// fetch is over, and on a hit only if the block is in the divider's sample.
+/// Says which partition gives up a frame. Partitions are numbered as devices are. The engine calls
+/// it where a frame is wanted or a fetch is over; on a hit, only if the block is in its sample.
 pub trait Divider: Send {
     /// The partitions: their sizes add up to the cache.
     fn shares(&self) -> &[Share];
@@ -24,13 +25,13 @@ pub trait Divider: Send {
     /// How many epochs are over.
     fn epochs(&self) -> u64;
 
-    /// Whether a partition that has its size gives up a frame of its own before it gets another,
-    /// free ones or not.
+    /// Whether a partition that has its size gives up a frame before it gets another, even if
+    /// frames are free.
     fn keeps_to_sizes(&self) -> bool {
         false
     }
 
-    /// Whether new sizes hold at once: what partitions have beyond them is freed for the others.
+    /// Whether new sizes hold at once: partitions free the frames beyond them for the others.
     fn reallocates(&self) -> bool {
         false
     }
@@ -45,21 +46,22 @@ pub trait Divider: Send {
         0
     }
 
-    /// Somebody refers to a block of a device, wherever it is.
+    /// A read refers to a block of a device, resident or not.
     fn referenced(&mut self, _device: usize, _key: BlockKey) {}
 
-    /// A request is over. Says whether sizes have changed.
+    /// A request is over. Returns whether sizes have changed.
     fn waited(&mut self, wait: &Wait, devices: &[Device]) -> bool;
 
-    /// A frame is about to be given up. Says whether sizes have changed.
+    /// A frame is about to be given up. Returns whether sizes have changed.
     fn looks(&mut self, _devices: &[Device]) -> bool {
         false
     }
 
-    /// Whose frame goes for a block of partition `taker`; `None` if it is nobody's turn.
+    /// The partition that gives up a frame for a block of partition `taker`; `None` if it is no
+    /// partition's turn.
     fn gives(&mut self, taker: usize, devices: &[Device]) -> Option<usize>;
 
-    /// A partition whose turn it was has no frame that could go. Says whether to ask again.
+    /// A partition whose turn it was has no frame that could go. Returns whether to ask again.
     fn has_none(&mut self, _partition: usize) -> bool {
         false
     }
@@ -67,7 +69,7 @@ pub trait Divider: Send {
     /// A partition has got a frame.
     fn takes_part(&mut self, _partition: usize) {}
 
-    /// What a block more or fewer is worth to a partition, if that is measured and known.
+    /// The worth of one block more or fewer to a partition, if the divider measures and knows it.
     fn prospect(&self, _partition: usize) -> Option<Prospect> {
         None
     }

@@ -1,11 +1,11 @@
-//! The seams between the engine and policies: traits whose methods are events, most of which nobody
-//! needs.
+//! The seams between the engine and policies: traits whose methods are events. A policy implements
+//! the few that it needs.
 //!
 //! ```text
 //!                 ┌─ prefetcher   how much is fetched for a stream, and when
 //!   engine ───────┼─ reclaimer    which prefetched frame is given up, how many there may be
-//!   events ▼      ├─ divider      whose frame goes where each device has a partition
-//!   answers ▲     ├─ contexts     where blocks go, by who asks: AMP's parts of a partition
+//!   events ▼      ├─ divider      which partition gives up a frame, if each device has one
+//!   answers ▲     ├─ contexts     where blocks go, by context: AMP's parts of a partition
 //!                 ├─ placement    whether they do go there, in a partition
 //!                 └─ replacement  which block of a partition goes (a trait of its own folder)
 //! ```

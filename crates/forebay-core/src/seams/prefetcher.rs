@@ -1,8 +1,8 @@
 //! The seam of looking ahead: how much is fetched for a stream, and when.
 //!
 //! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the
-//! stream's data should be fetched ([`Plan`]). The engine skips what is there already and joins
-//! demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
+//! stream's data should be fetched ([`Plan`]). The engine skips blocks that are there already and
+//! joins demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
 use alloc::vec::Vec;
@@ -15,34 +15,34 @@ use crate::reason::{Reason, Size, Why};
 use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
 
-/// No piece is larger, in bytes. A piece arrives as a whole, so a larger one would keep its reader
-/// waiting; a store whose latency is worth more has several connections, and several pieces under
-/// way.
+/// The largest piece, in bytes. A piece arrives as a whole, so a larger one would keep its reader
+/// waiting. A store whose latency is worth more bytes has several connections, and several pieces
+/// under way.
 pub const MAX_PIECE_BYTES: u32 = 8 << 20;
 
-/// What a prefetcher needs of the engine, asked once.
+/// The needs of a prefetcher, asked once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// Whether anything is ever fetched that nobody asked for.
+    /// Whether it ever fetches blocks before a reader asks for them.
     pub looks_ahead: bool,
     /// To see every reference, not only misses and first references.
     pub every_reference: bool,
-    /// That an access a little behind where a stream is may be a late part of a large read, which
-    /// tells nothing. To policies of block caches, which know of no streams, it is an access like
-    /// any other (but the block that two requests share, if those are no whole blocks).
+    /// To have an access a little behind a stream's position taken for a late part of a large read,
+    /// which tells nothing. For policies of block caches, which know no streams, it is an access
+    /// like any other (except to a block that two requests share in part).
     pub late_parts: bool,
-    /// That demand is counted, in slots of so many nanoseconds.
+    /// To have demand counted, in slots of this many nanoseconds.
     pub demand: Option<u64>,
-    /// From how many blocks on that were wanted one after another a stream is sequential, for a
-    /// replacement policy that keeps what is sequential apart.
+    /// A stream is sequential once readers wanted this many blocks one after another, for a
+    /// replacement policy that keeps sequential blocks apart.
     pub sequential: u32,
     /// To be told of streams that are left behind or were silent for long, and of contexts.
     pub endings: bool,
-    /// That a lead time is without what waits behind a stream's own pieces.
+    /// To have lead times without the time that a piece waits behind its own stream's pieces.
     pub company: bool,
-    /// To be asked what lies near a miss.
+    /// To be asked for blocks near a miss.
     pub near: bool,
-    /// That what lies between equal steps of a stream is left out.
+    /// To have the gaps between equal steps of a stream left out.
     pub gaps: bool,
 }
 
@@ -65,23 +65,23 @@ impl Default for Needs {
     }
 }
 
-/// How much to fetch for streams, and when. Called where a read misses or refers first to what was
-/// fetched ahead, never on a hit.
+/// How much to fetch for streams, and when. The engine calls it where a read misses or is the first
+/// to refer to a prefetched block, never on a hit.
 pub trait Prefetcher: Send {
-    /// What it needs.
+    /// Its needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// What to fetch now, from [`Sight::from`] on. For a missed read the first piece contains the
-    /// missed blocks.
+    /// Plans a fetch from [`Sight::from`] on. For a missed read the first piece contains the missed
+    /// blocks.
     fn plan(&mut self, sight: &Sight<'_>) -> Plan;
 
-    /// From now on a place of the table is another stream's.
+    /// A place of the table now belongs to another stream.
     fn takes_place(&mut self, _stream: StreamId) {}
 
-    /// A stream has begun and is about to be planned for. Returns how many blocks its reader may
-    /// skip and still go on with it, although nothing was fetched for that.
+    /// A stream has begun, and its first plan follows. Returns how many blocks its reader may skip
+    /// and still go on with it, even without blocks ahead.
     fn begins(&mut self, _begun: &Begun<'_>) -> u32 {
         0
     }
@@ -89,7 +89,7 @@ pub trait Prefetcher: Send {
     /// A stream has gone on, perhaps to the end of its file.
     fn goes_on(&mut self, _stream: &Stream, _at_end: bool) {}
 
-    /// A stream is over: nobody has its file, of so many blocks, open.
+    /// A stream is over: its file, of `blocks` blocks, is closed.
     fn is_closed(&mut self, _stream: &Stream, _blocks: u32) {}
 
     /// A stream is over: it was silent for long, or has to make room. If [`Needs::endings`].
@@ -99,19 +99,19 @@ pub trait Prefetcher: Send {
     /// [`Needs::endings`].
     fn is_left(&mut self, _stream: &Stream) {}
 
-    /// What an earlier run learnt of the streams of a context.
+    /// An earlier run learnt this of the streams of a context.
     fn hinted(&mut self, _context: ContextId, _usual: Usual) {}
 
-    /// Appends what was learnt of contexts that the next run could use.
+    /// Appends the knowledge of contexts that the next run can use.
     fn learnt(&self, _out: &mut Vec<(ContextId, Usual)>) {}
 
-    /// What is to be loaded around a missed block beyond the plan, if anything. If [`Needs::near`].
+    /// The blocks around a missed one to load beyond the plan, if any. If [`Needs::near`].
     fn near(&self, _miss: &Miss<'_>) -> Option<Near> {
         None
     }
 
-    /// If `block` lies between two steps of a stream and nobody will read what does: where the next
-    /// step begins. `free` is how many frames are. If [`Needs::gaps`].
+    /// The first block of the next step, if `block` lies in a gap between two steps that no reader
+    /// will read. `free` is the number of free frames. If [`Needs::gaps`].
     fn gap_at(&self, _stream: &Stream, _file: &File, _free: u32, _block: u32) -> Option<u32> {
         None
     }
@@ -119,26 +119,26 @@ pub trait Prefetcher: Send {
     /// A read has gone on with a stream.
     fn heard(&mut self, _stream: StreamId, _heard: &Heard) {}
 
-    /// Blocks `first..end` were asked for at a time, ahead of a stream.
+    /// Blocks `first..end` were asked for together, ahead of a stream.
     fn asked(&mut self, _stream: StreamId, _first: u32, _end: u32) {}
 
-    /// A fetch has arrived for a stream that begins with block `first`; readers have waited for
-    /// `awaited` of its prefetched blocks, at least one.
+    /// A fetch for a stream, from block `first` on, has arrived; readers have waited for `awaited`
+    /// of its prefetched blocks, at least one.
     fn waited(&mut self, _stream: StreamId, _first: u32, _awaited: u32) {}
 
     /// A block that was fetched for a stream came to the end of the replacement policy's list
     /// unread.
     fn came_unread(&mut self, _stream: StreamId, _block: u32) {}
 
-    /// What was asked for a stream from `block` on does not come.
+    /// The blocks asked for a stream from `block` on do not come.
     fn lost(&mut self, _stream: StreamId, _block: u32) {}
 
-    /// How long streams like one of this device and context are in the mean, if it goes by that.
+    /// The mean length of streams of this device and context, if it goes by that.
     fn mean_length(&self, _device: DeviceId, _context: ContextId) -> Option<u32> {
         None
     }
 
-    /// Up to which block a stream is expected to go, if it goes by that.
+    /// The block up to which a stream is expected to go, if it goes by that.
     fn expected_end(&self, _stream: StreamId) -> Option<u32> {
         None
     }
@@ -164,20 +164,20 @@ pub struct Begun<'a> {
     pub competitive_depth: u32,
 }
 
-/// What a read tells of its stream, in blocks.
+/// A read, as it is told of its stream, in blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
-    /// What is read.
+    /// The blocks that are read.
     pub extent: Extent,
-    /// What of it readers want.
+    /// Those of them that readers want.
     pub demand: Extent,
-    /// What they found in the level above.
+    /// Blocks that they found in the level above.
     pub hits: Extent,
-    /// Whether it missed, as the furthest of its stream.
+    /// Whether it missed, as the furthest read of its stream.
     pub missed: bool,
 }
 
-/// A miss, and what there is around it.
+/// A miss and its surroundings.
 #[derive(Clone, Copy)]
 pub struct Miss<'a> {
     /// The read.
@@ -200,16 +200,16 @@ pub struct Miss<'a> {
     pub is_there: &'a dyn Fn(BlockKey) -> bool,
 }
 
-/// What is to be loaded around a miss.
+/// The blocks to load around a miss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Near {
     /// The blocks.
     pub region: Extent,
-    /// How many come in one fetch: whoever wants a block waits for all of its piece.
+    /// How many come in one fetch: a reader of one block waits for its whole piece.
     pub piece: u32,
 }
 
-/// A stream at the moment of an access, and what surrounds it. Everything in blocks.
+/// A stream at the moment of an access, and its surroundings. Everything in blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
     /// The stream's place.
@@ -218,7 +218,7 @@ pub struct Sight<'a> {
     pub stream: &'a Stream,
     /// How many blocks the access asks for.
     pub request: u32,
-    /// Whether readers want any of it. What a level above prefetches may trigger a fetch, but "the
+    /// Whether readers want any of it. A prefetch of a level above may trigger a fetch, but "the
     /// lower-level trigger distance and prefetch degree will not be affected" (SCM §4.2).
     pub adapts: bool,
     /// The first block of the access that must be fetched for the reader, if any must.
@@ -231,22 +231,22 @@ pub struct Sight<'a> {
     pub initial_window: u32,
     /// C_switch · R_tr at the place of the next fetch, at least 1.
     pub competitive_depth: u32,
-    /// The same if each block pays for the memory that it takes, too.
+    /// The same, if each block also pays for the memory that it takes.
     pub worth_a_switch: u32,
-    /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), somebody else uses the device
-    /// between two pieces of a stream, so that a switch is paid.
+    /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), another stream uses the device
+    /// between two pieces of a stream, so that the second one pays a switch.
     pub interrupted: u32,
     /// How many blocks all streams together may have ahead.
     pub room: u32,
-    /// How many blocks the stream may have ahead: its part of what memory allows for all, at least
+    /// How many blocks the stream may have ahead: its share of the room for all streams, at least
     /// 1.
     pub share: u32,
-    /// How many a piece may have: Ŝp of CPEM §4.2, or what of `share` leaves room for the next
-    /// piece; at least 1.
+    /// How many blocks a piece may have: Ŝp of CPEM §4.2, or the part of `share` that leaves room
+    /// for the next piece; at least 1.
     pub longest_piece: u32,
     /// Whether nearly none of the file's streams goes on.
     pub is_random: bool,
-    /// Whether it is known that hardly anybody reads what streams of the file leave out.
+    /// Whether readers are known to leave out nearly all gaps between steps of the file's streams.
     pub gaps_are_left_out: bool,
     /// How many the file has.
     pub blocks: u32,
@@ -254,8 +254,7 @@ pub struct Sight<'a> {
     pub idle: u32,
     /// How many, in 1/256, the device transfers while the reader works on one.
     pub own_time: u64,
-    /// How many, in 1/256, it transfers in the time after which it is usually needed again, if
-    /// known.
+    /// How many, in 1/256, the device transfers before readers usually need it again, if known.
     pub respite: Option<u64>,
     /// The most that a piece may have, whatever memory there is.
     pub most: u32,
@@ -268,39 +267,39 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Where fetching goes on: the end of what was fetched, or the miss, where fetched blocks were
-    /// lost or skipped over.
+    /// Where fetching goes on: at the end of the fetched blocks, or at the miss, where fetched
+    /// blocks were lost or skipped.
     pub fn from(&self) -> u32 {
         self.missed.unwrap_or(self.stream.ahead)
     }
 
-    /// Whether memory is so short that a piece holds no more than one request, or hardly more, of a
-    /// stream that has gone on a few times. Blocks ahead save no switch then unless all of the next
-    /// request is among them.
+    /// Whether memory is so short that a piece holds hardly more than one request of a stream that
+    /// has gone on a few times. Blocks ahead then save a switch only if they hold the whole next
+    /// request.
     pub fn is_short(&self) -> bool {
         self.stream.steps > 2 && self.longest_piece <= self.request.saturating_add(self.request / 4)
     }
 
-    /// The piece on a miss then: what is asked for, and as many whole requests more as come nearest
-    /// to what may be ahead. There is no other: a stream that enters the latest piece would get
-    /// what little it has left free, by a switch of its own.
+    /// The piece on a miss then: the request, and as many whole requests more as come nearest to
+    /// the share. There is no other piece: if one were fetched earlier, the few frames that the
+    /// latest has left free would cost a switch of their own.
     pub fn short_piece(&self) -> u32 {
         let more = self.share.saturating_add(self.request / 2) / self.request.max(1);
         self.request.saturating_mul(more.saturating_add(1))
     }
 
-    /// How many channels of the device are the stream's part.
+    /// The stream's part of the device's channels.
     pub fn lanes(&self) -> u32 {
         self.channels / self.active
     }
 
-    /// The size of the next piece: `grown` gives it from that of the latest, where this access may
-    /// change it.
+    /// The size of the next piece. If this access may change it, `grown` gives it from the size of
+    /// the latest.
     pub fn next_piece(&self, grown: impl Fn(u32) -> u32) -> u32 {
         if self.adapts || self.stream.piece == 0 { grown(self.stream.piece) } else { self.stream.piece }
     }
 
-    /// The window of a stream that begins, of which no piece has more than `depth`.
+    /// The window of a stream that begins, at most `depth`.
     pub fn first_window(&self, depth: Size) -> Size {
         let shrunk = self.initial_window < INITIAL_WINDOW;
         let reason = if shrunk { Reason::Nowhere } else { Reason::FirstWindow };
@@ -319,7 +318,7 @@ impl Sight<'_> {
     }
 }
 
-/// What a prefetcher wants.
+/// The answer of a prefetcher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The size of a piece; each piece is one fetch.
@@ -328,12 +327,12 @@ pub struct Plan {
     pub pieces: u32,
     /// The trigger distance that this went by, if the policy has one.
     pub distance: u32,
-    /// Why the two are what they are.
+    /// Why the piece and the distance have their sizes.
     pub why: Why,
 }
 
 impl Plan {
-    /// Nothing beyond what the reader asked for.
+    /// Nothing beyond the reader's request.
     pub const NOTHING: Plan =
         Plan { piece: 0, pieces: 0, distance: 0, why: Why { piece: Reason::Nothing, distance: Reason::Nothing } };
 
@@ -342,12 +341,13 @@ impl Plan {
         Plan { piece, pieces: u32::from(piece > 0), ..Plan::NOTHING }
     }
 
-    /// One piece of this size, as the stream begins. The next one is due when the reader enters it.
+    /// One piece of this size for a stream that begins. The next one is due when the reader enters
+    /// it.
     pub fn first(window: Size) -> Plan {
         Plan::one(window.blocks).because(window.reason, Reason::AheadWindow)
     }
 
-    /// Says why the piece and the distance are what they are.
+    /// Adds why the piece and the distance have their sizes.
     #[must_use]
     pub fn because(self, piece: Reason, distance: Reason) -> Plan {
         Plan { why: Why { piece, distance }, ..self }

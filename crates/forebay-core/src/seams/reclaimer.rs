@@ -2,7 +2,7 @@
 //! be.
 //!
 //! Without a reclaimer prefetched frames live among the rest, under the replacement policy. With
-//! one they live in a queue of their own, the list `UNREAD`, until somebody refers to them.
+//! one they live in a queue of their own, the list `UNREAD`, until a read refers to them.
 
 use alloc::vec::Vec;
 
@@ -11,26 +11,26 @@ use crate::frames::{Frames, Slot};
 use crate::history::Was;
 use crate::types::{HandlerId, Instant};
 
-/// Who could share what may be ahead.
+/// The files and streams that could share the room for blocks ahead.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharers {
-    /// Files that are open, one that several have open counted as often.
+    /// Open files, each counted once for every handle.
     pub open_files: u32,
     /// Streams that go on, and those whose readers may be waiting for the processor.
     pub streams: u32,
 }
 
-/// Below what no page has to go.
+/// The limits below which no page has to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Among how many it is shared.
+    /// How many share the room.
     pub sharers: u32,
-    /// Frames beyond the room that nobody else would miss.
+    /// Frames beyond the room that no other block needs.
     pub spare: u32,
 }
 
-/// What becomes of prefetched frames that nobody has referred to. Called on misses and with
-/// fetches, never on a hit.
+/// Decides on prefetched frames that no read has referred to. The engine calls it on misses and
+/// with fetches, never on a hit.
 pub trait Reclaimer: Send {
     /// How many pages it has, those under way included.
     fn len(&self, frames: &Frames) -> u32;
@@ -38,20 +38,20 @@ pub trait Reclaimer: Send {
     /// Pages that are under way.
     fn under_way(&self) -> u32;
 
-    /// How many pages so many `sharers` may have together.
+    /// How many pages `sharers` sharers may have together.
     fn room(&self, sharers: u32) -> u32;
 
-    /// Among how many that is shared: N_stream of CPEM §4.2.
+    /// How many share that: N_stream of CPEM §4.2.
     fn sharers(&self, sharers: &Sharers) -> u32;
 
-    /// Of a switch that is worth the transfer of `depth` blocks: what it is worth if each of them
-    /// pays for the memory that it takes, too.
+    /// A switch is worth the transfer of `depth` blocks. Returns its worth if each block also pays
+    /// for the memory that it takes.
     fn worth_a_switch(&self, depth: u32) -> u32 {
         depth
     }
 
-    /// Whether blocks that nobody read have a history of their own, so that they do not drive out
-    /// what was read.
+    /// Whether unread blocks have an eviction history of their own, so that they do not drive out
+    /// read ones.
     fn tells_histories_apart(&self) -> bool {
         false
     }
@@ -62,8 +62,7 @@ pub trait Reclaimer: Send {
     /// A handler is gone.
     fn exited(&mut self, handler: HandlerId);
 
-    /// Appends handlers whose running and exiting matters, in order, behind `after`, at most so
-    /// many.
+    /// Appends at most `most` handlers whose running and exiting matters, in order, behind `after`.
     fn in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
 
     /// A fetch of a handler is issued.
@@ -81,27 +80,27 @@ pub trait Reclaimer: Send {
     /// A page enters that a handler had prefetched at some time.
     fn enters(&mut self, frames: &mut Frames, slot: Slot, handler: HandlerId, prefetched: Instant);
 
-    /// A page leaves, to wherever the caller puts it.
+    /// A page leaves; the caller puts it elsewhere.
     fn leaves(&mut self, frames: &Frames, slot: Slot);
 
-    /// A block is missed that went a short while ago, and what it was then.
+    /// A block that was evicted a short while ago is missed; `was` is its state at the eviction.
     fn missed(&mut self, was: Was);
 
-    /// A page of memory is wanted for another block. Returns whether
-    /// [`deepest`](Self::deepest) is to be said anew.
+    /// A page of memory is wanted for another block. Returns whether [`deepest`](Self::deepest) is
+    /// to be called again.
     fn wanted(&mut self, frames: &Frames, now: Instant) -> bool;
 
-    /// On the device where it is worth most, a switch is worth so many blocks; and how many
+    /// Sets the worth of a switch, in blocks, on the device where it is largest, and how many
     /// requests that device serves at once.
     fn deepest(&mut self, _depth: u32, _channels: u32) {}
 
-    /// A page that has to go to the replacement policy, and has left; `None` if none has.
+    /// Takes out a page that has to go to the replacement policy; `None` if none has to.
     fn gives_up(&mut self, frames: &mut Frames, limits: Limits, now: Instant) -> Option<Slot>;
 
-    /// Takes out a page that nobody holds, though none has to go. `None` if all are held.
+    /// Takes out a page that no reader holds, though none has to go. `None` if all are held.
     fn evicts(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot>;
 
-    /// Where it stands, for whoever asks.
+    /// Its state, for [`explain`].
     fn explain(&self, frames: &Frames) -> explain::Cache;
 
     /// How many of its pages name the handler that prefetched them.

@@ -10,13 +10,13 @@ impl Streams {
         ACTIVE.iter().chain([&WAITING]).map(|&list| self.order.len(list)).sum()
     }
 
-    /// How many more are silent, but may be waiting for the processor, since something is unread
-    /// for them.
+    /// How many more are silent, but have unread blocks: their readers may be waiting for the
+    /// processor.
     pub fn holding(&self) -> u32 {
         self.order.len(HOLDING)
     }
 
-    /// A read of a stream waits: if that is active it stays so until none does.
+    /// A read of a stream waits. An active stream stays active until no read of it waits.
     pub fn waits(&mut self, id: StreamId) {
         let Some(stream) = self.get_mut(id) else { return };
         stream.waiting += 1;
@@ -80,8 +80,8 @@ impl Streams {
         }
     }
 
-    /// The stream that a handler read last in a file, which it leaves behind after one read of it,
-    /// for the first time: it reads elsewhere.
+    /// The stream that a handler leaves behind in a file, once, if it has read it only once: the
+    /// handler now reads elsewhere.
     pub fn leaves_behind(&mut self, handler: HandlerId, file: FileId) -> Option<Stream> {
         let id = StreamId(self.last[self.place(handler, file)]);
         let stream = self.get_mut(id).filter(|stream| stream.handler == handler && stream.file == file)?;
@@ -118,16 +118,16 @@ impl Streams {
         }
     }
 
-    /// What was there for a stream goes unread, or its reader reads something else: if he has not
-    /// come for so long, he is not waited for.
+    /// The blocks held for a stream go unread, or its reader reads another: a reader that has
+    /// stayed away for so long is not waited for.
     pub fn holds_no_more(&mut self, id: StreamId) {
         if self.get(id).is_some() && self.order.list(self.slot(id)) == HOLDING {
             self.order.move_to_front(self.slot(id), IDLE);
         }
     }
 
-    /// A handler is gone: what nobody has read since is active no longer, unless somebody goes on
-    /// with it. Walks over these streams, and those that hold something.
+    /// A handler is gone: streams that it read last are no longer active, unless another handler
+    /// goes on with them. Walks over active and holding streams.
     pub fn exited(&mut self, handler: HandlerId) {
         for list in ACTIVE.into_iter().chain([HOLDING]) {
             let mut at = self.order.back(list);
@@ -142,9 +142,9 @@ impl Streams {
         }
     }
 
-    /// A handler begins to read elsewhere in a file. The stream that it read there last, and nobody
-    /// since, is active no longer, unless it goes on: a server of short tasks leaves one behind
-    /// with each of them.
+    /// A handler begins to read elsewhere in a file. The stream that it was the last to read there
+    /// is no longer active, unless it goes on: a server of short tasks leaves one behind with each
+    /// task.
     pub(super) fn leaves(&mut self, handler: HandlerId, file: FileId) {
         let id = StreamId(self.last[self.place(handler, file)]);
         let its = |stream: &Stream| stream.handler == handler && stream.file == file && stream.waiting == 0;

@@ -8,7 +8,7 @@ use crate::types::{FileId, StreamId};
 pub(super) struct OfFile {
     /// The one that began last.
     first: u32,
-    /// How many have begun, going round.
+    /// How many have begun; the number wraps.
     begun: u32,
 }
 
@@ -30,8 +30,8 @@ impl Streams {
         self.files.remove(file.0);
     }
 
-    /// Nobody has a file open: its streams are no longer active, unless they go on. `each` is told
-    /// of those that had not come to the end.
+    /// A file is closed: its streams are no longer active, unless they go on. `each` is told of
+    /// those that had not come to the end.
     pub fn rest(&mut self, file: FileId, mut each: impl FnMut(&Stream)) {
         let mut at = self.first_of(file);
         while let Some(id) = at {
@@ -44,7 +44,7 @@ impl Streams {
         }
     }
 
-    /// How many streams have begun in a file, going round.
+    /// How many streams have begun in a file; the number wraps.
     pub(super) fn begun(&self, file: FileId) -> u32 {
         self.files.get(file.0).map_or(0, |of_file| of_file.begun)
     }

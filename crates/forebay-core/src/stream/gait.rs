@@ -6,10 +6,10 @@
 //!     run gap run gap      └ walked
 //! ```
 //!
-//! What lies between the steps of such a stream nobody will come for: it needs no memory, and where
-//! it takes longer to read through than to go around, no time of the device either.
+//! No reader will come for the gaps between the steps of such a stream. They need no memory, and,
+//! if reading through one takes longer than going around it, no time of the device either.
 
-/// So many equal steps in a row are taken for no chance.
+/// More equal steps in a row than this are no chance.
 const SURE: u8 = 2;
 
 /// How a stream's reader goes on.
@@ -26,17 +26,17 @@ pub struct Gait {
 }
 
 impl Gait {
-    /// Of a stream that begins with a read of so many blocks.
+    /// The gait of a stream that begins with a read of this many blocks.
     pub(super) fn begun(blocks: u32) -> Gait {
         Gait { walked: blocks, ..Gait::default() }
     }
 
-    /// The stream goes on with so many blocks, so many behind where it was.
+    /// The stream goes on with `blocks` blocks, `skipped` blocks beyond its position.
     pub(super) fn goes_on(&mut self, skipped: u32, blocks: u32) {
         if skipped == 0 {
             self.walked = self.walked.saturating_add(blocks);
             if self.seen > 0 && self.walked > self.run {
-                // A longer step than the last one: it was none of equal ones.
+                // A longer step than the last one: steps are not equal any more.
                 self.seen = 0;
             }
             return;
@@ -46,13 +46,13 @@ impl Gait {
         (self.run, self.gap, self.walked) = (self.walked, skipped, blocks);
     }
 
-    /// Whether steps are equal, so that it is known where the next ones lead.
+    /// Whether steps are equal, so that the next ones are known.
     pub fn is_known(&self) -> bool {
         self.seen > SURE
     }
 
-    /// If steps are equal, and `block` lies in a gap between two of them: where that ends. The
-    /// stream is read up to `next`.
+    /// The end of the gap that `block` lies in, if steps are equal and it lies in one. The stream
+    /// is read up to `next`.
     pub fn gap_at(&self, next: u32, block: u32) -> Option<u32> {
         if !self.is_known() {
             return None;
@@ -62,7 +62,7 @@ impl Gait {
         (place < self.gap).then(|| block.saturating_add(self.gap - place))
     }
 
-    /// Over how many blocks a stream goes of which so many are wanted.
+    /// How many blocks a stream spans if `blocks` of them are wanted, gaps included.
     pub fn spans(&self, blocks: u32) -> u32 {
         if !self.is_known() {
             return blocks;
@@ -72,8 +72,8 @@ impl Gait {
     }
 }
 
-/// What became of blocks of a file that lie in gaps and were fetched all the same: whether somebody
-/// else came for them.
+/// The fate of blocks that lie in gaps of a file and were fetched all the same: whether another
+/// reader came for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Gaps {
     used: u16,
@@ -81,10 +81,10 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// So many tell something; when there are eight times as many, all of them count half.
+    /// The fewest blocks that tell something; at eight times as many, both counts are halved.
     const FEW: u16 = 16;
 
-    /// One of them was read, or went without.
+    /// One of them was read, or was given up unread.
     pub fn saw(&mut self, used: bool) {
         *(if used { &mut self.used } else { &mut self.unread }) += 1;
         if self.used + self.unread >= Self::FEW * 8 {

@@ -1,5 +1,5 @@
 //! `auto` with one device and nothing fetched ahead is AMP's cache where that pays: the engine
-//! misses what an untimed `amp-duel` misses, reference by reference.
+//! misses the same references as an untimed `amp-duel`.
 
 use crate::script;
 use forebay_core::index::Hashed;

@@ -1,4 +1,4 @@
-//! Prefetches that nobody needs any more are called off when their file is closed.
+//! Prefetches that no reader needs any more are called off when their file is closed.
 
 use forebay_core::{Action, Actions, CALLED_OFF, DeviceCost, EventKind, Extent, FileId, IoId, ReadId};
 
@@ -125,8 +125,8 @@ fn what_arrives_all_the_same_stays() {
     assert_eq!(linux.0.core.counters().called_off, 0);
 }
 
-/// The file is opened again before the store has called off: what is read by then is fetched anew,
-/// and only that.
+/// The file is opened again before the store has called off: blocks read by then are fetched anew,
+/// and only those.
 #[test]
 fn a_reader_who_has_joined_gets_its_blocks() {
     let mut linux = linux();
@@ -146,7 +146,7 @@ fn a_reader_who_has_joined_gets_its_blocks() {
     assert_eq!((counters.late, counters.called_off, counters.failures), (2, 16, 0));
 }
 
-/// Of an error that has nothing to do with it, it is a failure as ever.
+/// With an error of another kind it is a failure as ever.
 #[test]
 fn what_fails_before_it_is_called_off_has_failed() {
     let mut linux = linux();

@@ -28,7 +28,7 @@ impl Walk {
         Walk { ceiling: Ceiling::new(FRAMES, settings), at: Instant(0) }
     }
 
-    /// An epoch in which so many blocks are missed. Returns x after it.
+    /// An epoch in which this many blocks are missed. Returns x after it.
     fn epoch(&mut self, misses: u64) -> u32 {
         (0..misses).for_each(|_| self.ceiling.missed());
         self.at = self.at.plus(EPOCH);
@@ -38,7 +38,7 @@ impl Walk {
         x
     }
 
-    /// So many epochs over a curve, `each` of them told x.
+    /// This many epochs over a curve, `each` of them told x.
     fn over(&mut self, epochs: u32, curve: impl Fn(f64) -> f64, mut each: impl FnMut(u32)) {
         for _ in 0..epochs {
             let misses = curve(part(self.ceiling.blocks()));
@@ -58,7 +58,7 @@ fn seeded(seed: u32) -> Settings {
 struct Curve {
     /// Prefetch misses of an epoch without a prefetch cache.
     pre: f64,
-    /// What part of memory prefetching needs: from there on none is missed.
+    /// The part of memory that prefetching needs: from there on no block is missed.
     need: f64,
     /// LRU misses of an epoch without any memory for the rest, beside the `always`.
     lru: f64,
@@ -97,7 +97,7 @@ fn outside(x: u32, (from, to): (f64, f64)) -> f64 {
     (from - part(x)).max(part(x) - to).max(0.0) * f64::from(CROSSING)
 }
 
-/// What part of memory x is.
+/// x as a part of memory.
 fn part(x: u32) -> f64 {
     f64::from(x) / f64::from(FRAMES)
 }
@@ -220,7 +220,7 @@ proptest! {
     /// "x will quickly converge to a narrow interval": in the time of two crossings to where f_tot
     /// is not obviously above its minimum, and twenty units on either side: the average lags, so
     /// the walk notices late. (Ten is enough for all but one curve in tens of thousands.) On
-    /// average f_tot is within one and a half times what is obvious, and a miss a second.
+    /// average f_tot is within one and a half times the obvious rise, and a miss a second.
     #[test]
     fn it_converges_on_convex_curves(curve in curves(), start in 1..=100u8, seed: u32) {
         let mut walk = Walk::new(Settings { start, ..seeded(seed) });
@@ -249,8 +249,8 @@ proptest! {
         }
     }
 
-    /// The valley drifts, more slowly than the walk goes: what is missed stays within a quarter of
-    /// the least.
+    /// The valley drifts, more slowly than the walk goes: misses stay within a quarter of the
+    /// least.
     #[test]
     fn it_follows_a_curve_that_drifts(curve in curves(), epochs in 1000..4000u32, seed: u32) {
         let mut walk = Walk::new(seeded(seed));
@@ -266,8 +266,8 @@ proptest! {
         prop_assert!(missed <= 1.25 * least + 4.0 * f64::from(epochs), "{missed} of {least}");
     }
 
-    /// Counts scatter as chance has it: what is missed stays within two fifths of the least on
-    /// average. By a tenth beyond that: below twice the least. Every spurious turn is undone by the
+    /// Counts scatter as chance has it: misses stay within two fifths of the least on average. If
+    /// they scatter by a tenth more: below twice the least. Every spurious turn is undone by the
     /// next rise, sooner uphill than downhill. (Half of either is enough for all but one curve in
     /// thousands.)
     #[test]

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const BLOCK: u64 = 4096;
 const FRAMES: u32 = 60_000;
 
-/// What a device costs: a switch for every fetch, and its transfer. Nanoseconds.
+/// The costs of a device: a switch for every fetch, and its transfer. Nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Device {
     switch: u64,
@@ -21,7 +21,7 @@ struct Device {
 }
 
 impl Device {
-    /// On which exactly so many blocks are transferred in the time of a switch: S_p = C_switch ·
+    /// A device that transfers exactly this many blocks in the time of a switch: S_p = C_switch ·
     /// R_tr.
     fn with_depth(switch: u64, depth: u32) -> Device {
         Device { switch, rate: (u64::from(depth) * BLOCK * 1_000_000_000).div_ceil(switch) }
@@ -46,7 +46,7 @@ impl Device {
     }
 }
 
-/// Streams of so many blocks each, read in turn in requests of so many; their device's time.
+/// Streams of this many blocks each, read in turn in requests of this many; their device's time.
 fn total(policy: &str, device: Device, streams: &[u32], request: u32) -> f64 {
     let policy: Policy = policy.parse().unwrap();
     let setup = Setup {

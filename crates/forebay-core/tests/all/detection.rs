@@ -28,7 +28,7 @@ fn groups_of_dear() {
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[3, 1, 4, 2]]), Pattern::Other);
     // 3 and 0, then 1 and 2: the same.
     assert_eq!(dear(2, [&[1, 2, 3, 4], &[3, 2, 1, 4]]), Pattern::Other);
-    // What is not accessed now is not looked at, what was not accessed before is farthest: 3: 3, 1:
+    // Blocks not accessed now are not looked at, blocks not accessed before are farthest: 3: 3, 1:
     // 2, 8 and 9: 0.5; or 1.5 after 0.
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[8, 9, 1, 3]]), Pattern::Looping);
     assert_eq!(dear(1, [&[1, 2, 3, 4], &[1, 8, 9, 3]]), Pattern::Other);
@@ -45,7 +45,7 @@ fn repetitions_in_an_interval_of_dear() {
     assert_eq!(dear(1, [&[1, 2, 1, 2, 3, 1], &[2, 2, 3, 2, 1, 1]]), Pattern::Looping);
 }
 
-/// Until a second interval ends nothing is known, then what the last one said.
+/// Until a second interval ends nothing is known; then the last one decides.
 #[test]
 fn intervals_of_dear() {
     let mut detector = Detector::new(4, 1);

@@ -1,4 +1,4 @@
-//! The access pattern detector (AMP Fig. 3): what it says of contexts, its laws, and a twin that
+//! The access pattern detector (AMP Fig. 3): its verdicts on contexts, its laws, and a twin that
 //! keeps plain lists.
 
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ fn random(state: &mut u64, below: u32) -> u32 {
     ((*state >> 33) % u64::from(below)) as u32
 }
 
-/// A loop, a random choice, what was read lately, and a scan, side by side.
+/// A loop, random reads, recently read blocks, and a scan, side by side.
 #[test]
 fn every_pattern_is_told() {
     for sampling in [Sampling::Off, Sampling::Fixed(4), Sampling::Adaptive(256)] {
@@ -88,7 +88,7 @@ fn a_continuous_detector_tells_at_once() {
     assert_eq!(pattern(&detector, 1), Pattern::Clustered);
 }
 
-/// "Accessed again", by whomever: a context that reads new blocks only is no one-shot if another
+/// "Accessed again", by any context: a context that reads new blocks only is no one-shot if another
 /// reads them after it.
 #[test]
 fn blocks_that_another_comes_back_to_are_not_one_shot() {
@@ -100,10 +100,10 @@ fn blocks_that_another_comes_back_to_are_not_one_shot() {
                 shared(&mut detector, 2, 1, earlier);
             }
         }
-        // Of the second one's blocks nobody reads any again.
+        // No context reads the second one's blocks again.
         let patterns = [1, 2].map(|context| pattern(&detector, context));
         assert_eq!(patterns, [Pattern::Other, Pattern::OneShot], "{sampling:?}");
-        // The first one's are, from now on.
+        // From now on no context reads the first one's again, either.
         (0..20_000).for_each(|at| _ = shared(&mut detector, 1, 1, 100_000 + at));
         assert_eq!(pattern(&detector, 1), Pattern::OneShot, "{sampling:?}");
     }
@@ -135,8 +135,8 @@ fn a_sample_recovers_from_a_scan() {
     assert_eq!(of(&detector, 1).rhythm, Rhythm { size: 500, time: 500, deviation: 0 });
 }
 
-/// A few blocks that take most accesses are mostly not among the few that are watched, and what is
-/// left is a loop: that is not for those to decide.
+/// The few blocks that take most accesses are mostly not among those that are watched, and the
+/// others form a loop: the watched ones must not decide.
 #[test]
 fn a_watch_that_lacks_what_matters_decides_nothing() {
     for seed in 0..20 {
@@ -151,7 +151,7 @@ fn a_watch_that_lacks_what_matters_decides_nothing() {
     }
 }
 
-/// By file, by handler: what is told apart is what is asked for.
+/// By file, by handler: the detector tells accesses apart by the key that is asked for.
 #[test]
 fn contexts_are_what_they_are_told_apart_by() {
     let ids = |by| {
@@ -207,7 +207,7 @@ fn a_hinted_context_has_its_pattern_from_its_first_access_on() {
         [1, 2, 3].map(|context| pattern(&detector, context)),
         [Pattern::Looping, Pattern::OneShot, Pattern::Clustered]
     );
-    // What is seen then counts more: the loop is none, and the scan comes back.
+    // Later accesses count more than the hints: the loop is none, and the scan comes back.
     let mut state = 7;
     for at in 0..5000 {
         access(&mut detector, 1, random(&mut state, 500));
@@ -231,7 +231,7 @@ fn a_hint_in_time_is_taken() {
     assert_eq!(access(&mut detector, 1, 40).place, Place::Loop(0));
 }
 
-/// What a run learnt another one knows; what was hinted at and did not appear is not lost.
+/// Another run knows what one has learnt; hints of contexts that did not appear are not lost.
 #[test]
 fn hints_are_given_on() {
     let mut first = callers(Detector::new(exact()));
@@ -267,7 +267,7 @@ fn the_largest_loops_have_partitions() {
     // At the first review, after 333 accesses of each, two are known, and the larger one comes
     // first; then the third.
     assert_eq!(round(&mut detector, &[(1, 100), (2, 200), (3, 300)], 3000), [(1, 1), (2, 0), (3, 2)]);
-    // One that is a little larger than the least displaces it not, one that is much larger does.
+    // A loop a little larger than the least does not displace it, a much larger one does.
     let four = [(1, 100), (2, 200), (3, 300), (4, 110)];
     assert_eq!(round(&mut detector, &four, 3000), [(1, 1), (2, 0), (3, 2)]);
     let five = [(1, 100), (2, 200), (3, 300), (4, 110), (5, 400)];
@@ -391,7 +391,7 @@ proptest! {
         let mut detector = callers(Detector::new(small()).over(frames));
         let mut twin = Twin { long: u64::from(frames) * 2, ..Twin::default() };
         for (context, file, block) in accesses(&doings, seed) {
-            // Of equals, who was there first: contexts are numbered as they come.
+            // Of equals, the one that came first: contexts are numbered as they come.
             if !twin.contexts.contains_key(&context) && twin.contexts.keys().any(|&other| other > context) {
                 continue;
             }
@@ -404,7 +404,7 @@ proptest! {
         }
     }
 
-    /// Without sampling it is all the same what blocks, and what contexts, are called.
+    /// Without sampling, the names of blocks and of contexts do not matter.
     #[test]
     fn names_mean_nothing(doings in doings(), seed in 0u64..1000) {
         let mut plain = callers(Detector::new(small()).over(50));

@@ -20,7 +20,7 @@ fn plain(count: usize) -> Settings {
     Settings { window: count as u32, ..Settings::paper(Scheme::Eager) }
 }
 
-/// An epoch in which each device has one request, for which readers wait so long.
+/// An epoch in which each device has one request; `waits` has how long readers wait for it.
 fn epoch(division: &mut Division, waits: &[u64]) {
     for (device, &wait) in waits.iter().enumerate() {
         division.has_waited(device, wait);
@@ -35,7 +35,7 @@ fn last(division: &Division) -> (u32, State) {
     division.shares().last().map(|share| (share.size, share.state)).unwrap()
 }
 
-/// 1000 frames, so that I = 0.2 % is 2. Mean 150: relative waits 0.666 and 2; what supplies has 1 -
+/// 1000 frames, so that I = 0.2 % is 2. Mean 150: relative waits 0.666 and 2; suppliers have 1 -
 /// 0.666 each, so of two pages the second and the third part is a whole one.
 #[test]
 fn the_four_states() {
@@ -104,8 +104,8 @@ fn a_poor_supplier_leaves_the_rest_to_others() {
     assert_eq!(sizes(&division), [1, 1, 998], "none are");
 }
 
-/// Two consumers that want more than there is get of it in proportion to what they want, I for the
-/// one that begins to warm and 2 I for the one that goes on: of 9 pages 3 and 6.
+/// Two consumers that want more than there is share it in proportion to their wants, I for the one
+/// that begins to warm and 2 I for the one that goes on: of 9 pages 3 and 6.
 #[test]
 fn consumers_share_what_there_is() {
     let weights = forebay_core::papers::sac::Weights::given(&[100, 100, 10]).unwrap();
@@ -117,8 +117,8 @@ fn consumers_share_what_there_is() {
     assert_eq!(sizes(&division), [95 + 1, 110 + 3, 1], "10 and 20 are wanted, 4 are there");
 }
 
-/// An epoch in which nobody waits (everything was prefetched in time): all are alike, and what
-/// rises rises from there.
+/// An epoch in which no reader waits (everything was prefetched in time): all are alike, and later
+/// rises count from there.
 #[test]
 fn nobody_waits() {
     let mut division = Division::new(1000, &devices(2), plain(2));
@@ -156,7 +156,7 @@ fn a_static_division_looks_and_does_nothing() {
     }
 }
 
-/// A window of requests is one of all devices, whoever serves them.
+/// A window counts the requests to all devices together.
 #[test]
 fn an_epoch_is_so_many_requests_to_whatever_devices() {
     let mut division = Division::new(1000, &devices(2), Settings { window: 5, ..plain(2) });
@@ -225,8 +225,8 @@ impl World {
         self.tell(EventKind::Read { read: ReadId(0), handler, context, file: FileId(device), offset, len });
     }
 
-    /// So many rounds of a read from each device: at random of so many blocks, or, with none, one
-    /// after the other.
+    /// This many rounds of a read from each device: at random of this many blocks, or, with none,
+    /// one after the other.
     fn rounds(&mut self, rounds: u32, sets: &[u32]) {
         for _ in 0..rounds {
             for (device, &set) in (0u32..).zip(sets) {
@@ -262,8 +262,8 @@ fn who_only_streams_gets_most_by_waits_and_little_by_worth() {
     }
 }
 
-/// A device with reuse has pages again after it had none of use: it streamed, then it loops over
-/// what would fit.
+/// A device with reuse gets pages again after it had none: it streamed, then it loops over blocks
+/// that would fit.
 #[test]
 fn nobody_starves_who_has_reuse() {
     for scheme in ["eager:window=200", "worth"] {
@@ -279,7 +279,7 @@ fn nobody_starves_who_has_reuse() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever devices do and whatever is chosen, sizes add up and nobody has nothing.
+    /// For all devices and settings, sizes add up and no partition is empty.
     #[test]
     fn sizes_always_add_up(
         count in 1usize..20, per_device in 1u32..3000, window in 1u32..40, seed in any::<u64>(),

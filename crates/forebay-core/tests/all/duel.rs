@@ -22,16 +22,16 @@ fn large_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rounds).flat_map(|_| (0..FRAMES * 3 / 2).map(|block| (1, block)))
 }
 
-/// A loop that goes on elsewhere after every sixth round. It would fit, but for what it has left:
-/// that is swept only after some rounds.
+/// A loop that goes on elsewhere after every sixth round. It would fit, but for the blocks that it
+/// has left: those are swept only after some rounds.
 fn wandering_loop(places: u32) -> impl Iterator<Item = (u32, u32)> {
     const SIZE: u32 = FRAMES * 3 / 4;
     (0..places)
         .flat_map(|place| (0..6).flat_map(move |_| (0..SIZE).map(move |block| (2, 10_000 + place * SIZE + block))))
 }
 
-/// Misses with partitions, without, and if that is fought out; and how often the accesses of the
-/// last were the default policy's in the end.
+/// Misses with partitions, without, and with a duel; and whether the default policy has won the
+/// duel in the end.
 fn misses(references: impl Iterator<Item = (u32, u32)>) -> ([u32; 3], bool) {
     let amp = || Script::<Arc>::new(FRAMES, Settings::AMP);
     let mut caches = [amp(), amp(), Script::<Arc>::new(FRAMES, TWO)];
@@ -63,7 +63,7 @@ fn a_loop_that_wanders_loses_it() {
     assert!(lost && duel * 20 < without * 21, "{duel} of {with}, {without}");
 }
 
-/// Whoever has lost can win again.
+/// A view that has lost can win again.
 #[test]
 fn it_is_never_decided_for_good() {
     let references = || wandering_loop(20).chain(large_loop(60)).chain(wandering_loop(20));
@@ -73,7 +73,7 @@ fn it_is_never_decided_for_good() {
     assert!(misses(references()).1);
 }
 
-/// The third takes its time to see what pays, and does not miss more for that.
+/// The third view takes its time to decide, and does not miss more for that.
 #[test]
 fn as_one_loop_a_loop_is_held_as_well() {
     let mut cache = Script::<Arc>::new(FRAMES, THREE);
@@ -86,8 +86,8 @@ fn as_one_loop_a_loop_is_held_as_well() {
     assert!(missed * 10 < with * 11, "{missed}, {with} with partitions, {without} without");
 }
 
-/// What is half as large again as memory is read again and again, each time by another context, as
-/// the plans of a database do.
+/// A set half as large again as memory is read again and again, each time by another context, as by
+/// the plans of a database.
 fn shared_loop(rounds: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..rounds).flat_map(|round| (0..FRAMES * 3 / 2).map(move |block| (round, block)))
 }
@@ -134,7 +134,7 @@ fn what_a_miss_costs_decides() {
     assert_eq!([None, large].map(|dear| view(ends_wandering(), dear)), [true, false].map(Some));
 }
 
-/// One-shot blocks go at once while loops have no partitions, if that is what is wanted.
+/// One-shot blocks go at once while loops have no partitions, if so chosen.
 #[test]
 fn one_shots_are_dropped_whatever_the_view() {
     for (drops, one_shot) in [(true, 100), (false, 0)] {
@@ -148,7 +148,7 @@ fn one_shots_are_dropped_whatever_the_view() {
     }
 }
 
-/// Before anything is known of contexts the third has the default policy's misses.
+/// Before anything is known of contexts the third view has the default policy's misses.
 #[test]
 fn who_begins_with_the_default_policy_loses_nothing_by_a_loop_that_wanders() {
     let mut caches = [Settings::AMP.into(), THREE].map(|settings| Script::<Arc>::new(FRAMES, settings));

@@ -28,15 +28,15 @@ enum Step {
         stream: u8,
         len: u8,
     },
-    /// What the next read says of who wants it: some blocks from some place on, perhaps far beside
-    /// it, and how many were read before.
+    /// The label of the next read: some blocks from some place on, perhaps far beside it, and how
+    /// many were read before.
     Label {
         skip: u8,
         len: u8,
         hits: u8,
         astray: bool,
     },
-    /// What is known of a handler's context from now on, where contexts have partitions.
+    /// A hint of a handler's context, where contexts have partitions.
     Hint {
         handler: u8,
         pattern: Pattern,
@@ -110,7 +110,7 @@ struct Driver {
     events: Vec<Event>,
     actions: Actions,
     under_way: BTreeMap<u32, Extent>,
-    /// Those of them that nobody needs. They are called off later, or never.
+    /// Those of them that no reader needs. They are called off later, or never.
     unneeded: BTreeMap<u32, Extent>,
     failures: u64,
     resident: BTreeSet<BlockKey>,
@@ -128,10 +128,10 @@ struct Driver {
 }
 
 const BLOCKS: u32 = 60;
-/// The last of the three files is striped over both devices, in units of so many blocks.
+/// The last of the three files is striped over both devices, in units of this many blocks.
 const STRIPED: usize = 2;
 const UNIT: u32 = 3;
-/// So many events open the three files.
+/// This many events open the three files.
 const OPENING: usize = 7;
 
 impl Driver {
@@ -368,8 +368,8 @@ impl Driver {
         }
     }
 
-    /// A reader is done. What it was given and nobody else wants is gone, if readers keep what they
-    /// are given.
+    /// A reader is done. Its blocks that no other read wants are gone, if readers keep the blocks
+    /// that they are given.
     fn finish(&mut self, read: u32) {
         let extent = self.ready.remove(&read).expect("it is ready");
         self.tell(EventKind::Done { read: ReadId(read) });

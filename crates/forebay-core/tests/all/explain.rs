@@ -1,5 +1,5 @@
-//! What a cache says of itself, by hand-worked numbers: of each size the reason, and the figures
-//! that gave it.
+//! A cache explains itself, by hand-worked numbers: the reason of each size, and the figures that
+//! gave it.
 
 use forebay_core::auto::worth::Worth;
 use forebay_core::engine::{Engine, Seats};
@@ -14,7 +14,7 @@ use forebay_core::{ContextId, Core, DeviceCost, Instant, Policy};
 
 use crate::bench::{Bench, MS, PAGE, Pace, ibm, setup};
 
-/// A core whose fetches take so long, all of them, however many are under way.
+/// A core whose fetches all take the same time, however many are under way.
 struct Script(Bench);
 
 impl Script {
@@ -187,7 +187,7 @@ fn the_mean_length_of_streams_makes_pieces() {
     assert_eq!(script.stream(9).mean_length, Some(24));
 }
 
-/// Streams of 24 pages each: by the odds so much is fetched at once when the next one begins, of a
+/// Streams of 24 pages each: by the odds as much is fetched at once when the next one begins, in a
 /// file of a thousand.
 #[test]
 fn the_odds_of_lengths_say_how_far_to_fetch() {
@@ -217,8 +217,8 @@ fn a_long_stream_is_taken_for_as_long_as_it_has_been() {
     assert!(length(piece) > 1400.0 && length(piece) < 2000.0, "{piece} pages");
 }
 
-/// Longer pieces save switches. Who has the device to himself pays for none, and S_p is enough for
-/// him; beside another reader it is not.
+/// Longer pieces save switches. A reader that has the device to itself pays for none, and S_p is
+/// enough for it; beside another reader it is not.
 #[test]
 fn who_has_a_device_to_himself_has_pieces_of_s_p() {
     let read = |readers: u32| {
@@ -324,8 +324,8 @@ fn partitions_say_what_they_go_by() {
 /// hits there. Give or take the root of these 88, 79 · 10 ms in a second are gained by eight blocks
 /// more, in the steps of four in which one looks: 98.75 ms each. None of the 32 is worth anything.
 ///
-/// Nothing holds these sizes; once a frame is given up, of the other device's blocks that do not
-/// come back, they are what is held.
+/// Nothing holds these sizes; once a frame is given up, one of the other device's blocks that do
+/// not come back, sizes are the held frames.
 #[test]
 fn a_partition_says_what_its_next_block_would_save() {
     let divider = Some(Box::new(Worth::new(vec![32, 96], 50, false)) as _);
@@ -423,8 +423,8 @@ fn who_skips_more_than_switches_are_worth_gets_nothing_ahead() {
     assert!(script.0.core.counters().fetched - before <= 20);
 }
 
-/// Streams of 4000 pages each. In their middle a stream has what it has shown makes best; where
-/// they end, by the odds.
+/// Streams of 4000 pages each. In its middle a stream has pieces by its own length; near its end,
+/// by the odds.
 #[test]
 fn odds_matter_near_where_streams_end() {
     let mut script = Script::new("auto:without=demand/company/whole", 4000, vec![ibm()], MS);

@@ -1,4 +1,4 @@
-//! Streams in equal steps: what lies between is left out once it is known that nobody reads it.
+//! Streams in equal steps: the gaps are left out once it is known that no reader reads them.
 
 use forebay_core::HandlerId;
 
@@ -23,12 +23,12 @@ fn read(bench: &mut Bench, handler: u32, from: u32, pages: u32) -> Vec<(u32, u32
     runs(&fetches)
 }
 
-/// One that strides over so many steps.
+/// A handler strides over this many steps.
 fn stride(bench: &mut Bench, steps: std::ops::Range<u32>) -> Vec<(u32, u32)> {
     steps.flat_map(|step| read(bench, 1, step * STEP, RUN)).collect()
 }
 
-/// Memory has 2000 pages: by 600 steps it was filled four times, and what went unread is known.
+/// Memory has 2000 pages: by 600 steps it was filled four times, and the unread gaps are known.
 #[test]
 fn nothing_is_fetched_behind_the_last_block_that_is_reached() {
     let ends = |policy: &str| {
@@ -47,7 +47,7 @@ fn nothing_is_fetched_behind_the_last_block_that_is_reached() {
     assert!(exact * 2 < all, "{exact} of {all}: pieces end anywhere");
 }
 
-/// What is reached waits for its reader in the prefetch cache, what lies between does not take its
+/// The blocks of the steps wait for their reader in the prefetch cache; gaps do not take their
 /// place there.
 #[test]
 fn what_is_reached_is_there_when_it_is() {
@@ -62,8 +62,8 @@ fn what_is_reached_is_there_when_it_is() {
     assert!(with <= without, "{with} and {without} misses");
 }
 
-/// Behind the one that strides another reads every page, near enough for memory to hold what lies
-/// between, whatever else it holds.
+/// Behind the handler that strides another reads every page, near enough for memory to hold the
+/// gaps, whatever else it holds.
 #[test]
 fn what_others_read_is_not_left_out() {
     let run = |policy: &str| {

@@ -1,5 +1,5 @@
 //! Gill and Bathen's prefetching (FAST 2007): degree p and trigger distance g by hand, through the
-//! whole engine, and what the paper proves of them.
+//! whole engine, and the paper's theorem of them.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -78,7 +78,7 @@ impl Bench {
         Bench::over::<GillLru>(MOST, frames)
     }
 
-    /// What the only stream of a file has learnt.
+    /// The pace of the only stream of a file.
     fn pace(&self, file: u32) -> Pace {
         let mut streams = self.core.streams().iter().filter(|(_, stream)| stream.file == FileId(file));
         self.gill.gill().pace_of(streams.next().expect("the file is read").0)
@@ -189,7 +189,7 @@ enum Told {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens, 1 ≤ p ≤ most once there is a p, and g < p.
+    /// Always 1 ≤ p ≤ most once there is a p, and g < p.
     #[test]
     fn a_set_is_larger_than_the_distance_behind_it(
         most in 1..300u32,
@@ -353,13 +353,13 @@ fn labelled_prefetches_do_not_teach() {
     bench.read_labelled(0, 17, 1, Some(bench::demand(17, 0)));
     bench.arrive();
     assert!(bench.fetches.len() > fetches, "the trigger");
-    // It misses where nobody prefetches for it: at the beginning.
+    // A miss at the beginning, where nothing is prefetched for the stream.
     let mut bench = Bench::new(1000);
     for page in (0..100).step_by(5) {
         bench.read_labelled(0, page, 5, Some(bench::demand(page, 0)));
     }
     assert_eq!(of(&bench.pace(0)), (0, 0));
-    // Of a request of five that has one wanted page, one counts.
+    // In a request of five with one wanted page, one counts.
     let mut bench = Bench::new(1000);
     bench.read_labelled(0, 0, 5, Some(bench::demand(0, 1)));
     assert_eq!(of(&bench.pace(0)), (1, 0));
@@ -456,7 +456,7 @@ fn gill_goes_with_everything() {
                 let ended = counters.used + counters.late + counters.wasted + counters.called_off;
                 assert!(ended <= counters.prefetched, "{policy}, {block_bytes}: {counters:?}");
                 let bound = (8 << 20) / block_bytes;
-                // What a reader asks for, and a degree within the bound.
+                // A request, and a degree within the bound.
                 let longest = bench.fetches.iter().map(|fetch| fetch.extent.len).max();
                 assert!(
                     longest.is_some_and(|longest| longest <= bound.max(1) + 2),

@@ -59,8 +59,8 @@ fn misses<R: Replacement>(trace: &[u32], capacity: u32) -> usize {
     outcomes.iter().filter(|&&outcome| outcome == Outcome::Miss).count()
 }
 
-/// What a policy is called in a simulator's answers, how to run it, and how far apart
-/// implementations may be.
+/// A policy's name in a simulator's answers, how to run it, and how far apart implementations may
+/// be.
 struct Oracle {
     algorithm: &'static str,
     misses: fn(&[u32], u32) -> usize,
@@ -193,9 +193,9 @@ fn ours_lies_where_the_two_agree() {
     }
 }
 
-/// S3-FIFO as its authors' simulator has it since December 2024: until the first eviction, what S
-/// has no room for goes to M. The policy itself keeps to the paper; all else is the same, and so
-/// are the misses.
+/// S3-FIFO as its authors' simulator has it since December 2024: until the first eviction, blocks
+/// that S has no room for go to M. The policy itself keeps to the paper; all else is the same, and
+/// so are the misses.
 struct Overflowing {
     policy: S3Fifo,
     small: ListId,

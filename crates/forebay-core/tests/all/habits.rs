@@ -1,5 +1,5 @@
-//! What is known of how long streams usually are, by device and by program context: the odds
-//! against brute force, and what is fetched by them.
+//! How long streams usually are, by device and by program context: the odds against brute force,
+//! and the fetches by them.
 
 use crate::bench::Bench;
 use forebay_core::Usual;
@@ -11,7 +11,7 @@ use forebay_core::stream::Streams;
 use forebay_core::{Caller, ContextId, DeviceId, EventKind, Extent, FileId, HandlerId, Instant};
 use proptest::prelude::*;
 
-/// A histogram of streams, so many of each length.
+/// A histogram of streams, this many of each length.
 fn lengths(streams: &[(u32, u32)]) -> Lengths {
     let mut lengths = Lengths::default();
     let most = streams.iter().map(|stream| stream.1).max().unwrap_or(0);
@@ -70,7 +70,7 @@ fn what_was_long_ago_is_forgotten() {
     assert!(lengths.streams() <= 128);
 }
 
-/// What a stream costs that follows `ends`, in the mean.
+/// The mean cost of a stream that is fetched up to each of `ends` in turn.
 fn expected(streams: &[(u32, u32)], switch: u32, ends: &[u32]) -> f64 {
     let cost = |length: u32| {
         let passed = ends.iter().filter(|&&end| end < length).count();
@@ -115,7 +115,7 @@ proptest! {
         prop_assert!(knowledge.footprint() < 256 << 10, "{}", knowledge.footprint());
     }
 
-    /// What is kept of what was kept is the same: nothing is lost from run to run.
+    /// Habits that are kept twice stay the same: nothing is lost from run to run.
     #[test]
     fn what_is_kept_stays(mut octiles in proptest::array::uniform8(1..100_000u32), go_on in 1..=16u8, whole: bool) {
         octiles.sort_unstable();
@@ -166,7 +166,7 @@ fn each_context_has_its_habits() {
     assert_eq!(streams(&mut bench, 1, 8, 100)[0][..2], [(0, 16), (16, 32)], "slow start: nothing is known yet");
     assert_eq!(streams(&mut bench, 1, 2, 100), [[(0, 100)], [(0, 100)]]);
     assert_eq!(streams(&mut bench, 2, 1, 100), [[(0, 100)]], "of a new context the device's habits are taken");
-    // A context that reads single pages: nothing ahead, in files that nobody has read before.
+    // A context that reads single pages: nothing ahead, in files that were not read before.
     assert_eq!(streams(&mut bench, 3, 24, 1)[23], [(0, 1)]);
     assert_eq!(streams(&mut bench, 1, 1, 100), [[(0, 100)]], "which says nothing of the first");
     assert_eq!(streams(&mut bench, 4, 8, 40).len(), 8);
@@ -210,8 +210,8 @@ fn who_reads_elsewhere_leaves_a_stream_behind() {
     assert_eq!(portion(24), [(0, 1)]);
 }
 
-/// Two streams in turn: each was left behind once, and went on after all. Not all is forgotten that
-/// was said before.
+/// Two streams in turn: each was left behind once, and went on after all. Not all earlier knowledge
+/// is forgotten.
 #[test]
 fn who_is_left_behind_may_go_on_after_all() {
     let whose = Whose { device: DeviceId(0), context: ContextId(1) };
@@ -228,8 +228,7 @@ fn who_is_left_behind_may_go_on_after_all() {
 }
 
 /// Half end with the ten blocks that are there, half go on to a hundred. Their reader comes back
-/// after long: in that time the next piece could be fetched, if nobody needs the device for
-/// something else.
+/// after long: in that time the next piece could be fetched, if no other reader needs the device.
 #[test]
 fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
     let mut streams = Streams::new(16, 2048, 1);
@@ -278,7 +277,7 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
     assert_eq!(blocks.map(|blocks| fetched(blocks.map(|blocks| blocks * 256))), [90, 90, 90, 0, 0]);
 }
 
-/// What one run has learnt of a context the next one goes by from its first read on.
+/// The next run goes by what one has learnt of a context, from its first read on.
 #[test]
 fn it_outlives_a_run() {
     let mut first = Bench::new("auto");

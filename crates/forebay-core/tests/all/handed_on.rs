@@ -1,5 +1,5 @@
-//! Blocks that are handed on once they are read: frames hold what is ahead of the readers, and no
-//! more.
+//! Blocks that are handed on once they are read: frames hold the blocks ahead of the readers, and
+//! no more.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use forebay_core::{BlockKey, Caller, DeviceCost, DeviceId, EventKind, FileId, Re
 
 use crate::bench::{Bench, MS, Pace, setup};
 
-/// Sixteen open files of so many blocks.
+/// Sixteen open files of this many blocks.
 struct Driver {
     bench: Bench,
     /// Frames that were ever filled.
@@ -61,7 +61,7 @@ fn memory_holds_what_is_ahead() {
     let counters = driver.bench.core.counters();
     assert_eq!((counters.wasted, counters.thrashed), (0, 0));
     assert_eq!(counters.fetched, 30_000, "each block once");
-    // Two pieces of the depth (8 ms at 50 MB/s: 98 blocks), and what is being read.
+    // Two pieces of the depth (8 ms at 50 MB/s: 98 blocks), and the blocks being read.
     assert!(driver.bench.most <= 2 * 98 + 16, "{}", driver.bench.most);
     assert_eq!(driver.touched.len() as u32, driver.bench.most, "what is free is used again first");
 }
@@ -81,7 +81,8 @@ fn memory_short_of_every_depth_is_shared_without_waste() {
     }
 }
 
-/// What a read frees is a row of neighbours again, so that a fetch into it is one piece of memory.
+/// The frames that a read frees are a row of neighbours again, so that a fetch into them is one
+/// piece of memory.
 #[test]
 fn frames_are_used_again_side_by_side() {
     let mut driver = Driver::new("none", 4000, 1000, Referenced::HandedOn);
@@ -94,7 +95,7 @@ fn frames_are_used_again_side_by_side() {
     assert!(frames.windows(2).all(|pair| pair[1] == pair[0] + 1), "{frames:?}");
 }
 
-/// The reader's side has dropped what it asks for again: a miss, by the short cut too.
+/// The reader's side has dropped a block that it asks for again: a miss, by the short cut too.
 #[test]
 fn what_was_handed_on_is_missed_when_it_is_asked_for_again() {
     let mut driver = Driver::new("arc", 100, 100, Referenced::HandedOn);

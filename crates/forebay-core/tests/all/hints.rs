@@ -1,4 +1,4 @@
-//! What a program did in an earlier run, and what it does now: now outweighs then.
+//! How a program read in an earlier run, and how it reads now: now outweighs then.
 
 use forebay_core::{ContextId, DeviceCost, EventKind, Hint};
 
@@ -17,7 +17,7 @@ fn bench(hints: &[(ContextId, Hint)]) -> Bench {
     bench
 }
 
-/// Reads of so many pages of a file, each from one of `pages` on. Returns how many of them had
+/// Reads of this many pages of a file, each from one of `pages` on. Returns how many of them had
 /// something fetched, and the pages that were.
 fn read(bench: &mut Bench, file: u32, len: u32, pages: impl Iterator<Item = u32>) -> (u32, u32) {
     bench.open(file, FILE.into());
@@ -35,7 +35,7 @@ fn random() -> impl Iterator<Item = u32> {
     (0..100u32).map(|nth| nth * 61_781 % (FILE - 64))
 }
 
-/// What a run of random reads, or of whole scans, leaves.
+/// The hints that a run of random reads, or of whole scans, leaves.
 fn learnt(reads: impl FnOnce(&mut Bench)) -> Vec<(ContextId, Hint)> {
     let mut bench = bench(&[]);
     reads(&mut bench);
@@ -50,7 +50,7 @@ fn learnt_at_random() -> Vec<(ContextId, Hint)> {
 
 /// 64 pages are read and 32 skipped: less than is read, and than a switch is worth. Such a reader
 /// went from 277 to 51 MB/s once its program was known to read at random, since nothing was fetched
-/// for it, and what it skipped made each of its reads a stream of its own.
+/// for it, and its skips made each of its reads a stream of its own.
 #[test]
 fn who_read_at_random_and_takes_steps_is_one_stream() {
     for (len, gap) in [(64, 32), (256, 64), (64, 0), (1, 0), (4, 8)] {
@@ -65,7 +65,7 @@ fn who_read_at_random_and_takes_steps_is_one_stream() {
     }
 }
 
-/// Nor does it go on at random: nothing is fetched beside what is read.
+/// A reader that still reads at random has no stream: only the blocks read are fetched.
 #[test]
 fn who_reads_at_random_still_is_known_to() {
     let (_, fetched) = read(&mut bench(&learnt_at_random()), 0, 64, random());
@@ -73,7 +73,7 @@ fn who_reads_at_random_still_is_known_to() {
 }
 
 /// The other way round: all of a file was wanted before, and single reads are now. The first ones
-/// are believed to go on for what a switch is worth, and no more; soon none is.
+/// are believed to go on for as much as a switch is worth, and no more; soon none is.
 #[test]
 fn who_read_whole_files_and_now_does_not_wastes_little() {
     let whole = |bench: &mut Bench| {

@@ -1,5 +1,5 @@
-//! What is known of files (`auto`'s part `whole`): a model of the shares that decide what is
-//! believed, and what the engine fetches by it.
+//! The knowledge of files (`auto`'s part `whole`): a model of the shares that decide whether it is
+//! believed, and the fetches of the engine.
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ fn whole_files_are_fetched_whole_once_that_is_known() {
     }
 }
 
-/// Files of which random portions are read: nothing is ever fetched by what is known.
+/// Files of which random portions are read: nothing is ever fetched by knowledge.
 #[test]
 fn random_portions_are_not_believed() {
     let mut bench = Bench::new(ONLY_WHOLE);

@@ -12,9 +12,9 @@ use proptest::prelude::*;
 
 use cycle::{Cycle, Outcome, key};
 
-/// What LANDLORD makes of a cost that nobody said, and of one that is none.
+/// The cost that LANDLORD takes for an unknown one, and for none.
 const LEAST: u64 = 1;
-/// More than this is taken for this.
+/// A larger cost is taken for this.
 const MOST: u64 = 1 << 40;
 
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ impl Naive {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A read; if the block has to be fetched it costs so much, or nobody says how much.
+    /// A read; if the block has to be fetched it costs so much, or its cost is unknown.
     Read(u32, Option<u64>),
     Hold(u32),
     LetGo(u32),
@@ -125,7 +125,7 @@ fn read<R: Replacement>(cycle: &mut Cycle<R, Hashed>, block: u32, cost: Option<u
     Outcome::Miss
 }
 
-/// Everything but a read, to a cache. Says what was given up.
+/// Everything but a read, to a cache. Returns the block that was given up.
 fn disturb<R: Replacement>(cycle: &mut Cycle<R, Hashed>, step: Step, held: &mut BTreeSet<u32>) -> Option<u32> {
     match step {
         Step::Read(..) => None,
@@ -203,8 +203,8 @@ proptest! {
         }
     }
 
-    /// Never more than k / (k − h + 1) times what the best does with h ≤ k pages (Young 1998); with
-    /// as many, k times. By trying everything.
+    /// Never more than k / (k − h + 1) times the best cost with h ≤ k pages (Young 1998); with as
+    /// many, k times. By trying everything.
     #[test]
     fn it_is_k_competitive(
         k in 1..4u32,
@@ -272,12 +272,12 @@ fn a_worked_example() {
     assert_eq!(gone(&mut cycle, e, 9), d);
     // a and c have the same. c was referenced longer ago: a 0, e 8, f 1.
     assert_eq!(gone(&mut cycle, f, 1), c);
-    // a goes for nothing, and nobody ages: e 8, f 1, b 2. Then f.
+    // a goes for nothing, and no page ages: e 8, f 1, b 2. Then f.
     assert_eq!(gone(&mut cycle, b, 2), a);
     assert_eq!(gone(&mut cycle, d, 3), f);
 }
 
-/// A dear page that nobody wants any more goes in the end: every eviction takes from it.
+/// A dear page that no reader wants any more goes in the end: every eviction takes from it.
 #[test]
 fn a_dear_page_does_not_stay_for_ever() {
     let mut cycle = Cycle::<Landlord, Hashed>::new(4);
@@ -304,8 +304,7 @@ fn a_frame_that_is_freed_has_cost_nothing() {
     assert!(cycle.resident(key(1)).is_some() && cycle.resident(key(2)).is_none(), "2 cost the least");
 }
 
-/// What it takes beside the slab is counted: a tenant of 32 bytes and a note of eight for each
-/// frame.
+/// Its bytes beside the slab are counted: a tenant of 32 bytes and a note of eight for each frame.
 #[test]
 fn its_bytes_are_counted() {
     let frames = 1000;

@@ -1,5 +1,5 @@
-//! Labels between levels (SCM §4.2): what a fetch says of who wants it, what a core makes of being
-//! told, and the note of hits.
+//! Labels between levels (SCM §4.2): the labels of fetches, the decisions of a core that is told
+//! them, and the note of hits.
 
 use forebay_core::level::{Label, Wanted};
 use forebay_core::stream::Stream;
@@ -25,7 +25,7 @@ impl Driver {
         Driver(Bench::on(policy, setup(frames, vec![device]), pace).with_files(1, BLOCKS.into()))
     }
 
-    /// Reads blocks and returns what was fetched because of it.
+    /// Reads blocks and returns the fetches that follow.
     fn read(&mut self, wanted: Extent, label: Option<Label>) -> Vec<(Extent, Label)> {
         let fetches = self.0.read_labelled(wanted.file.0, wanted.start.into(), wanted.len.into(), label);
         self.0.core.check();
@@ -59,8 +59,8 @@ fn table_1_which_thresholds_take_a_random_access_for_sequential() {
     }
 }
 
-/// What RA says of a sequential reader: after the first request all is prefetch, and the note says
-/// what is read meanwhile.
+/// RA's labels for a sequential reader: after the first request all is prefetch, and the note has
+/// the blocks read meanwhile.
 #[test]
 fn what_a_level_with_read_ahead_tells_of_a_sequential_reader() {
     let mut upper = Driver::new("fixed", 200);
@@ -95,7 +95,7 @@ fn the_note_shows_what_the_label_masks() {
     }
 }
 
-/// A level in the middle hands on what is wanted at the top, up to the last such block.
+/// A level in the middle hands on the demand of the top, up to the last wanted block.
 #[test]
 fn labels_go_through_a_level() {
     let mut middle = Driver::new("lru", 200);
@@ -103,7 +103,7 @@ fn labels_go_through_a_level() {
     assert_eq!(middle.read(extent(20, 25), Some(demand(22, 23)))[0].1.demand, extent(20, 23));
     assert_eq!(middle.read(extent(30, 35), Some(demand(30, 30)))[0].1.demand.len, 0);
     assert_eq!(middle.read(extent(40, 45), None)[0].1.demand, extent(40, 45));
-    // Only what is not there yet is asked for, and the rest is hit.
+    // Only absent blocks are asked for, and the others are hit.
     middle.read(extent(50, 52), None);
     let (fetched, label) = middle.read(extent(50, 56), Some(demand(50, 54)))[0];
     assert_eq!((fetched, label.demand), (extent(52, 56), extent(52, 54)));
@@ -204,7 +204,7 @@ proptest! {
         }
     }
 
-    /// Whatever the level above says, every read is answered.
+    /// Every read is answered, whatever the level above says.
     #[test]
     fn nonsense_is_no_harm(
         reads in reads(), labels in proptest::collection::vec((any_extent(), any_extent()), 120),

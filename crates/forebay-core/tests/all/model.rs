@@ -37,7 +37,7 @@ trait Twin {
     fn hit(&mut self, block: u32);
     /// A resident block that was prefetched is referenced for the first time.
     fn first_use(&mut self, block: u32);
-    /// The block that came in last was prefetched: nobody has referenced it.
+    /// The block that came in last was prefetched, and is not referenced yet.
     fn prefetched(&mut self, _block: u32) {}
     /// A block that is not resident comes in, if those `held` leave a frame for it.
     fn admit(&mut self, block: u32, held: &BTreeSet<u32>) -> bool;

@@ -1,4 +1,4 @@
-//! Random reads of a file that has room in free memory: what lies near a miss is loaded; and skips
+//! Random reads of a file that has room in free memory: blocks near a miss are loaded; and skips
 //! that keep to their stream.
 
 use crate::bench::Bench;
@@ -6,14 +6,14 @@ use forebay_core::{
     Action, Actions, ContextId, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId, Instant, ReadId,
 };
 
-/// Pages of a region: what the device transfers in the time of a switch, as the bench has it.
+/// Pages of a region: as many as the device of the bench transfers in the time of a switch.
 const REGION: u32 = 131;
 
 fn one(bench: &mut Bench, file: u32, pages: u32, page: u32) -> Vec<(u32, u32)> {
     bench.read_through(file, pages.into(), page, page + 1)
 }
 
-/// What streams of this bench are: single pages, far from each other.
+/// A bench whose streams are single pages, far from each other.
 fn random(policy: &str) -> Bench {
     let mut bench = Bench::new(policy);
     (0..40).for_each(|file| drop(bench.read_through(file, 9000, 4000, 4001)));
@@ -23,21 +23,21 @@ fn random(policy: &str) -> Bench {
 #[test]
 fn a_miss_loads_its_neighbourhood_and_a_second_one_the_rest_of_its_region() {
     let mut bench = random("auto");
-    // Nobody knows yet that this file is read at random.
+    // It is not known yet that this file is read at random.
     for page in [300, 450, 550, 850, 950, 40] {
         assert_eq!(one(&mut bench, 50, 1000, page), [(page, 1)], "the first one fetches what was asked for");
     }
     assert_eq!(one(&mut bench, 50, 1000, 200), [(200, 24), (192, 8)], "now it fetches the 128 KiB around it");
-    // The region of 200 is that from 131 to 262; what is there already is not fetched again.
+    // The region of 200 is 131 to 262; pages that are there already are not fetched again.
     assert_eq!(one(&mut bench, 50, 1000, 150), [(150, 42), (224, 38), (131, 19)]);
-    // (Read in order they are a stream, for which more is fetched that lies behind.)
+    // (Read in order they are a stream, for which more is fetched behind them.)
     let there = (131..262).flat_map(|page| one(&mut bench, 50, 1000, page));
     let there: Vec<_> = there.filter(|&(page, _)| page < 262).collect();
     assert!(there.is_empty(), "nothing is missed where all is loaded: {there:?}");
 }
 
-/// What is left of a file takes no longer than what was read of it: it is asked for as far as a
-/// piece reaches, which is all of this one.
+/// The rest of a file takes no longer than the part that was read: it is fetched as far as a piece
+/// reaches, which is all of this file.
 #[test]
 fn what_is_left_of_a_file_is_loaded_once_half_of_it_is_there() {
     let mut bench = random("auto");
@@ -54,7 +54,7 @@ fn what_is_left_of_a_file_is_loaded_once_half_of_it_is_there() {
 }
 
 /// The wager of CP §2: a region costs a switch more at most, after two that it took anyway, and one
-/// more for what lies before the miss.
+/// more for the blocks before the miss.
 #[test]
 fn a_region_is_loaded_once() {
     let mut bench = random("auto");
@@ -63,8 +63,8 @@ fn a_region_is_loaded_once() {
     assert!(fetches <= regions * 4, "{fetches} fetches, {regions} regions");
 }
 
-/// Of many who read at random most are behind where some stream is already, which is no reason to
-/// have nothing loaded for them.
+/// Most of many random readers read behind the position of some stream, which is no reason to load
+/// nothing for them.
 #[test]
 fn who_misses_behind_a_stream_is_like_any_other() {
     let mut bench = random("auto");
@@ -89,7 +89,7 @@ fn a_file_without_room_is_left_alone() {
     assert!(fetches.iter().all(|&(_, len)| len == 1), "{fetches:?}");
 }
 
-/// As memory fills, what was loaded but not read is the first to go: nobody loses what he has read.
+/// As memory fills, loaded but unread blocks go first: no reader loses blocks that it has read.
 #[test]
 fn what_is_loaded_takes_free_frames_only() {
     let mut bench = random("auto");
@@ -135,7 +135,7 @@ fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
     assert_eq!(missed(63), 1);
 }
 
-/// Two pages that are near each other are no stream where nobody reads on.
+/// Two pages that are near each other are no stream where no reader reads on.
 #[test]
 fn who_skips_where_hardly_anybody_goes_on_has_come_so_far_by_chance() {
     let mut bench = random("auto");

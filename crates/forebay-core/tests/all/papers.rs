@@ -1,4 +1,4 @@
-//! Worked examples of the papers, by their own numbers, and what the issue says of streams.
+//! Worked examples of the papers, by their own numbers, and rules of streams.
 
 use forebay_core::{Cause, DeviceCost, EventKind, Extent, FileId};
 
@@ -36,8 +36,8 @@ fn aggressive_windows() {
     assert_eq!(bench.sizes()[..7], [16, 32, 64, 128, 256, 256, 256]);
 }
 
-/// CP §2: slow start from 16 pages by doubling, up to what justifies one switch: 540 KB, which is
-/// 131 pages.
+/// CP §2: slow start from 16 pages by doubling, up to the depth that justifies one switch: 540 KB,
+/// which is 131 pages.
 #[test]
 fn competitive_slow_start() {
     let mut bench = bench("competitive", ibm());
@@ -169,8 +169,7 @@ fn many_streams_in_one_file() {
     let streams = bench.core.streams();
     assert_eq!(streams.iter().count(), 40);
     assert_eq!(streams.active(), 40);
-    // Depth is bounded by what memory allows: a third of 20,000 frames among 40, for two pieces
-    // each.
+    // Memory bounds the depth: a third of 20,000 frames among 40, for two pieces each.
     assert!(streams.iter().all(|(_, stream)| stream.remaining() <= 166 && stream.piece == 83));
 }
 
@@ -185,9 +184,9 @@ fn parts_of_a_read_in_any_order() {
 }
 
 /// While others keep the device busy a stream fetches its next piece when it needs it; alone, one
-/// piece ahead. A file no longer than a stream may lag is fetched ahead the second time as it was
-/// the first time, if its blocks are gone by then. 82 files of 250 pages go through 20,000 frames;
-/// all their streams are still known.
+/// piece ahead. A file no longer than a stream may lag is fetched ahead the second time as the
+/// first time, if its blocks are gone by then. 82 files of 250 pages go through 20,000 frames; all
+/// their streams are still known.
 #[test]
 fn a_short_file_read_again_is_fetched_ahead_again() {
     let mut bench = bench("competitive", ibm());

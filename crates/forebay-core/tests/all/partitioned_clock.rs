@@ -1,4 +1,4 @@
-//! Partitioned Clock (SAC §3.2) against twins that are what the paper says: one ring of all pages,
+//! Partitioned Clock (SAC §3.2) against twins as the paper describes them: one ring of all pages,
 //! each with a use bit and a partition number, and a hand a partition that clears only its own
 //! partition's use bits.
 
@@ -41,7 +41,7 @@ impl Ring {
 
     /// "Looks through successive pages for one that does not have its use bit set, clearing use
     /// bits as it sweeps"; "its partition number must match"; "only those pages belonging to the
-    /// victim's partition should have their use bits cleared". Who is held is passed over.
+    /// victim's partition should have their use bits cleared". Held pages are passed over.
     fn victim(&mut self, partition: usize, held: &BTreeSet<(usize, u32)>) -> Option<Page> {
         let own = |page: &Page| page.partition == partition;
         if !self.pages.iter().any(|page| own(page) && !held.contains(&(partition, page.block))) {
@@ -168,7 +168,7 @@ proptest! {
                         continue;
                     }
                     if ring.pages.len() == ring.capacity {
-                        // Whoever has nothing to give has the next one asked.
+                        // If a partition has nothing to give, the next one is asked.
                         let mut gone = None;
                         for other in (0..partitions).map(|step| (whose + step) % partitions) {
                             let expected = ring.victim(other, &held);

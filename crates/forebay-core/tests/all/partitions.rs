@@ -1,5 +1,5 @@
 //! A cache divided among devices, as whole engines have it (SAC): sizes hold at once or as frames
-//! are wanted, nobody starves, waits are those of readers.
+//! are wanted, no partition starves, waits are those of readers.
 
 use crate::divided;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,13 +11,13 @@ use forebay_core::{
     Action, Actions, BlockKey, ContextId, Core, Event, EventKind, FileId, FrameId, HandlerId, Instant, ReadId,
 };
 
-/// One reader in a closed loop over devices that take so many nanoseconds for a request. A file a
+/// One reader in a closed loop over devices that take this many nanoseconds for a request. A file a
 /// device.
 struct Server {
     core: Box<dyn Core>,
     at: u64,
     service: Vec<u64>,
-    /// Whose block each frame has.
+    /// The device whose block each frame has.
     owners: BTreeMap<FrameId, u32>,
     /// Devices whose blocks went in the last read.
     evicted: Vec<u32>,
@@ -29,7 +29,7 @@ impl Server {
         Server { core, at: 0, service: service.to_vec(), owners: BTreeMap::new(), evicted: Vec::new() }
     }
 
-    /// Reads a block and waits for it. Says whether it had to be fetched.
+    /// Reads a block and waits for it. Returns whether it had to be fetched.
     fn read(&mut self, device: u32, block: u32) -> bool {
         self.evicted.clear();
         let (read, file) = (ReadId(0), FileId(device));
@@ -83,8 +83,8 @@ impl Dice {
     }
 }
 
-/// Reads at random from `hot` blocks of each device until so many epochs more are over. `look` sees
-/// every step.
+/// Reads at random from `hot` blocks of each device until this many epochs more are over. `look`
+/// sees every step.
 fn run(server: &mut Server, dice: &mut Dice, hot: u32, epochs: u64, mut look: impl FnMut(&Server)) {
     let end = server.epochs() + epochs;
     let devices = server.service.len() as u32;
@@ -120,7 +120,7 @@ fn eager_sizes_hold_at_once() {
     }
 }
 
-/// "Gradually reallocates pages on demand": a new size takes nobody's page; a page goes when
+/// "Gradually reallocates pages on demand": a new size takes no page by itself; a page goes when
 /// another is wanted, and one only (§2.3).
 #[test]
 fn lazy_sizes_hold_as_frames_are_wanted() {
@@ -146,7 +146,7 @@ fn lazy_sizes_hold_as_frames_are_wanted() {
     }
 }
 
-/// A static division keeps what it began with, whatever waits, here 1 : 2 : 5.
+/// A static division keeps its first sizes, whatever the waits, here 1 : 2 : 5.
 #[test]
 fn static_sizes_stay() {
     let mut server = Server::new("static:weights=1/2/5,window=50+lru", 800, &[9_000_000, 1_000_000, 1_000_000]);
@@ -158,8 +158,8 @@ fn static_sizes_stay() {
 }
 
 /// Victims are drawn in inverse proportion to sizes. Each block that went comes back, so that
-/// partitions keep their frames and all that matters is who is drawn: of 1 : 3 : 6 parts, 20, 20/3
-/// and 20/6 of 30. Chi-square, two degrees of freedom, once in a thousand.
+/// partitions keep their frames and only the draws matter: of 1 : 3 : 6 parts, 20, 20/3 and 20/6 of
+/// 30. Chi-square, two degrees of freedom, once in a thousand.
 #[test]
 fn victims_are_drawn_in_inverse_proportion_to_sizes() {
     let mut server = Server::new("lazy:weights=1/3/6,window=4000000000,seed=7+lru", 3000, &[1; 3]);
@@ -218,7 +218,7 @@ fn who_had_nothing_gets_frames() {
 }
 
 /// A device whose frames were all held when one was drawn is drawn again: it does not keep them for
-/// ever, though nobody reads it and sizes have come to their end.
+/// ever, though it is not read and sizes have come to their end.
 #[test]
 fn who_was_held_once_gives_frames_later() {
     for replacement in REPLACEMENTS {
@@ -249,7 +249,7 @@ fn who_was_held_once_gives_frames_later() {
 }
 
 /// "The time spent waiting for each device over the past W device requests": from when the first
-/// reader waits for a fetch until it arrives, and nothing for one that nobody waited for.
+/// reader waits for a fetch until it arrives, and nothing for one that no reader waited for.
 #[test]
 fn wait_times_are_those_of_readers() {
     const MS: u64 = 1_000_000;
@@ -273,8 +273,7 @@ fn wait_times_are_those_of_readers() {
         offset: block * u64::from(BLOCK),
         len: BLOCK,
     };
-    // Whoever reads a block has the next one fetched with it, or for itself if that is there
-    // already.
+    // A read of a block has the next one fetched with it, or alone if the block is there already.
     let (fetches, _) = tell(0, read(0, 0, 10));
     let [(first, 10, 2)] = fetches[..] else { panic!("{fetches:?}") };
     // Twelve milliseconds, however many wait.
@@ -283,7 +282,7 @@ fn wait_times_are_those_of_readers() {
     let (fetches, _) = tell(20, read(2, 1, 40));
     let [(second, 40, 2)] = fetches[..] else { panic!("{fetches:?}") };
     tell(27, EventKind::Arrived { io: second });
-    // Nobody waits for block 42 until somebody wants it.
+    // No reader waits for block 42 until one wants it.
     let (fetches, _) = tell(30, read(3, 1, 41));
     let [(ahead, 42, 1)] = fetches[..] else { panic!("{fetches:?}") };
     tell(36, read(4, 1, 42));
@@ -316,10 +315,10 @@ fn a_device_that_slows_down_gets_more() {
     }
 }
 
-/// Of two thousand blocks the first are read most. No sizes: who is read alone has everything; of
-/// devices that are alike each has about as much; one that turns slow gets more at once, back as
-/// quick as before it gives that up; and one whose blocks do not come again has less than half of
-/// an equal share, however often it is read.
+/// Of two thousand blocks the first are read most. There are no sizes: a device that is read alone
+/// has everything, and devices that are alike have about as much each. One that turns slow gets
+/// more at once, and gives it up when it is as quick as before. One whose blocks do not come again
+/// has less than half of an equal share, however often it is read.
 #[test]
 fn frames_go_where_they_save_most() {
     for replacement in REPLACEMENTS {

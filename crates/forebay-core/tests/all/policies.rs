@@ -1,5 +1,5 @@
-//! How policies are written: every name, every option, round and back; and what the user is told
-//! otherwise.
+//! How policies are written: every name, every option, round and back; and the messages for all
+//! other texts.
 
 use forebay_core::Policy;
 use forebay_core::presets::{CHOICES, CONTEXTS, Choice, PARTITIONS, PARTS, PREFETCHERS, REPLACEMENTS, Replacement};
@@ -90,7 +90,7 @@ fn goes_with(preset: &str) -> &'static str {
 #[test]
 fn every_name_is_printed_as_it_is_written() {
     for prefetcher in PREFETCHERS {
-        // It says by itself what it goes with.
+        // Its name implies its replacement algorithm.
         let whole = prefetcher.name == "auto";
         let short = |text: &str| if whole { text.replace("+arc", "") } else { text.to_string() };
         for &replacement in Replacement::ALL {
@@ -146,8 +146,7 @@ fn every_name_is_printed_as_it_is_written() {
     assert_eq!(both, "competitive-em:seed=3+lazy:seed=4+clock");
 }
 
-/// Every value of every option: what is chosen is what is printed, unless it is the default, which
-/// is not.
+/// Every value of every option: a chosen value is printed, unless it is the default.
 #[test]
 fn every_option_goes_round() {
     let presets =
@@ -298,7 +297,7 @@ proptest! {
         prop_assert_eq!(policy.replacement, replacement);
     }
 
-    /// Nothing that is written makes it panic.
+    /// No text makes it panic.
     #[test]
     fn anything_is_a_policy_or_an_error(text in "[a-z:=,+0-9-]{0,40}") {
         if let Ok(policy) = parse(&text) {

@@ -10,7 +10,7 @@ fn bench(policy: &str, frames: u32) -> Bench {
     Bench::on(policy, Setup { streams: 4096, ..setup(frames, vec![ibm()]) }, Pace::READS)
 }
 
-/// Fills memory with single pages of files that nobody reads again.
+/// Fills memory with single pages of files that are not read again.
 fn fill(bench: &mut Bench, from: u32, pages: u32) {
     for file in from..from + pages {
         bench.open(file, 1);
@@ -80,7 +80,8 @@ fn a_late_page_goes_to_the_replacement_policy() {
     bench.core.check();
 }
 
-/// What was called off was a page of the prefetch cache while it was under way, and is not wasted.
+/// A page that is called off was one of the prefetch cache while it was under way, and is not
+/// wasted.
 #[test]
 fn what_is_called_off_leaves_the_prefetch_cache() {
     let mut bench = bench("competitive-em", 1000);
@@ -118,7 +119,7 @@ fn the_eviction_history_tells_thrashing_from_lru_misses() {
     assert_eq!((filled, bench.core.unread()), (Some(10 + 95 + 99), 0));
     bench.read_by(2, 0, 4);
     assert_eq!(bench.core.counters().thrashed, 1, "it went a moment ago, and nobody had read it");
-    // What page 4 has pushed out had been read: an LRU miss.
+    // The page that page 4 has pushed out had been read: an LRU miss.
     bench.read_by(2, filled.unwrap() - 95, 0);
     assert_eq!(bench.core.counters().thrashed, 1);
 
@@ -131,8 +132,8 @@ fn the_eviction_history_tells_thrashing_from_lru_misses() {
     assert!(known.iter().all(|&(block, was)| (was == Was::Unread) == (block % 2 == 0)));
 }
 
-/// Of a hundred blocks that were read all are remembered, though thousands that nobody read went
-/// after them, where either kind has its own.
+/// Most of a hundred read blocks are remembered, though thousands of unread ones went after them,
+/// where either kind has its own history.
 #[test]
 fn what_nobody_read_does_not_drive_out_what_was_read() {
     let key = |block| BlockKey::new(FileId(3), block);
@@ -146,8 +147,8 @@ fn what_nobody_read_does_not_drive_out_what_was_read() {
     assert!(one < 10 && apart > 70, "{one}, {apart}");
 }
 
-/// A thousand handlers read the first page of a file each, and close it: 15,000 pages that nobody
-/// will read.
+/// A thousand handlers read the first page of a file each, and close it: 15,000 pages that will not
+/// be read.
 fn a_thousand(bench: &mut Bench) {
     for who in 0..1000 {
         bench.open(1 + who, 1000);
@@ -157,7 +158,7 @@ fn a_thousand(bench: &mut Bench) {
     assert_eq!(bench.core.unread(), 15_000);
 }
 
-/// What the stream of file 0 has ahead.
+/// How much the stream of file 0 has ahead.
 fn ahead(bench: &Bench) -> u32 {
     bench.core.streams().iter().find(|(_, stream)| stream.file == FileId(0)).unwrap().1.remaining()
 }
@@ -247,7 +248,7 @@ fn readers_that_take_turns_lose_nothing() {
     assert!(thrashed("linux") > 1_000, "{}", thrashed("linux"));
 }
 
-/// Whatever the device costs, a piece is Ŝp at the most: 300 readers of 4,096 frames share 1,024.
+/// With any device a piece is Ŝp at the most: 300 readers of 4,096 frames share 1,024.
 #[test]
 fn no_piece_is_longer_than_its_share() {
     let mut bench = bench("competitive-em:epoch=0", 4_096);

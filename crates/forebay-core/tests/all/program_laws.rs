@@ -1,6 +1,6 @@
-//! What must hold of partitions of contexts, whatever the default policy: none but its own where
-//! nothing is detected; blocks that move; a default partition that starves and comes back; loops
-//! that end; what is fetched ahead.
+//! Laws of partitions of contexts, with any default policy: only its own partition where nothing is
+//! detected; blocks that move; a default partition that starves and comes back; loops that end;
+//! prefetched blocks.
 
 use crate::script;
 use forebay_core::Rhythm;
@@ -83,8 +83,8 @@ proptest! {
         policy.build(Both(frames, &blocks));
     }
 
-    /// Whatever is read, fetched ahead and held, by whomever: each frame is somewhere, and nothing
-    /// that is held goes.
+    /// With any reads, prefetches and holds of any contexts: each frame is somewhere, and no held
+    /// frame goes.
     #[test]
     fn frames_are_conserved(
         policy in proptest::sample::select(Named::ALL),
@@ -152,7 +152,7 @@ fn blocks_go_to_whoever_uses_them() {
     // It has been used before: to ARC, too, that is a hit, and the block one of T2. The others were
     // read once.
     assert_eq!((script.list(FIRST_POLICY_LIST), script.list(FIRST_POLICY_LIST + 1)), (vec![3, 0], vec![2]));
-    // Who reads once takes nothing from others.
+    // A one-shot context takes nothing from others.
     for block in [1, 2] {
         assert!(script.read(block, Access { place: Place::Dropped, now: script.now + 1, ..Access::default() }));
     }
@@ -172,7 +172,7 @@ fn what_is_read_once_goes_first() {
         script.read(block, once(script.now + 1));
         assert_eq!(sizes(&script)[0], 8);
     }
-    // Whoever needs frames has those first.
+    // A context that needs frames has those first.
     for block in 8..10 {
         script.read(block, Access { now: script.now + 1, ..Access::default() });
     }
@@ -207,8 +207,7 @@ fn a_starved_default_partition_comes_back() {
     starve::<Lru>();
 }
 
-/// A loop that has ended, or whose number another one got, leaves nothing behind that anybody
-/// needs.
+/// A loop that has ended, or whose number another one got, leaves nothing behind that others need.
 #[test]
 fn loops_that_end_give_their_frames_back() {
     let mut script = Script::<Arc>::new(100, Settings::AMP);
@@ -226,8 +225,7 @@ fn loops_that_end_give_their_frames_back() {
     assert_eq!((now[0].len(), now[5].len()), (60, 30), "both have what they need");
 }
 
-/// Of what is fetched ahead a loop gives up last what nobody has read: the default of an MRU list
-/// would be the opposite.
+/// A loop gives up its prefetched, unread blocks last: an MRU list by itself would do the opposite.
 #[test]
 fn what_is_fetched_ahead_is_read_before_it_goes() {
     let mut script = Script::<Arc>::new(20, Settings::AMP);
@@ -243,8 +241,8 @@ fn what_is_fetched_ahead_is_read_before_it_goes() {
             }
         }
     }
-    // What the loop has read once is as good as what it holds anyway: nothing goes unread that a
-    // one-shot context fetches, either.
+    // Blocks that the loop has read once are as good as those that it holds anyway: no block that a
+    // one-shot context fetches goes unread, either.
     let once = |now| Access { place: Place::Dropped, now, ..Access::default() };
     for block in (100..200).step_by(4) {
         for ahead in block..block + 4 {

@@ -68,8 +68,8 @@ fn loops_are_found_and_nothing_is_lost_where_there_are_none() {
         return;
     };
     // multi1 is two programs in one context, of which one loops: to take the whole for a loop would
-    // cost the other one's hits. To tell the two apart is what contexts are for; without them it
-    // stays ARC's.
+    // cost the other one's hits. Contexts would tell the two apart; without them the whole stays
+    // ARC's.
     for name in ["cpp", "cs", "gli", "loop", "multi1", "ps", "sprite", "zigzag"] {
         let (mut blocks, distinct) = references(&folder, name);
         // Half a million times the same is no more than fifty thousand times.

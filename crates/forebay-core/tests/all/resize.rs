@@ -1,7 +1,7 @@
 //! Policies as segments of one slab: their sizes change while they run, frames are taken from them
-//! for others, and others' go to them (SAC §2.2). Whatever the policy: nothing is lost or linked
-//! twice, whoever has a frame that nobody holds gives one when asked, and ghosts keep to what the
-//! policy's own law allows at its size.
+//! for others, and others' go to them (SAC §2.2). With any policy nothing is lost or linked twice,
+//! a segment that has an unheld frame gives one when asked, and ghosts keep to the policy's own law
+//! at its size.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl<R: Replacement> Divided<R> {
         self.directory.find(key(segment, block)).filter(|&slot| !frames.is_ghost(slot) && frames.list(slot) != FETCHING)
     }
 
-    /// Takes a frame from a segment: it has one to give just when nobody holds one of its frames.
+    /// Takes a frame from a segment: it has one to give just when one of its frames is not held.
     fn give(&mut self, segment: usize, class: Class) -> bool {
         let (held, ghosts) = self.held(segment);
         let idle = held.iter().filter(|&&slot| self.directory.frames.pins(slot) == 0).count();
@@ -316,7 +316,7 @@ impl Build for Hits<'_> {
             let absent = divided.resident(0, block).is_none();
             hits += u32::from(!absent && at >= references.len() / 2);
             let used = divided.frames - divided.directory.frames.len(FREE);
-            // One segment, and frames to spare: whoever divides the slab keeps it to its size.
+            // One segment, and frames to spare: the divider of the slab keeps it to its size.
             (divided.sizes[0]..used + u32::from(absent)).for_each(|_| {
                 divided.segments[0].victim(&mut divided.directory, 0);
             });
@@ -334,8 +334,8 @@ impl Build for Hits<'_> {
     }
 }
 
-/// A segment that was resized soon does what one does that always had the size: nothing of the old
-/// one stays behind.
+/// A resized segment soon does the same as one that always had the size: nothing of the old size
+/// stays behind.
 #[test]
 fn a_new_size_is_as_good_as_an_old_one() {
     let references = references(60_000);
@@ -357,7 +357,7 @@ fn the_largest_size_is_a_size() {
 
         fn with<R: Replacement + Send + 'static>(self) {
             let mut divided = Divided::<R>::new(8, &[1, 4]);
-            // A sketch of so many is no test's business.
+            // A sketch of that size is too large for a test.
             let largest = if std::any::type_name::<R>().contains("TinyLfu") { 1 << 20 } else { u32::MAX / 4 };
             for size in [1, largest, 0, 3, largest - 1, 2] {
                 divided.step(&Step::Resize { segment: 0, size });

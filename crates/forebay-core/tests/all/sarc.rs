@@ -14,8 +14,8 @@ const SEQ: ListId = ListId(FIRST_POLICY_LIST);
 const RANDOM: ListId = ListId(FIRST_POLICY_LIST + 1);
 
 /// The paper's text on two vectors from LRU to MRU, each block with its time stamp. The desired
-/// size and what it moves by are in parts of 65536, as nobody can compare fractions that are
-/// rounded in other places.
+/// size and its steps are in parts of 65536, since fractions that are rounded in other places
+/// cannot be compared.
 struct Naive {
     frames: i64,
     capacity: usize,
@@ -120,7 +120,7 @@ enum Step {
         block: u32,
         sequential: bool,
     },
-    /// A level above reads what no reader wants.
+    /// A level above reads a block that no reader wants.
     Pass {
         block: u32,
     },
@@ -342,7 +342,7 @@ fn a_hit_in_the_bottom_of_seq_counts_when_the_ratio_is_large() {
     }
 }
 
-/// What a level above prefetches moves blocks and measures nothing.
+/// A prefetch of a level above moves blocks and measures nothing.
 #[test]
 fn what_nobody_wants_measures_nothing() {
     let mut cycle = forty_and_sixty();
@@ -354,7 +354,7 @@ fn what_nobody_wants_measures_nothing() {
     assert_eq!(cycle.policy.desired(), 39, "where the first victim put it");
 }
 
-/// While one of both is shorter than ΔL the older LRU block goes, whosever it is.
+/// While one of both is shorter than ΔL the older LRU block goes, of either list.
 #[test]
 fn a_short_list_is_as_good_as_the_other() {
     let mut cycle = Cycle::<SarcLists, Hashed>::new(100);

@@ -23,12 +23,12 @@ struct Bench {
     cache: PrefetchCache,
     frames: Frames,
     at: u64,
-    /// What was passed over before is stale.
+    /// Pages passed over that were prefetched before this are stale.
     stale: Option<Instant>,
 }
 
 impl Bench {
-    /// With a ceiling of so many pages, of a hundred.
+    /// With a ceiling of this many pages, of a hundred.
     fn new(ceiling: u8) -> Bench {
         Bench::with(Settings { start: ceiling, epoch_ms: 0, ..Settings::PAPER })
     }
@@ -51,7 +51,7 @@ impl Bench {
         self.frames.move_to_back(slot, FREE);
     }
 
-    /// All that has to go, in order.
+    /// The pages that have to go, in order.
     fn reclaim(&mut self) -> Vec<u32> {
         let mut gone = Vec::new();
         while let Some(slot) =
@@ -78,9 +78,9 @@ impl Bench {
     }
 }
 
-/// Where the cache is all prefetched and under its ceiling, somebody must go all the same: pages of
-/// those that have exited before those whose readers are still to come, and of these each has its
-/// second chance.
+/// If the cache is all prefetched and under its ceiling, a page must go all the same. Pages of
+/// handlers that have exited go before those whose readers are still to come, and each of the
+/// latter has its second chance.
 #[test]
 fn what_nobody_will_read_goes_before_what_somebody_will() {
     let mut bench = Bench::new(100);
@@ -117,7 +117,7 @@ fn what_comes_after_its_handler_has_exited_is_abandoned() {
     let late = bench.enter(1).unwrap();
     bench.cache.marks.awaits_no_longer(HandlerId(1));
     assert_eq!(bench.reclaim(), [late], "the other fetch");
-    // That is forgotten with the last fetch: the name may be used again.
+    // The handler is forgotten with its last fetch: its number may be used again.
     bench.enter(1);
     assert_eq!((bench.reclaim(), bench.cache.marks.marked()), (vec![], 1));
 }
@@ -152,8 +152,8 @@ fn below_the_ceiling_nothing_but_abandoned_pages_go() {
     assert_eq!(bench.reclaim(), [alive], "two minutes are the most");
 }
 
-/// By then it would have gone from any other queue. Memory has been filled anew since a page came
-/// once it was so twice from some moment on.
+/// A page that was passed over would have gone from any other queue by then. Memory has been filled
+/// anew since the page came once it was filled twice from some moment on.
 #[test]
 fn what_was_passed_over_goes_once_memory_was_filled_anew() {
     let parts = CacheParts { rent: false, order: false, active: false, turnover: true };
@@ -164,7 +164,8 @@ fn what_was_passed_over_goes_once_memory_was_filled_anew() {
         cache.enters(frames, slot, HandlerId(handler), millis(at));
         slot
     };
-    // After a second handler `runs` runs, and memory is filled anew: what has to go by then.
+    // After a second handler `runs` runs, and memory is filled anew: the pages that have to go by
+    // then.
     let mut gone = |cache: &mut Cache, frames: &mut Frames, runs: u32| {
         at += 1_000;
         cache.ran(HandlerId(runs), millis(at));
@@ -223,8 +224,8 @@ fn a_handler_that_ran_for_a_moment_had_no_opportunity() {
     }
 }
 
-/// Marks are of a page, handlers of their marks: what is forgotten with the last page is not
-/// remembered with the next one.
+/// A mark is a page's, and a handler lasts as long as its marks: the knowledge forgotten with the
+/// last page does not come back with the next one.
 #[test]
 fn a_handler_without_pages_is_nobody() {
     let mut marks = Marks::new(4, 100);
@@ -245,7 +246,7 @@ fn a_handler_without_pages_is_nobody() {
     assert_eq!((before, after), (vec![], vec![dead]));
 }
 
-/// Who is known to have exited is not asked about for as long as its pages are there, and is again
+/// A handler that has exited is not asked about for as long as its pages are there, and is again
 /// when it turns out to be alive.
 #[test]
 fn an_exit_is_news_once() {
@@ -256,7 +257,7 @@ fn an_exit_is_news_once() {
     }
     let asked = |marks: &Marks| {
         let mut out = Vec::new();
-        // One is room for: who has exited does not take it from those behind it.
+        // There is room for one: an exited handler does not take it from those behind it.
         marks.in_question(HandlerId(0), 1, &mut out);
         out
     };
@@ -267,7 +268,7 @@ fn an_exit_is_news_once() {
     assert_eq!(asked(&marks), [HandlerId(7)]);
 }
 
-/// The twin: a queue of pages with their marks, and what is known of handlers.
+/// The twin: a queue of pages with their marks, and the handlers.
 #[derive(Default)]
 struct Twin {
     queue: VecDeque<Page>,

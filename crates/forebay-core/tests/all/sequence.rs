@@ -1,6 +1,6 @@
 //! Sequences through the whole engine: SARC's prefetching (Gill and Modha, USENIX 2005), alone and
-//! with its lists, under random reads and under labels (SCM §4.2); and what a replacement policy
-//! that keeps sequential blocks apart is told, call by call.
+//! with its lists, under random reads and under labels (SCM §4.2); and the calls to a replacement
+//! policy that keeps sequential blocks apart.
 
 use std::cell::RefCell;
 
@@ -16,7 +16,7 @@ use forebay_core::replacement::{Class, Replacement};
 use forebay_core::seams::{Divider, Prefetcher};
 use forebay_core::{BlockKey, DeviceCost, Engine, FileId, Referenced, Setup};
 
-/// What was told, and of which block.
+/// A call to the policy, and its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Told {
     Hit(u32),
@@ -38,12 +38,12 @@ fn log(told: Told) {
     LOG.with_borrow_mut(|log| log.push(told));
 }
 
-/// What was told since this was asked last.
+/// The calls since the last look.
 fn told() -> Vec<Told> {
     LOG.take()
 }
 
-/// LRU that notes what it is told.
+/// LRU that notes its calls.
 struct Recorder(ListId);
 
 impl Replacement for Recorder {
@@ -99,7 +99,7 @@ fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: 
         .with_files(40, BLOCKS)
 }
 
-/// Of each file, of which there are forty.
+/// Blocks of each of the forty files.
 const BLOCKS: u64 = 1_000_000;
 
 fn core(policy: &str, frames: u32) -> Bench {
@@ -124,7 +124,7 @@ fn the_fourth_block_is_sequential() {
     // 6 and 7 are left: the next four, which lie above them.
     bench.read(0, 5, 1);
     assert_eq!(told(), [Hit(5), Renewed(6), Renewed(7), Sequential(8), Sequential(9), Sequential(10), Sequential(11)]);
-    // What is referenced again is what it was: in its list.
+    // A block that is referenced again stays in its list.
     bench.read(0, 1, 1);
     assert_eq!(told(), [Hit(1)]);
 }
@@ -152,8 +152,8 @@ fn a_block_counts_once() {
     assert_eq!(told()[..2], [Missed(FIRST), Sequential(3)]);
 }
 
-/// With labels the wanted part counts: what is appended is random while the stream is, and
-/// sequential when it is; a miss of it is none.
+/// With labels the wanted part counts: appended blocks are random while the stream is, and
+/// sequential when it is; a miss of them does not count.
 #[test]
 fn what_nobody_wants_is_no_miss() {
     let mut bench = bench(SARC, None, 100);
@@ -163,7 +163,7 @@ fn what_nobody_wants_is_no_miss() {
     bench.read_labelled(0, 20, 6, Some(demand(20, 4)));
     let (random, sequential) = ([20, 21, 22].map(Random), [23, 24, 25, 26, 27, 28, 29].map(Sequential));
     assert_eq!(told(), [&[Missed(FIRST)][..], &random, &sequential].concat());
-    // 30 is missed by nobody, and brings four more.
+    // The miss of 30 does not count, since no reader wants it, but it brings four more.
     bench.read_labelled(0, 30, 1, Some(demand(30, 0)));
     assert_eq!(told(), [30, 31, 32, 33, 34].map(Sequential));
     bench.read_labelled(0, 31, 1, Some(demand(31, 0)));
@@ -207,9 +207,9 @@ fn a_miss_and_then_triggers() {
 }
 
 /// "An anomaly akin to Belady's anomaly": of a group whose trigger was hit the unread blocks are
-/// wanted before the next group, and in one LRU list they would go before what was read already.
-/// Three random blocks, a group of which 19, 20 and 21 are unread, the next group, and 4 random
-/// blocks fill memory; the next one takes the place of 13, which was read.
+/// wanted before the next group, and in one LRU list they would go before blocks that were read
+/// already. Three random blocks, a group of which 19, 20 and 21 are unread, the next group, and 4
+/// random blocks fill memory; the next one takes the place of 13, which was read.
 #[test]
 fn what_is_unread_outlives_what_was_read() {
     let mut bench = core("sarc:degree=8,distance=3", 24);
@@ -254,14 +254,14 @@ fn random_requests_with_four_appended_are_sequential_without_labels() {
         assert_eq!(prefetched(threshold, false), 0, "threshold {threshold}");
     }
     for threshold in 3..=7 {
-        // One that takes one for a sequence is still none.
+        // A threshold that takes one for a sequence still finds none.
         assert_eq!(prefetched(threshold, true), 0, "threshold {threshold}, labelled");
     }
 }
 
 /// "While a prefetched block appended to the application request may still trigger other actions at
 /// the lower level": a stream that readers have made sequential is fetched ahead because of
-/// requests that nobody waits for.
+/// requests that no reader waits for.
 #[test]
 fn what_nobody_wants_may_trigger() {
     let mut bench = core("sarc:degree=8,distance=3", 1000);
@@ -299,8 +299,8 @@ fn streams_do_not_wash_out_a_working_set() {
 }
 
 /// The other way round: random reads that never hit, beside streams. RANDOM is worth nothing, so
-/// memory goes to the streams; once it has, what was prefetched is read and not wasted. (It takes
-/// 20 · L / 2 ΔL sequential misses, a quarter of a thousand, as no hit in the bottom of RANDOM ends
+/// memory goes to the streams; once it has, prefetched blocks are read and not wasted. (It takes 20
+/// · L / 2 ΔL sequential misses, a quarter of a thousand, as no hit in the bottom of RANDOM ends
 /// the interval.)
 #[test]
 fn random_reads_without_reuse_leave_memory_to_streams() {

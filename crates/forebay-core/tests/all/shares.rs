@@ -17,7 +17,8 @@ fn costs(devices: u32) -> Vec<DeviceCost> {
     vec![DeviceCost::flat(1_000_000, 100_000_000, 1); devices as usize]
 }
 
-/// An epoch in which readers waited so long for each device. Says whether sizes have changed.
+/// An epoch; `waits` has how long readers waited for each device. Returns whether sizes have
+/// changed.
 fn epoch(division: &mut Division, waits: &[u64]) -> bool {
     let before = division.epochs();
     let changes: Vec<bool> =
@@ -94,7 +95,7 @@ fn between_mean_and_threshold_nothing_is_given_or_taken() {
 }
 
 /// "If no page consumers are found, repartitioning stops and the new epoch begins." At the
-/// threshold itself nobody is one.
+/// threshold itself a partition is none.
 #[test]
 fn without_consumers_nothing_changes() {
     let mut division = division(1000, 4, 20);
@@ -114,7 +115,7 @@ fn the_four_states() {
     let mut division = division(10_000, 2, 2);
     const I: u32 = 20;
     let steps = [
-        // Device 1's wait of 1000 for both, its state, what it gets.
+        // Device 1's wait of 1000 for both, its state, and its pages.
         (600, State::Warming, I),
         (650, State::Warming, 2 * I),
         (700, State::Warming, 4 * I),
@@ -138,7 +139,7 @@ fn the_four_states() {
     }
 }
 
-/// Two consumers, each in its own state: both get what is theirs, from the suppliers together.
+/// Two consumers, each in its own state: both get their part, from the suppliers together.
 #[test]
 fn consumers_are_considered_together() {
     let mut division = division(10_000, 4, 10);
@@ -155,14 +156,14 @@ fn consumers_are_considered_together() {
 #[test]
 fn suppliers_keep_a_frame() {
     let mut division = division(100, 4, 1000);
-    // All of the cache is wanted: nobody has more to give than all but one.
+    // All of the cache is wanted: a partition gives all of its frames but one.
     epoch(&mut division, &[10, 20, 30, 340]);
     assert_eq!(sizes(&division), [1, 1, 1, 97]);
     // With nothing to give nothing changes, however often.
     for wait in 341..350 {
         assert!(!epoch(&mut division, &[10, 20, 30, wait]));
     }
-    // The same the other way round: from 97 down, by whoever waits.
+    // The same the other way round: from 97 down, for a partition that waits.
     epoch(&mut division, &[100, 0, 0, 0]);
     assert_eq!(sizes(&division).iter().sum::<u32>(), 100);
     assert!(division.shares()[0].size > 50);
@@ -171,7 +172,7 @@ fn suppliers_keep_a_frame() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens, sizes add up and nobody has none; and a static division stays as it was.
+    /// Sizes always add up and no partition is empty; and a static division stays as it was.
     #[test]
     fn frames_are_conserved(
         frames in 1..100_000u32,
@@ -212,7 +213,7 @@ proptest! {
         let mut waits: Vec<u64> = others[..devices as usize].to_vec();
         waits[patient] = waits.iter().copied().max().unwrap_or(0) + 1;
         let before = division.shares()[patient].size;
-        // Until its wait is as long as all others' at their longest together, somebody may be
+        // Until its wait is as long as all others' at their longest together, another one may be
         // between mean and threshold and have all frames; from then on all others are suppliers.
         // One epoch more, since a fall may have come before.
         let epochs = devices.ilog2() + 4;
@@ -246,8 +247,8 @@ fn chi_square(sizes: &[u32], out: &[usize], seed: u32, draws: u32) -> (f64, usiz
     (cells.iter().map(|(expected, drawn)| (drawn - expected).powi(2) / expected).sum(), cells.len() - 1)
 }
 
-/// What a chi-square statistic of so many degrees of freedom exceeds once in a thousand times
-/// (Wilson and Hilferty, 1931).
+/// The number that a chi-square statistic of this many degrees of freedom exceeds once in a
+/// thousand times (Wilson and Hilferty, 1931).
 fn once_in_a_thousand(freedom: usize) -> f64 {
     const QUANTILE: f64 = 3.0902;
     let part = 2.0 / (9.0 * freedom as f64);
@@ -302,7 +303,7 @@ fn other_proportions_are_told_apart() {
     }
 }
 
-/// Whoever has nothing to give sits out until it has; when nobody has, nobody is drawn.
+/// A partition with nothing to give sits out until it has a frame; when all sit out, none is drawn.
 #[test]
 fn nobody_is_drawn_when_all_sit_out() {
     let mut lottery = Lottery::new(3, 1);
@@ -313,7 +314,7 @@ fn nobody_is_drawn_when_all_sit_out() {
     lottery.takes_part(1);
     lottery.takes_part(1);
     assert!((0..100).all(|_| lottery.draw() == Some(1)));
-    // New sizes, and everybody is asked again.
+    // New sizes, and all are asked again.
     lottery.issue([10, 20, 30].into_iter(), 60);
     let mut drawn: Vec<_> = (0..1000).filter_map(|_| lottery.draw()).collect();
     drawn.sort_unstable();

@@ -25,7 +25,7 @@ impl Driver {
         Driver { bench: Bench::on(policy, setup, pace).with_files(1, BLOCKS), short_cut, taken: 0 }
     }
 
-    /// What contexts 1 and 2 do is known from an earlier run.
+    /// The patterns of contexts 1 and 2 are known from an earlier run.
     fn hints(mut self) -> Driver {
         let rhythm = Rhythm { size: 90, time: 200, deviation: 20 };
         for (context, pattern) in [(1, Pattern::Looping), (2, Pattern::OneShot)] {
@@ -51,7 +51,7 @@ impl Driver {
                     assert!(!self.bench.core.unpin(frame), "nobody waits");
                 }
                 self.taken += 1;
-                // That its reader runs the short cut doesn't tell; a driver of a prefetch cache
+                // The short cut does not tell that its reader runs; a driver of a prefetch cache
                 // does.
                 if self.bench.core.prefetch_cache().is_some() {
                     self.bench.tell(EventKind::Ran { handler });

@@ -16,7 +16,7 @@ const CELL: u32 = 1024;
 struct Twin {
     id: StreamId,
     file: FileId,
-    /// Who read last.
+    /// The handler of the last read.
     handler: HandlerId,
     /// How often it went on.
     steps: u32,
@@ -27,7 +27,7 @@ struct Twin {
     active: bool,
     /// Reads of it that wait.
     waiting: u32,
-    /// Nobody has its file open, and it has not gone on since.
+    /// Its file is closed, and it has not gone on since.
     retired: bool,
     last: u64,
     /// Where its latest late part ended.
@@ -44,7 +44,7 @@ struct Naive {
     last: BTreeMap<(HandlerId, FileId), StreamId>,
     /// How long reads waited.
     wait: u64,
-    /// How long streams were silent; of none yet, for long.
+    /// How long streams were silent; before the first one, for long.
     pause: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Naive {
         distances.filter(|&distance| distance < CELL).min()
     }
 
-    /// Whoever was silent for too long, and nobody waits for, is active no longer.
+    /// A stream that was silent for too long, and that no read waits for, is active no longer.
     fn expire(&mut self, at: u64) {
         for twin in &mut self.streams {
             let own = ACTIVE_FOR.into_iter().find(|&time| time >= PAUSES * twin.pause).unwrap_or(ACTIVE_FOR[2]);
@@ -115,11 +115,11 @@ enum Step {
     Waits {
         which: u8,
     },
-    /// One that waited does so no longer.
+    /// A read that waited does so no longer.
     Ready {
         which: u8,
     },
-    /// Nobody has a file open.
+    /// A file is closed.
     Rest {
         file: u8,
     },
@@ -151,7 +151,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, fetched: u32) {
-    // Each length is one handler's of two.
+    // The length of a read says which of two handlers reads.
     let who = Caller { handler: HandlerId(extent.len % 2), context: ContextId(0) };
     let found = streams.locate(who.handler, extent.file, extent.start, Instant(at));
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
@@ -191,10 +191,10 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
                 left.active = false;
             }
             let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
-            // If the table is full somebody was forgotten; ids tell who.
+            // If the table is full a stream was forgotten; ids tell which one.
             if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
                 let gone = naive.streams.remove(gone);
-                // The idle ones first, then those that nobody waits for, then the one silent for
+                // The idle ones first, then those that no read waits for, then the one silent for
                 // longest.
                 let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
                 assert!(
@@ -317,13 +317,13 @@ proptest! {
     }
 }
 
-/// A reader that waits for the processor is silent for long, and what was fetched for him keeps its
-/// memory: his stream holds it until he comes, or is gone, or it was given up.
+/// A reader that waits for the processor is silent for long, and the blocks fetched for it keep
+/// their memory: its stream holds them until the reader comes, or is gone, or they are given up.
 #[test]
 fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     const SECOND: u64 = 1_000_000_000;
     let whole = |file: u32, start| Extent { file: FileId(file), start, len: 4 };
-    // Handler 7 has read three times in a row and has so many blocks ahead; after ten seconds
+    // Handler 7 has read three times in a row and has `ahead` blocks ahead; after ten seconds
     // handler 8 goes on elsewhere.
     let silent = |ahead: u32| {
         let mut streams = Streams::new(8, 600, 256);

@@ -62,8 +62,7 @@ fn distances_have_a_floor_and_a_bound() {
     assert_eq!(Trigger::EqualTime.distance(&supplies(&[(1, 0)], 0)[0], 2), 2, "a degree below the floor");
 }
 
-/// T_C = R · t, and what is left of 48 by σ: with t = 10 ms and 1000 a second, 10 each; 28 as 1 :
-/// 3.
+/// T_C = R · t, and the rest of 48 by σ: with t = 10 ms and 1000 a second, 10 each; 28 as 1 : 3.
 #[test]
 fn equal_safety_factors_of_two_streams() {
     assert_eq!(distances(Trigger::EqualSafety, &[(1000, 100), (1000, 300)], SECOND / 100), [17, 31]);
@@ -73,14 +72,14 @@ fn equal_safety_factors_of_two_streams() {
     assert_eq!(distances(Trigger::EqualSafety, &[(1000, 0), (1000, 0)], SECOND / 100), [24, 24]);
 }
 
-/// What the paper leaves open: cycles that need more than the total. Then by rate.
+/// The paper leaves open cycles that need more than the total. They are divided by rate.
 #[test]
 fn cycles_beyond_the_total_are_divided_by_rate() {
     let levels = [(1000, 900), (3000, 1)];
     assert_eq!(distances(Trigger::EqualSafety, &levels, SECOND), distances(Trigger::EqualTime, &levels, SECOND));
 }
 
-/// Before anybody was read twice, and where nobody measures: evenly.
+/// Before any stream was read twice, and without measurement: evenly.
 #[test]
 fn without_rates_all_are_alike() {
     let supply = Supply { total: 72, streams: 3, ..Supply::default() };
@@ -129,8 +128,7 @@ fn a_new_stream_has_a_rate_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Distances add up to the total, but for what rounds, and for who is at the floor or the
-    /// bound.
+    /// Distances add up to the total, but for rounding, and for streams at the floor or the bound.
     #[test]
     fn distances_add_up(
         levels in proptest::collection::vec((1..100_000u64, 0..100_000u64), 1..40),
@@ -145,7 +143,7 @@ proptest! {
         let floor = distances.iter().filter(|&&distance| distance == FLOOR).count() as u32;
         let bound = distances.iter().filter(|&&distance| distance == DEGREE).count() as u32;
         if bound == 0 {
-            // Rounding takes half a one of each, or gives it: of the cycle inventory and of the
+            // Rounding takes half a block of each, or gives it: of the cycle inventory and of the
             // safety inventory.
             prop_assert!(sum + levels.len() as u32 >= total, "{sum} of {total}: {distances:?}");
         }
@@ -154,7 +152,7 @@ proptest! {
         }
     }
 
-    /// Who asks more often gets no less.
+    /// A stream that is read faster gets no less.
     #[test]
     fn faster_is_never_nearer(slow in 1..50_000u64, more in 0..50_000u64, other in 1..50_000u64, deviation in 0..1000u64) {
         for trigger in [Trigger::Even, Trigger::EqualTime, Trigger::EqualSafety] {

@@ -1,10 +1,10 @@
-//! The prefetch cache of `auto`: CPEM's, where what is ahead pays rent for its memory.
+//! The prefetch cache of `auto`: CPEM's, but its pages pay rent for their memory.
 //!
 //! | part | rests on | test |
 //! | --- | --- | --- |
-//! | `rent` | what is fetched in vain takes memory in which something would be hit | `rent.rs` |
+//! | `rent` | a block fetched in vain takes memory in which another would be hit | `rent.rs` |
 //! | `order` | more ahead saves switches, up to where its misses cost as much | `rent.rs`, `tests/all/explain.rs` |
-//! | `turnover` | what was passed over would have gone from any other queue by then | `tests/all/second_chance.rs` |
+//! | `turnover` | a page passed over would have left any other queue by then | `tests/all/second_chance.rs` |
 //! | `active` | a file that is open and not read needs no part | `tests/all/prefetch_cache.rs` |
 
 mod rent;
@@ -23,14 +23,14 @@ use rent::{ONE_LOSS, Rent};
 /// The parts of the cache, past the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheParts {
-    /// Whether the odds of what is fetched ahead count the memory that it takes, too.
+    /// Whether the odds of prefetching count the memory that it takes, too.
     pub rent: bool,
-    /// Whether there may be as many as the rent orders for the streams that there are, if that is
+    /// Whether there may be as many pages as the rent orders for the present streams, if that is
     /// more than the ceiling.
     pub order: bool,
     /// Whether a page that was passed over stays below the ceiling for as long as it takes to fill
-    /// all of memory anew, and no longer. (The paper's ceiling falls slowly: what nobody came for
-    /// would keep its room for minutes.)
+    /// all of memory anew, and no longer. (The paper's ceiling falls slowly: unread pages would
+    /// keep their room for minutes.)
     pub turnover: bool,
     /// Whether streams that go on share it, instead of open files.
     pub active: bool,
@@ -46,12 +46,12 @@ impl CacheParts {
 pub struct Cache {
     parts: CacheParts,
     cache: PrefetchCache,
-    /// What a page of it costs the others.
+    /// The cost of one of its pages to the others.
     rent: Rent,
-    /// More than so many blocks ahead no stream is ordered, …
+    /// No stream is ordered more blocks ahead than this, …
     deepest: u32,
-    /// … unless they are so few that each has several channels of a device: then all of them
-    /// together no more than so many.
+    /// … unless streams are so few that each has several channels of a device: then all of them
+    /// together are ordered no more than this.
     abreast: u32,
     /// How many channels that device has.
     channels: u32,
@@ -88,7 +88,7 @@ impl Reclaimer for Cache {
         self.cache.under_way()
     }
 
-    /// The ceiling, or what the rent orders, if that is more.
+    /// The ceiling, or the order of the rent, if that is more.
     fn room(&self, sharers: u32) -> u32 {
         let order = match self.parts.order {
             true if sharers.saturating_mul(2) <= self.channels => self.rent.order_of_few(sharers).min(self.abreast),
@@ -167,16 +167,16 @@ impl Reclaimer for Cache {
     }
 
     /// A stream is ordered at most two pieces that are worth a switch of `depth` blocks: one that
-    /// is read, and one that comes meanwhile. So many `channels` are kept busy by one piece each,
-    /// while another is read; of pieces of 4 · S_p four fifths of their time is transfer.
+    /// is read, and one that comes meanwhile. One piece each keeps `channels` channels busy, while
+    /// another is read; of pieces of 4 · S_p four fifths of their time is transfer.
     fn deepest(&mut self, depth: u32, channels: u32) {
         self.deepest = depth.saturating_mul(2);
         self.abreast = depth.saturating_mul(4).saturating_mul(channels.saturating_add(1));
         self.channels = channels;
     }
 
-    /// Stale is what came before all of memory was filled anew. Among the rest it would have gone
-    /// by now, at the latest.
+    /// A page is stale if it came before all of memory was filled anew. Among the rest it would
+    /// have gone by now, at the latest.
     fn gives_up(&mut self, frames: &mut Frames, limits: Limits, now: Instant) -> Option<Slot> {
         let room = self.room(limits.sharers).saturating_add(limits.spare);
         let stale = self.parts.turnover.then_some(self.anew[0]);

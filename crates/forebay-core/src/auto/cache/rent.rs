@@ -1,45 +1,45 @@
-//! What the memory costs that a block takes which is fetched ahead in vain.
+//! The cost of the memory that a block takes if it is prefetched in vain.
 //!
-//! It is not free because the disk is there anyway: while the block waits for somebody, a page that
-//! was read is elsewhere, and may be missed. The eviction history tells how many are: of the last h
-//! that went, so many were missed after all, and a page more would have kept one more of them. By
-//! Little's law the block waits for as long as it takes to fetch as many as are waiting; no longer
-//! than it takes to fill memory anew.
+//! That memory is not free: while the block waits for a reader, a page that was read has no room,
+//! and may be missed. The eviction history tells how often: some of the last h evicted pages were
+//! missed after all, and a page more would have kept one more of them. By Little's law the block
+//! waits for as long as it takes to fetch as many as are waiting; no longer than it takes to fill
+//! memory anew.
 //!
 //! ```text
 //!     misses for it  =  misses of the history / h, per block filled  ×  min(waiting / share of fetched ahead, memory), blocks filled
 //! ```
 //!
-//! Each of them is a switch. So where a switch is worth the transfer of D blocks, a block in vain
-//! costs its own and that of D times this.
+//! Each of these misses is a switch. So if a switch is worth the transfer of D blocks, a block in
+//! vain costs its own transfer and D times this.
 //!
-//! What a page costs says, too, how many all streams should have: the economic order quantity
-//! (Harris 1913), whose setup is a switch and whose holding cost is the rent. Of n streams each
-//! gets x / n blocks by a switch, and holds as much again that is being read:
+//! The cost of a page also says how many pages all streams should have: the economic order quantity
+//! (Harris 1913), whose setup is a switch and whose holding cost is the rent. Each of n streams
+//! gets x / n blocks by a switch, and holds as many again that are being read:
 //!
 //! ```text
 //!     switches  =  fetched ahead · n / x        misses  =  2x · misses of the history / h        fewest at  x  =  √(n · fetched ahead · h / 2 misses)
 //! ```
 //!
-//! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer misses of
-//! what went unread, but none of its two miss rates says that pieces are too short.
+//! CPEM's ceiling does not see the switches. It caps the depth, so that there are fewer prefetch
+//! misses, but neither of its two miss rates says that pieces are too short.
 
-/// Looked at anew whenever one part in so many of memory was filled.
+/// Looked at anew whenever one part in this many of memory was filled.
 const OFTEN: u64 = 16;
 
-/// Losses are in parts of a miss of which one has so many.
+/// The parts of a miss in which losses are counted.
 pub(super) const ONE_LOSS: u64 = 1 << 16;
 
 /// A miss, in parts, so that halves of few are not lost.
 const ONE_MISS: u64 = 256;
 
-/// What is counted for it. Half is forgotten whenever the rent is set.
+/// The counts that the rent is set by. They are halved whenever it is set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rent {
     /// h, and all pages.
     history: u64,
     memory: u64,
-    /// Misses on what was given up, in parts of [`ONE_MISS`].
+    /// Misses on read blocks that were given up, in parts of [`ONE_MISS`].
     missed: u64,
     /// Blocks fetched ahead, and all.
     fetched: u64,
@@ -62,12 +62,12 @@ impl Rent {
         self.missed = self.missed.saturating_add(ONE_MISS);
     }
 
-    /// A page is filled with a block that nobody asked for yet.
+    /// A page is filled with a block that no reader has asked for yet.
     pub(super) fn fetches(&mut self) {
         self.fetched += 1;
     }
 
-    /// A page is filled, whoever wants it, while so many are `waiting`. Returns whether the rent
+    /// A page is filled, on demand or ahead, while `waiting` blocks wait. Returns whether the rent
     /// was set.
     pub(super) fn fills(&mut self, waiting: u32) -> bool {
         self.filled += 1;
@@ -97,8 +97,8 @@ impl Rent {
         self.fewest(streams).min(self.memory / 2) as u32
     }
 
-    /// The same of streams each of which has several pieces under way: of these one is being read,
-    /// and what it needs is less.
+    /// The same for streams that have several pieces under way each: only one of these is being
+    /// read, and needs less.
     pub(super) fn order_of_few(&self, streams: u32) -> u32 {
         self.fewest(streams).min(self.memory / 4 * 3) as u32
     }
@@ -121,8 +121,8 @@ mod tests {
         rent.loss() as f64 / ONE_LOSS as f64
     }
 
-    /// Of 100 pages filled half were fetched ahead, and 40 wait: each stays while 80 are filled.
-    /// Ten misses were of the last hundred that went, 0.001 a page and page filled: 0.08.
+    /// Half of 100 pages filled were fetched ahead, and 40 wait: each stays while 80 are filled.
+    /// Ten of the last hundred that went were missed, 0.001 a page and page filled: 0.08.
     #[test]
     fn a_page_costs_what_is_missed_while_it_waits() {
         assert!((loss(10, 50, 40) - 0.08).abs() < 0.001, "{}", loss(10, 50, 40));
@@ -135,9 +135,9 @@ mod tests {
         );
     }
 
-    /// 400 blocks are fetched ahead while of each hundred that went ten are missed. Whoever has x
-    /// ahead switches 400 · n / x times, and the 2x pages that it takes make 2x · 10 / 100 misses:
-    /// no other x has fewer of both.
+    /// 400 blocks are fetched ahead, and ten of each hundred that went are missed. With x ahead
+    /// there are 400 · n / x switches, and the 2x pages that it takes make 2x · 10 / 100 misses: no
+    /// other x has fewer of both together.
     #[test]
     fn the_order_has_the_fewest_switches_and_misses() {
         let mut rent = Rent::new(100, 6400);

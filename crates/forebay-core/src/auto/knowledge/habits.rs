@@ -1,13 +1,13 @@
-//! What is known of the streams of a device, or of a program context.
+//! The habits of the streams of a device, or of a program context.
 
 use super::lengths::Lengths;
 use super::share::{Odds, Share};
 use crate::hint::{OCTILES, STREAMS, Usual};
 
-/// Before so many streams nothing is known.
+/// Habits are not known before this many streams.
 pub(super) const FEW: u32 = 8;
 
-/// What is known of streams.
+/// Habits of streams.
 #[derive(Clone, Debug, Default)]
 pub struct Habits {
     /// Streams from the beginning of a file came to its end.
@@ -20,9 +20,9 @@ pub struct Habits {
     /// many streams.
     length: u64,
     streams: u32,
-    /// How long those were that went on.
+    /// The lengths of those that went on.
     lengths: Lengths,
-    /// All of it was said by a hint, and no stream has gone on since.
+    /// Whether all of it comes from a hint, and no stream has gone on since.
     hearsay: bool,
 }
 
@@ -34,7 +34,7 @@ impl Habits {
         self.had(blocks);
     }
 
-    /// Of the lengths of those that went on one is this.
+    /// Notes the length of a stream that went on.
     pub(super) fn had(&mut self, blocks: u32) {
         self.streams = self.streams.saturating_add(1);
         // The first ones count alike.
@@ -48,7 +48,7 @@ impl Habits {
         self.goes_on.saw(false);
     }
 
-    /// One that was said to go nowhere goes on.
+    /// A stream that was counted as going nowhere goes on.
     pub(super) fn went_on_after_all(&mut self) {
         self.goes_on.saw(true);
         self.hearsay = false;
@@ -64,7 +64,7 @@ impl Habits {
         self.goes_on.seen() >= FEW
     }
 
-    /// Whether less than one stream of eight goes on and has more than so many blocks.
+    /// Whether less than one stream of eight goes on and has more than this many blocks.
     pub(crate) fn rarely_goes_beyond(&self, blocks: u32) -> bool {
         let (Odds { times: goes_on, of }, Odds { times: beyond, of: all }) =
             (self.goes_on.odds(), self.lengths.beyond_of(blocks));
@@ -92,7 +92,7 @@ impl Habits {
         self.goes_on.odds()
     }
 
-    /// How long those were that did.
+    /// The lengths of those that did.
     pub fn lengths(&self) -> &Lengths {
         &self.lengths
     }
@@ -104,7 +104,7 @@ impl Habits {
 }
 
 impl Habits {
-    /// What outlives the run; [`Usual::UNKNOWN`] if there were too few streams.
+    /// The part that outlives the run; [`Usual::UNKNOWN`] if there were too few streams.
     pub fn usual(&self) -> Usual {
         if !self.is_known() {
             return Usual::UNKNOWN;
@@ -121,8 +121,8 @@ impl Habits {
 }
 
 impl From<Usual> for Habits {
-    /// As if the fewest streams had been seen that say anything, one of each eighth: what this run
-    /// shows soon outweighs them.
+    /// As if just enough streams had been seen, one of each eighth: the streams of this run soon
+    /// outweigh them.
     fn from(usual: Usual) -> Habits {
         let mut habits = Habits::default();
         if u32::from(usual.streams) < FEW {

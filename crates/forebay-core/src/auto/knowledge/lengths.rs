@@ -1,9 +1,9 @@
-//! How long streams were: a histogram, and what it says of where a stream's pieces should end.
+//! A histogram of the lengths of streams: it says where a stream's pieces should end.
 //!
 //! The depth S_p = C_switch · R_tr is the best that can be done against the worst case (CP §2).
-//! Against known odds one does better. Who fetches up to one of the lengths that streams have had
-//! pays for the transfer, and, if the stream goes beyond, another switch and whatever comes then.
-//! In blocks, a switch being D of them, with N(x) the streams that went beyond x:
+//! Known odds allow a better one. A fetch up to one of the lengths that streams have had costs the
+//! transfer, and, if the stream goes beyond, another switch and the cost from there on. In blocks,
+//! a switch being D of them, with N(x) the streams that went beyond x:
 //!
 //! ```text
 //!     cost(x) = min over lengths l > x of  D + (l − x) + N(l) / N(x) · cost(l)
@@ -20,13 +20,13 @@ use super::share::Odds;
 
 /// Four intervals an octave, each with its upper bound: a length of a power of two ends one.
 const BUCKETS: usize = 80;
-/// What a stream counts; halved, it is not gone at once.
+/// The count of one stream: halved, it is not gone at once.
 const ONE: u32 = 16;
-/// Of so many streams all counts are halved, so that old ones are forgotten.
+/// At this many streams all counts are halved, so that old ones are forgotten.
 const MOST: u32 = 128 * ONE;
-/// Odds by fewer streams are none.
+/// Fewer streams tell no odds.
 const FEW: u32 = 4 * ONE;
-/// The odds are looked at anew when so many streams have ended.
+/// The odds are looked at anew when this many streams have ended.
 const NEWS: u32 = 8;
 
 /// The streams that ended in an interval of lengths.
@@ -37,7 +37,7 @@ struct Bucket {
     /// The longest of them, in blocks; and since counts were halved.
     longest: u32,
     newest: u32,
-    /// What a stream costs from there on that goes on, in blocks.
+    /// The cost of a stream that goes on from there, in blocks.
     cost: u64,
 }
 
@@ -107,15 +107,15 @@ impl Lengths {
         Odds { times: self.beyond(block), of: self.total }
     }
 
-    /// How sure it is that a stream that was read up to `from` goes beyond `to`; `None` if too few
-    /// are known.
+    /// The odds that a stream that was read up to `from` goes beyond `to`; `None` if too few are
+    /// known.
     pub fn reach(&self, from: u32, to: u32) -> Option<Odds> {
         let of = self.beyond(from.saturating_sub(1));
         (of >= FEW).then(|| Odds { times: self.beyond(to), of })
     }
 
-    /// Up to where a stream should be fetched that goes beyond `from`, of a file of `blocks`.
-    /// `None` if too few are known that did.
+    /// The block up to which to fetch a stream that goes beyond `from`, of a file of `blocks`.
+    /// `None` if too few such streams are known.
     pub fn end(&self, from: u32, blocks: u32) -> Option<u32> {
         if self.beyond(from) < FEW {
             return None;
@@ -123,7 +123,7 @@ impl Lengths {
         self.best(from, Some(blocks)).map(|(_, end)| end)
     }
 
-    /// Up to where it should be fetched if it is read up to `from` and goes beyond that with such
+    /// The block up to which to fetch it if it is read up to `from` and goes beyond that with such
     /// `odds` only.
     pub fn end_if(&self, from: u32, blocks: u32, odds: Odds) -> Option<u32> {
         let goes_on = |cost: u64| cost * u64::from(odds.times) / u64::from(odds.of.max(1));
@@ -139,8 +139,8 @@ impl Lengths {
         self.best_of(from, blocks, |cost| cost)
     }
 
-    /// The least cost of a stream that goes beyond `from`, but for the switch, and up to where it
-    /// is fetched for that.
+    /// The least cost of a stream that goes beyond `from`, but for the switch, and the block up to
+    /// which it is fetched then.
     fn best_of(&self, from: u32, blocks: Option<u32>, goes_on: impl Fn(u64) -> u64) -> Option<(u64, u32)> {
         let all = u64::from(self.beyond(from));
         let mut beyond = all;

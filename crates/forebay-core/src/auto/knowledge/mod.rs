@@ -1,5 +1,5 @@
-//! What is known of how far a stream's readers will go: the length of its file, what its readers
-//! wanted last time, and how long streams usually are.
+//! The knowledge of how far a stream's readers will go: the length of its file, where its readers
+//! stopped last time, and how long streams usually are.
 //!
 //! The first two are worth nothing by themselves: a file may be read in random portions, and
 //! differently each time. So both are believed only while they keep coming true. All is known by
@@ -26,8 +26,8 @@ pub use share::Odds;
 use crate::hint::Usual;
 use crate::types::{BlockKey, ContextId, DeviceId};
 
-/// So many program contexts have habits of their own, those seen last. "Less than a dozen different
-/// call stacks dominate most I/O requests" (AMP §2.3).
+/// The most program contexts that have habits of their own, those seen last. "Less than a dozen
+/// different call stacks dominate most I/O requests" (AMP §2.3).
 pub const MOST_CONTEXTS: usize = 64;
 
 /// How far the last stream from a block came.
@@ -43,7 +43,7 @@ struct Entry {
 
 const EMPTY: u64 = u64::MAX;
 
-/// What is known of a program context.
+/// The knowledge of a program context.
 #[derive(Clone, Debug, Default)]
 struct Known {
     habits: Habits,
@@ -51,29 +51,29 @@ struct Known {
     seen: u64,
 }
 
-/// What is known. The table of streams is direct-mapped: a newer one overwrites another that maps
-/// to the same place.
+/// The knowledge of streams. The table of them is direct-mapped: a newer one overwrites another
+/// that maps to the same place.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
     table: Vec<Entry>,
     devices: Vec<Habits>,
-    /// By context; context 0 is nobody's.
+    /// By context; context 0, the unknown one, has none.
     contexts: BTreeMap<u32, Known>,
     by_context: bool,
     now: u64,
 }
 
-/// Whose a stream is.
+/// The device and the context of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Whose {
-    /// Where it lies.
+    /// The device on which it lies.
     pub device: DeviceId,
-    /// Who reads it; 0 if nobody knows.
+    /// The context that reads it; 0 if unknown.
     pub context: ContextId,
 }
 
 impl Knowledge {
-    /// Nothing is known yet. `streams` says how many streams are remembered, about.
+    /// Knows nothing yet, and will remember about `streams` streams.
     pub fn new(streams: u32, devices: usize) -> Knowledge {
         let entries = (streams as usize * 2).next_power_of_two();
         Knowledge {
@@ -92,8 +92,8 @@ impl Knowledge {
         self
     }
 
-    /// A stream begins with block `first` of a file of `blocks` blocks. Returns up to where it is
-    /// expected to go, if anything is.
+    /// A stream begins with block `first` of a file of `blocks` blocks. Returns the block up to
+    /// which it is expected to go, if any.
     pub fn begins(&mut self, whose: Whose, first: BlockKey, blocks: u32) -> Option<u32> {
         let place = place(&self.table, first);
         let entry = &mut self.table[place];
@@ -131,7 +131,8 @@ impl Knowledge {
         self.tell(whose, |habits| habits.was_long(blocks));
     }
 
-    /// The same of one that was said to go nowhere: that it went on after all was said when it did.
+    /// The same of a stream counted as going nowhere:
+    /// [`went_on_after_all`](Self::went_on_after_all) has told already that it goes on.
     pub fn was_long_after_all(&mut self, whose: Whose, blocks: u32) {
         self.tell(whose, |habits| habits.had(blocks));
     }
@@ -146,7 +147,7 @@ impl Knowledge {
         self.tell(whose, Habits::went_on_after_all);
     }
 
-    /// What an earlier run learnt of a context, unless this one knows better.
+    /// Takes what an earlier run learnt of a context, unless this run knows better.
     pub fn hint(&mut self, context: ContextId, usual: Usual) {
         if usual != Usual::UNKNOWN && !self.contexts.contains_key(&context.0) {
             self.tell_context(context, |habits| *habits = Habits::from(usual));
@@ -158,7 +159,7 @@ impl Knowledge {
         self.habits(whose)?.mean_length()
     }
 
-    /// What is known of streams like that: of its context, if there were a few, else of its device.
+    /// The habits of streams like that: of its context, if there were a few, else of its device.
     pub fn habits(&self, whose: Whose) -> Option<&Habits> {
         self.of_context(whose).or_else(|| self.devices.get(whose.device.index()))
     }
@@ -169,7 +170,7 @@ impl Knowledge {
         own.filter(|habits| habits.is_known())
     }
 
-    /// Weighs the odds of these by what a switch costs, in blocks.
+    /// Weighs the odds of these by the cost of a switch, in blocks.
     pub fn weigh(&mut self, whose: Whose, switch: u32) {
         let own = self.contexts.get_mut(&whose.context.0).map(|known| &mut known.habits);
         let habits = own.filter(|habits| habits.is_known()).or_else(|| self.devices.get_mut(whose.device.index()));
@@ -178,7 +179,7 @@ impl Knowledge {
         }
     }
 
-    /// What is known of each context, in their order.
+    /// The habits of each context, in their order.
     pub fn contexts(&self) -> impl Iterator<Item = (ContextId, &Habits)> {
         self.contexts.iter().map(|(&context, known)| (ContextId(context), &known.habits))
     }

@@ -1,16 +1,16 @@
 //! How often something came true.
 
-/// So many times of so many.
+/// How often something came true, among how many cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Odds {
     /// How often.
     pub times: u32,
-    /// Of how many.
+    /// The cases.
     pub of: u32,
 }
 
 impl Odds {
-    /// Whether it is so in seven cases of eight, at least.
+    /// Whether it came true in seven cases of eight, at least.
     pub fn are_nearly_certain(self) -> bool {
         u64::from(self.of - self.times.min(self.of)) * 8 <= u64::from(self.of)
     }
@@ -25,7 +25,7 @@ pub(super) struct Share {
 }
 
 const ONE: u32 = 1 << 16;
-/// Before that many times nothing is believed.
+/// A share of fewer cases is not believed.
 const FEW: u32 = 8;
 
 impl Share {
@@ -37,13 +37,13 @@ impl Share {
         self.share = self.share - self.share / weight + new / weight;
     }
 
-    /// What an earlier run says: of `of` times it came true `parts` times. That is believed, but
-    /// counts no more than the fewest that are.
+    /// The word of an earlier run: of `of` times it came true `parts` times. It is believed, but
+    /// counts no more than the fewest cases that are.
     pub(super) fn told(parts: u32, of: u32) -> Share {
         Share { share: (u64::from(ONE) * u64::from(parts.min(of)) / u64::from(of.max(1))) as u32, seen: FEW }
     }
 
-    /// Seven times of eight: then what is fetched in vain is at most a seventh of what is wanted.
+    /// Seven times of eight: then blocks fetched in vain are at most a seventh of those wanted.
     pub(super) fn is_reliable(self) -> bool {
         self.seen >= FEW && self.share >= ONE / 8 * 7
     }

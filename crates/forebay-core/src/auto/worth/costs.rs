@@ -1,8 +1,8 @@
-//! What a block costs that was not kept, by device.
+//! The cost of a block that was not kept, by device.
 //!
-//! Requests vary: one that goes on where the last one ended takes a hundredth of what another takes
-//! that does not. By the last few of them some of sixteen equal disks always seem twice as slow as
-//! others, and frames that follow that are lost. So devices that cannot be told apart have one
+//! Requests vary: one that goes on where the last one ended takes a hundredth of the time of one
+//! that does not. By their last few requests, some of sixteen equal disks always seem twice as slow
+//! as others, and frames that follow this are lost. So devices that cannot be told apart have one
 //! cost, and only those that can have their own: where means are further from each other than twice
 //! the standard error of their difference.
 //!
@@ -13,27 +13,27 @@
 //!   ─────────────────────────────────────▶ a block's cost
 //! ```
 //!
-//! All devices forget together. Else one that was slow is for long taken to be slow still: it has
-//! most of the frames by then, so few of its blocks are fetched that could tell.
+//! All devices forget together. Otherwise a device that was slow would count as slow for long: it
+//! has most of the frames by then, so few of its blocks are fetched that could tell.
 
 use alloc::vec::Vec;
 
-/// So many blocks are remembered of each device, in the mean of all. With 64 sixteen equal disks
-/// lose 4 % more; with 1024 it takes more than to read the cache twice until a disk is forgotten to
-/// have been slow.
+/// How many blocks are remembered of each device, in the mean of all. With 64, sixteen equal disks
+/// lose 4 % more; with 1024, the cache must be read more than twice until a disk's slowness is
+/// forgotten.
 const BLOCKS: u64 = 512;
 
-/// What is known by no more blocks than these is not forgotten, however much more is heard of
-/// others.
+/// A device of which no more blocks than these are known forgets nothing, however many blocks
+/// others have.
 const FEW: u64 = 64;
 
 /// How far means may be from each other: in standard errors of their difference, squared.
 const ERRORS: u128 = 4;
 
-/// What a block of a device costs that was not kept.
+/// The cost of a block of a device that was not kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockCost {
-    /// So many nanoseconds of waiting.
+    /// The cost, in nanoseconds of waiting.
     pub(super) nanoseconds: u64,
     /// How many frames the device held when that was measured, if it was.
     pub(super) held: Option<u32>,
@@ -50,7 +50,7 @@ struct Cost {
     lately: Sample,
     /// Blocks that had not been kept since the beginning.
     counted: u64,
-    /// What a block costs on the devices that are alike.
+    /// The cost of a block on the devices that are alike.
     mean: u64,
 }
 
@@ -58,7 +58,7 @@ struct Cost {
 #[derive(Clone, Copy, Default, Debug)]
 struct Sample {
     blocks: u64,
-    /// What requests for them cost: nanoseconds of waiting.
+    /// The cost of requests for them: nanoseconds of waiting.
     cost: u64,
     squares: u128,
     /// The frames that the device held at each of the blocks, added up.
@@ -77,8 +77,8 @@ impl Costs {
         lately.squares = lately.squares.saturating_add(u128::from(cost).pow(2));
     }
 
-    /// Of each device: the frames that it holds, and how many blocks had not been kept for its
-    /// readers since the beginning.
+    /// `devices` has of each: the frames that it holds, and how many blocks had not been kept for
+    /// its readers since the beginning.
     pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)>) {
         for (cost, (held, unkept)) in self.of.iter_mut().zip(devices) {
             cost.learn(u64::from(held), unkept);
@@ -93,7 +93,7 @@ impl Costs {
         }
     }
 
-    /// What a block of a device costs, and how many frames the device held, in the mean, when that
+    /// The cost of a block of a device, and how many frames the device held, in the mean, when that
     /// was measured; `None` as long as it was not.
     pub(super) fn of(&self, device: usize) -> BlockCost {
         let Some(Cost { lately, mean, .. }) = self.of.get(device) else { return BlockCost::default() };
@@ -109,7 +109,7 @@ impl Costs {
     fn forget(&mut self) {
         let blocks = |of: &[Cost]| of.iter().map(|cost| cost.lately.blocks).fold(0, u64::saturating_add);
         while blocks(&self.of) > BLOCKS * self.of.len() as u64 {
-            // More than so many in the mean: at least one device has more than few.
+            // More than this many in the mean: at least one device has more than few.
             let known = self.of.iter_mut().map(|cost| &mut cost.lately).filter(|lately| lately.blocks > FEW);
             known.for_each(Sample::halve);
         }
@@ -130,9 +130,9 @@ impl Sample {
         *self = Sample { blocks: blocks / 2, cost: cost / 2, squares: squares / 2, held: held / 2 };
     }
 
-    /// Whether a block costs the same here and there, as far as is known. How many requests there
-    /// are is chance, too: what they cost together has the sum of their squares for its variance (a
-    /// compound Poisson distribution).
+    /// Whether a block costs the same here and there, as far as is known. The number of requests is
+    /// chance, too: their total cost has the sum of their squares for its variance (a compound
+    /// Poisson distribution).
     fn is_like(&self, other: &Sample) -> bool {
         // Both means times the blocks of both.
         let (own, others) = (u128::from(self.blocks), u128::from(other.blocks));
@@ -147,8 +147,8 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// Of each device so many requests for a block each, which cost in turn half of what is said
-    /// and one and a half times that.
+    /// This many requests to each device for a block each, which cost in turn half of the given
+    /// cost and one and a half times that.
     fn costs(devices: &[(u64, u64)]) -> Costs {
         let mut costs = Costs::new(devices.len());
         for (device, &(requests, cost)) in devices.iter().enumerate() {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(means(&costs(&[(400, 1000), (400, 1200), (400, 3000)])), [1000, 1200, 3000]);
     }
 
-    /// Of the third nothing is known, so that it costs what all do.
+    /// Nothing is known of the third device, so it has the cost of all.
     #[test]
     fn who_was_not_asked_is_like_all() {
         let costs = costs(&[(100, 1000), (300, 5000), (0, 0)]);
@@ -183,8 +183,8 @@ mod tests {
         assert_eq!([1, 2, 3].map(|device| costs.of(device).held), [Some(32), None, None]);
     }
 
-    /// A disk that was slow has all frames, and a hundredth of the misses: what it cost is
-    /// forgotten as fast as if it had half.
+    /// A disk that was slow has all frames, and a hundredth of the misses: its cost is forgotten as
+    /// fast as if it had half.
     #[test]
     fn all_forget_together() {
         let mut costs = costs(&[(500, 1000), (500, 10_000)]);

@@ -1,10 +1,10 @@
-//! How far back reuse lies, by device: what hits a partition of any size would have.
+//! How far back reuse lies, by device: the hits that a partition of any size would have.
 //!
 //! A sample of blocks, one in 2^n chosen by a hash of its key, is kept in an LRU stack for each
 //! device, whatever the partition holds and by whatever policy (SHARDS: Waldspurger et al., FAST
-//! 2015; the stack is Mattson et al.'s, 1970). A block that is referenced again was so many blocks
-//! down: under LRU a partition of more frames than that would have had it. As many blocks as the
-//! whole cache holds are remembered, so that reuse shows however small the partition has become.
+//! 2015; the stack is Mattson et al.'s, 1970). A block that is referenced again was at some depth:
+//! under LRU a partition of more frames than that would have had it. As many blocks as the whole
+//! cache holds are remembered, so that reuse shows however small the partition has become.
 //!
 //! ```text
 //!   most recent  ┌───┬───┬───┬───┬───┬─┄┄─┬───┐ as many as the cache holds
@@ -13,30 +13,30 @@
 //! ```
 //!
 //! A block that is not found while the stack is still short may be reuse from further back than
-//! that: such a reference is censored, and its chances are those of the ones that are known to lie
-//! further back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
+//! that. Such a reference is censored: its chances are those of references known to lie further
+//! back (the product-limit estimate: Kaplan and Meier, J. Am. Stat. Assoc. 1958).
 
 use alloc::vec::Vec;
 
 use crate::random::hash;
 use crate::types::BlockKey;
 
-/// The most blocks that are remembered of a device, where there are up to so many: a stack is
+/// The most blocks that are remembered of a device, with up to this many devices: a stack is
 /// searched from its top, one reference in 2^n. With more devices each has a smaller part of the
-/// cache, of which as much must be told: what is found is found as near the top.
+/// cache, which needs as many samples; they are found as near the top.
 const SAMPLES: u32 = 512;
 const FEW_DEVICES: usize = 4;
-/// Ever so many devices, no more than that.
+/// The most for any number of devices.
 const MOST_SAMPLES: u32 = 2048;
-/// So many of them are compared at once.
+/// This many of them are compared at once.
 const ABREAST: usize = 16;
 /// Into how many parts of the cache distances are sorted.
 pub(super) const PARTS: u32 = 128;
 /// A reference, as it is counted: halves count too.
 pub(super) const ONE: u32 = 256;
-/// After so many references all counts are halved, so that what was long ago counts little.
+/// After this many references all counts are halved, so that old ones count little.
 const MEMORY: u32 = 1024 * ONE;
-/// What fewer of them say of a distance is not believed.
+/// Fewer of them tell nothing of a distance.
 const FEW: u32 = 16 * ONE;
 
 /// The distances of all devices.
@@ -46,8 +46,8 @@ pub(super) struct Distances {
     frames: u32,
     /// One block in 2^this is in the sample.
     rate: u32,
-    /// Reuse from nearer than so many blocks tells nothing: the parts of a block that are read one
-    /// after the other, and whatever the few frames serve that are left to every partition.
+    /// Reuse from nearer than this many blocks tells nothing: the parts of a block are read one
+    /// after the other, and every partition keeps the few frames that serve them.
     near: u32,
 }
 
@@ -57,19 +57,20 @@ struct Curve {
     recent: Vec<u32>,
     /// Reuse by distance, the last one to the end of the cache.
     parts: [u32; PARTS as usize],
-    /// Blocks that were not found while the stack was so long and not longer: their reuse, if any,
-    /// lies further back.
+    /// Blocks that were not found while the stack was just so long: their reuse, if any, lies
+    /// further back.
     further: [u32; PARTS as usize],
     /// All references, reuse or not.
     references: u32,
     /// How many references there were lately, in blocks of the sample.
     lately: u64,
-    /// Of the epoch that is under way.
+    /// References of the epoch under way.
     now: u64,
 }
 
 impl Distances {
-    /// Of `devices` with a cache of `frames`; every partition keeps at least `near` of them.
+    /// For `devices` devices with a cache of `frames`; every partition keeps at least `near` of
+    /// them.
     pub(super) fn new(devices: usize, frames: u32, near: u32) -> Distances {
         let times = u32::try_from(devices.div_ceil(FEW_DEVICES)).unwrap_or(u32::MAX).max(1);
         let samples = SAMPLES.saturating_mul(times).min(MOST_SAMPLES);
@@ -91,7 +92,7 @@ impl Distances {
         (1 << 32) >> self.rate
     }
 
-    /// A block of a device is referenced. Says whether it is in the sample.
+    /// A block of a device is referenced. Returns whether it is in the sample.
     pub(super) fn referenced(&mut self, device: usize, key: BlockKey) -> bool {
         let is_sampled = hash(key.raw()) < self.bound();
         if is_sampled {
@@ -133,15 +134,15 @@ impl Distances {
         }
     }
 
-    /// An epoch is over, of a memory of so many: what was before counts `1 - 1/memory` as much.
+    /// An epoch is over: older epochs count `1 - 1/memory` as much.
     pub(super) fn end_epoch(&mut self, memory: u64) {
         for curve in &mut self.curves {
             curve.lately = aged(curve.lately, memory) + core::mem::take(&mut curve.now);
         }
     }
 
-    /// How many of the references of a device that are remembered a partition of any size would
-    /// have served, in the sample; but for those that any would.
+    /// How many remembered references of a device a partition of any size would have served, in the
+    /// sample; but for those that any partition would.
     pub(super) fn served(&self, device: usize) -> impl Fn(u32) -> u64 {
         let frames = u64::from(self.frames);
         let parts = self.curves.get(device).map_or([0; PARTS as usize], Curve::estimated);
@@ -187,9 +188,9 @@ impl Distances {
 }
 
 impl Curve {
-    /// References by distance, in parts of [`ONE`]. Of those that were found in no part before,
-    /// what became of the ones that were looked for in this one says how many are of this one. What
-    /// is said by a few only is not believed.
+    /// References by distance, in parts of [`ONE`]. For each part, the references that were looked
+    /// for in it say which share of those found in no nearer part lies there. A share by only a few
+    /// references is not believed.
     fn estimated(&self) -> [u64; PARTS as usize] {
         let mut parts = [0; PARTS as usize];
         let (mut known, mut left) = (u64::from(self.references), u64::from(self.references));
@@ -206,13 +207,12 @@ impl Curve {
     }
 }
 
-/// What is left of a sum after an epoch, of which each has the part 1 - 1/`memory` of the weight of
-/// the next one.
+/// The rest of a sum after an epoch: each epoch weighs 1 - 1/`memory` as much as the next one.
 pub(super) fn aged(sum: u64, memory: u64) -> u64 {
     sum - sum.div_ceil(memory)
 }
 
-/// Where a block stands. Whether any of some is it is said without a branch for each.
+/// The position of a block. A row of blocks is compared without a branch for each.
 fn position(recent: &[u32], block: u32) -> Option<usize> {
     let any = |blocks: &[u32]| blocks.iter().fold(false, |any, &other| any | (other == block));
     let (row, blocks) = recent.chunks(ABREAST).enumerate().find(|(_, blocks)| any(blocks))?;
@@ -274,7 +274,7 @@ mod tests {
     }
 
     /// Blocks of 10,000 at random: half of them would be in a cache of 5,000, however few are
-    /// looked at. What is remembered is bounded, and there from the beginning.
+    /// looked at. The memory is bounded, and allocated from the beginning.
     #[test]
     fn a_sample_tells_of_all() {
         let mut distances = Distances::new(1, 8000, 1);

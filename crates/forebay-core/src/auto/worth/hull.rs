@@ -1,10 +1,10 @@
 //! The concave hull of a curve of hits.
 //!
-//! Where loops have partitions of their own, curves are taken for that. A loop that is longer than
-//! its partition has no hit under LRU, and under AMP as many as blocks: partitioned, hits grow in
+//! If loops have partitions of their own, curves become their hulls. A loop that is longer than its
+//! partition has no hit under LRU, and under AMP as many as blocks: partitioned, hits grow in
 //! proportion from corner to corner of the curve (Beckmann and Sanchez, "Talus", HPCA 2015). So a
-//! loop that is held is not given away as worthless, and one that is not is worth what its next
-//! page brings.
+//! loop that is held is not given away as worthless, and one that is not held is worth the gain of
+//! its next page.
 //!
 //! ```text
 //!   hits │        ┌──── LRU          hull: a page fewer costs a hit a round, not all of them
@@ -13,8 +13,8 @@
 //!        └────────┴─────▶ size
 //! ```
 
-/// Makes a curve its concave hull, by the monotone chain: a corner goes that is below the line from
-/// the one before it to the next one.
+/// Makes a curve its concave hull, by the monotone chain: a corner below the line from the one
+/// before it to the next one goes.
 pub(super) fn straighten<const POINTS: usize>(hits: &mut [u64; POINTS]) {
     let (mut corners, mut count) = ([0; POINTS], 0);
     let is_below = |hits: &[u64; POINTS], corner: usize, before: usize, next: usize| {

@@ -1,5 +1,5 @@
-//! Whose frame goes, past SAC: there are no sizes. Whenever a frame is wanted, the partition whose
-//! frames save least waiting gives one (`worths`); sizes and waits are shown.
+//! The divider of `auto`, past SAC: there are no sizes. Whenever a frame is wanted, the partition
+//! whose frames save least waiting gives one (`worths`); sizes and waits are only shown.
 
 mod costs;
 mod distances;
@@ -17,11 +17,11 @@ use crate::types::BlockKey;
 
 use worths::Worths;
 
-/// W and T of what is shown: SAC's.
+/// W and T of the shown figures: SAC's.
 pub const WINDOW: u32 = 1000;
 const THRESHOLD: u16 = 5;
 
-/// A cache of which the frames go that are worth least.
+/// A divider that gives up the frames that are worth least.
 #[derive(Clone, Debug)]
 pub struct Worth {
     frames: u32,
@@ -30,9 +30,9 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Of partitions that have these sizes at first, of which there is at least one; `window`
-    /// requests are an epoch. With `loops` there are partitions for loops within those of devices,
-    /// so that hits grow evenly from corner to corner of their curve.
+    /// For partitions with these sizes at first, at least one; `window` requests are an epoch. With
+    /// `loops` there are partitions for loops within those of devices, so that hits grow evenly
+    /// from corner to corner of their curve.
     pub fn new(sizes: Vec<u32>, window: u32, loops: bool) -> Worth {
         let frames = sizes.iter().sum();
         let worths = Worths::new(sizes.len(), frames, loops);
@@ -74,7 +74,7 @@ impl Divider for Worth {
         false
     }
 
-    /// Sizes are what is held, in proportion.
+    /// Sizes are in proportion to the held frames.
     fn looks(&mut self, devices: &[Device]) -> bool {
         if !self.worths.is_due() {
             return false;

@@ -1,9 +1,8 @@
-//! A block more would save waiting, and a block fewer cost some: for how much of each second
-//! readers would wait no longer, or longer. This is only shown; [`Worths`](super::worths::Worths)
-//! decides whose frame goes.
+//! The waiting that a block more would save, and a block fewer would cost, in each second. This is
+//! only shown; [`Worths`](super::worths::Worths) decides which partition gives up a frame.
 //!
-//! What a partition would have hit with more frames, and would not with fewer, is known by
-//! [`Distances`], and what a miss there costs by the last epochs.
+//! [`Distances`] knows the hits that a partition would have with more frames, or fewer, and the
+//! last epochs tell the cost of a miss there.
 //!
 //! ```text
 //!   hits │            ____ b     gain: the steepest way up from the size, over at least a 32nd
@@ -19,14 +18,14 @@ use super::hull::straighten;
 use crate::share::Prospect;
 use crate::types::Instant;
 
-/// Over which part of the cache a loss is measured, and a gain at least: less is too little to tell
-/// from chance.
+/// The part of the cache over which a loss is measured, and a gain at least: less is too little to
+/// tell from chance.
 const PART: u32 = 32;
 
-/// Of how many epochs waits and misses are remembered.
+/// How many epochs of waits and misses are remembered.
 pub(super) const MEMORY: u64 = 8;
 
-/// What is known of the last epochs, of which each weighs seven eighths of the next one.
+/// The figures of the last epochs, of which each weighs seven eighths of the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Prospects {
     frames: u32,
@@ -36,7 +35,7 @@ pub(super) struct Prospects {
     of: Vec<Recent>,
 }
 
-/// What is known of a device.
+/// The figures of a device.
 #[derive(Clone, Copy, Default, Debug)]
 struct Recent {
     /// References to blocks that readers had to wait for, since the beginning; in the latest epoch;
@@ -49,13 +48,13 @@ struct Recent {
 }
 
 impl Prospects {
-    /// Of `devices` partitions of a cache of `frames`.
+    /// For `devices` partitions of a cache of `frames`.
     pub(super) fn new(devices: usize, frames: u32) -> Prospects {
         Prospects { frames, began: Instant(0), lasted: 0, of: alloc::vec![Recent::default(); devices] }
     }
 
-    /// The epoch that is under way will have taken until now. Of each device, what readers had to
-    /// wait for since the beginning.
+    /// The epoch under way will have taken until now. `missed` has the references of each device
+    /// that readers had to wait for since the beginning.
     pub(super) fn count(&mut self, now: Instant, missed: impl Iterator<Item = u64>) {
         let took = now.since(core::mem::replace(&mut self.began, now));
         self.lasted = aged(self.lasted, MEMORY).saturating_add(took);
@@ -64,7 +63,7 @@ impl Prospects {
         }
     }
 
-    /// An epoch is over, in which readers waited so long for each device.
+    /// An epoch is over; `waits` has how long readers waited for each device.
     pub(super) fn end_epoch(&mut self, waits: impl Iterator<Item = u64>) {
         for (recent, wait) in self.of.iter_mut().zip(waits) {
             recent.missed = aged(recent.missed, MEMORY).saturating_add(recent.latest);
@@ -72,15 +71,15 @@ impl Prospects {
         }
     }
 
-    /// What a block is worth to a partition of `size`; `None` as long as no epoch is over. With
+    /// The worth of a block to a partition of `size`; `None` as long as no epoch is over. With
     /// `loops`, these have partitions of their own.
     pub(super) fn of(&self, device: usize, size: u32, distances: &Distances, loops: bool) -> Option<Prospect> {
         let recent = self.of.get(device).filter(|_| self.lasted > 0)?;
         let curve = Curve::of(distances, device, self.frames, loops);
         let references = distances.references(device);
         let lately = u128::from(distances.lately(device, references));
-        // Of the last epochs' waits, over the last epochs' time: what so many hits of the sample,
-        // each by one block of so many, would save.
+        // The waiting in each second, by the last epochs, that `sampled` hits of the sample save
+        // for each of the `blocks` that bring them.
         let a_second = |sampled: u64, blocks: u32| {
             let hits = u128::from(sampled) * lately / u128::from(references.max(1));
             let waited =
@@ -113,7 +112,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// Of a device, in a cache of `frames`. With `loops` its concave hull.
+    /// The curve of a device, in a cache of `frames`. With `loops` its concave hull.
     fn of(distances: &Distances, device: usize, frames: u32, loops: bool) -> Curve {
         let part = (frames / PART).max(1);
         let served = distances.served(device);

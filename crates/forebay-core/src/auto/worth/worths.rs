@@ -1,11 +1,11 @@
 //! No sizes: whenever a frame is wanted, the partition whose frames are worth least gives one (past
-//! the paper, whose epochs take thousands of requests to know a device; who makes fewer has memory
+//! the paper, whose epochs take thousands of requests to know a device; with fewer, memory is
 //! divided by chance).
 //!
-//! What frames are worth is the wait that they save: of how many of a device's references, times
-//! how often it is asked, times how long readers wait for a block that is not kept. SAC would have
-//! "the cumulative delay for each device" equal (§2.2); here their sum is least, since where frames
-//! are worth as much in every partition none is better elsewhere.
+//! Frames are worth the wait that they save: their share of a device's references, times how often
+//! it is asked, times how long readers wait for a block that is not kept. SAC would have "the
+//! cumulative delay for each device" equal (§2.2). Here the sum of delays is least: where frames
+//! are worth as much in every partition, none is better elsewhere.
 //!
 //! ```text
 //!   hits │            ____         worth = slope × how often asked × wait for a block
@@ -17,10 +17,10 @@
 //! ```
 //!
 //! Hits are those of the device's curve ([`Distances`]), its concave hull where loops have
-//! partitions of their own ([`straighten`]). A wait is known of the frames that there were while it
-//! was measured. Those that came since have made the queue shorter, and by more than the misses
-//! that no longer stand in it: without that a queue that stands now here, now there draws frames
-//! after it, too late each time.
+//! partitions of their own ([`straighten`]). A wait was measured with the frames held then. Frames
+//! that came since have made the queue shorter, and by more than the misses that no longer stand in
+//! it. Without this correction, a queue that stands now here, now there would draw frames after it,
+//! too late each time.
 
 use alloc::vec::Vec;
 
@@ -31,50 +31,49 @@ use super::prospect::{MEMORY, Prospects};
 use crate::share::Prospect;
 use crate::types::{BlockKey, Instant};
 
-/// Curves are looked at again after one part in so many of the cache was given up.
+/// Curves are looked at again after one part in this many of the cache was given up.
 const LOOKS: u32 = PARTS;
 
-/// So many references of the sample are taken for hits that nobody has seen: of whom little is
-/// known frames are not worth nothing.
+/// This many references of the sample count as hits unseen, so that frames of a little-known device
+/// are not worth nothing.
 const UNSEEN: u64 = 16;
 
-/// When devices were asked for so many blocks of the sample each, in the mean, all counts of it are
-/// halved.
+/// When devices were asked for this many blocks of the sample each, in the mean, all counts of it
+/// are halved.
 const ASKED: u64 = 256;
 
 /// A wait grows with this power of the misses: by the queue, and by how much of the time there is
 /// one.
 const QUEUE: u32 = 2;
 
-/// What is left to a partition to whose device readers come, whatever its frames are worth: one
-/// part in so many of an equal share. That is next to nothing, and enough for what is read from it
-/// at the moment.
+/// Each partition whose device is read keeps one part in this many of an equal share, whatever its
+/// frames are worth. That is next to nothing, and enough for the blocks read from it at the moment.
 const LEFT: u32 = 16;
 
-/// What the frames of all partitions are worth.
+/// The worth of the frames of all partitions.
 #[derive(Clone, Debug)]
 pub(super) struct Worths {
     frames: u32,
-    /// What is left to each, at least a frame.
+    /// The frames that each keeps, at least one.
     left: u32,
     /// Whether loops have partitions of their own.
     loops: bool,
     of: Vec<Worth>,
     /// How far back reuse lies.
     distances: Distances,
-    /// What a block costs that was not kept.
+    /// The cost of blocks that were not kept.
     costs: Costs,
-    /// What all were asked.
+    /// References to all devices, in blocks of the sample.
     asked: u64,
     /// Frames to give up until curves are looked at again.
     due: u32,
-    /// Who gave the last one.
+    /// The partition that gave the last one.
     last: usize,
-    /// What is shown of it.
+    /// The figures that are shown.
     prospects: Prospects,
 }
 
-/// What is known of a device.
+/// The figures of a device.
 #[derive(Clone, Copy, Debug)]
 struct Worth {
     /// Hits by frames, in steps of a part of the cache, among `references`; both in parts of
@@ -83,13 +82,13 @@ struct Worth {
     references: u64,
     /// References lately, in blocks of the sample.
     asked: u64,
-    /// What a frame is worth, for comparison only.
+    /// The worth of a frame, for comparison only.
     worth: u128,
 }
 
 impl Worths {
-    /// Of `devices` partitions of a cache of `frames`, in which loops have partitions of their own
-    /// or not.
+    /// For `devices` partitions of a cache of `frames`. `loops` says whether loops have partitions
+    /// of their own.
     pub(super) fn new(devices: usize, frames: u32, loops: bool) -> Worths {
         let (hits, references) = ([0; PARTS as usize + 1], u64::from(ONE));
         let worth = Worth { hits, references, asked: 0, worth: 0 };
@@ -130,38 +129,38 @@ impl Worths {
         }
     }
 
-    /// A request to a device is over, for which readers waited so many nanoseconds.
+    /// A request to a device is over; readers waited this many nanoseconds for it.
     pub(super) fn waited(&mut self, device: usize, nanoseconds: u64) {
         self.costs.request(device, nanoseconds);
     }
 
-    /// The epoch that is under way will have taken until now. Of each device, what readers had to
-    /// wait for since the beginning.
+    /// The epoch under way will have taken until now. `missed` has the references of each device
+    /// that readers had to wait for since the beginning.
     pub(super) fn count(&mut self, now: Instant, missed: impl Iterator<Item = u64>) {
         self.prospects.count(now, missed);
     }
 
-    /// An epoch is over, in which readers waited so long for each device.
+    /// An epoch is over; `waits` has how long readers waited for each device.
     pub(super) fn end_epoch(&mut self, waits: impl Iterator<Item = u64>) {
         self.distances.end_epoch(MEMORY);
         self.prospects.end_epoch(waits);
     }
 
-    /// What a block is worth to a partition of `size`; `None` as long as nothing is known.
+    /// The worth of a block to a partition of `size`; `None` as long as nothing is known.
     pub(super) fn prospect(&self, device: usize, size: u32) -> Option<Prospect> {
         self.prospects.of(device, size, &self.distances, self.loops)
     }
 
-    /// A frame is to be given up. Says whether it is time to [`look`](Self::look) first.
+    /// A frame is to be given up. Returns whether it is time to [`look`](Self::look) first.
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.due == 0;
         self.due = if is_due { self.frames / LOOKS } else { self.due - 1 };
         is_due
     }
 
-    /// Curves and what blocks cost are looked at again. Of each device: the frames that it holds,
-    /// and how many blocks had not been kept for its readers since the beginning, whether they were
-    /// fetched ahead or missed.
+    /// Looks at curves and costs of blocks again. `devices` has, of each, the frames that it holds,
+    /// and how many blocks had not been kept for its readers since the beginning, prefetched or
+    /// missed.
     pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)> + Clone) {
         self.costs.look(devices.clone());
         for (device, worth) in self.of.iter_mut().enumerate() {
@@ -179,7 +178,7 @@ impl Worths {
     /// The partition whose frames are worth least, of those that have any to give, for a block of
     /// `taker`.
     pub(super) fn least(&mut self, taker: usize, held: impl Fn(usize) -> u32) -> Option<usize> {
-        // The others hold what they held.
+        // The others hold as many as before.
         for device in [taker, self.last] {
             self.weigh(device, held(device));
         }
@@ -205,11 +204,11 @@ impl Worths {
 }
 
 impl Worth {
-    /// What each of so many frames is worth, where a block costs so much if so many are held.
+    /// The worth of each of `held` frames, if a block costs `cost`.
     fn of(&self, held: u32, frames: u32, cost: BlockCost) -> u128 {
         let half = held / 2;
         let saves = self.hits(held, frames) - self.hits(half, frames) + UNSEEN * u64::from(ONE);
-        // What a block will cost as soon as queues are as long as these frames make them.
+        // The cost of a block as soon as queues are as long as these frames make them.
         let misses = |held: u32| u128::from(self.references - self.hits(held, frames).min(self.references - 1));
         let then = cost.held.unwrap_or(held);
         let cost = (0..QUEUE).fold(u128::from(cost.nanoseconds.max(1)), |cost, _| cost * misses(held) / misses(then));
@@ -217,7 +216,7 @@ impl Worth {
         (saved << 8) / (u128::from(self.references) * u128::from((held - half).max(1)))
     }
 
-    /// Hits of so many frames.
+    /// Hits of this many frames.
     fn hits(&self, held: u32, frames: u32) -> u64 {
         let place = u64::from(held.min(frames)) * u64::from(PARTS);
         let (whole, rest) = ((place / u64::from(frames)) as usize, place % u64::from(frames));
@@ -231,8 +230,8 @@ mod tests {
     use super::*;
     use crate::types::FileId;
 
-    /// Two devices, a cache of 128. Of each, rounds over `sets` blocks at random; who holds `held`
-    /// of them, and what a block costs there.
+    /// Two devices, a cache of 128. References to `sets` blocks of each at random; each device
+    /// holds `held` of them, and a block of it costs `costs`.
     fn worths(sets: [u32; 2], held: [u32; 2], costs: [u64; 2]) -> Worths {
         let mut worths = Worths::new(2, 128, false);
         let mut state = 1u64;
@@ -258,8 +257,8 @@ mod tests {
         assert_eq!(gives(&mut worths([100, 100], [64, 64], [4000, 1000]), [64, 64]), Some(1));
     }
 
-    /// A slow device, whose blocks do not come again, has nothing to lose; but for what is left to
-    /// it, as long as anybody asks.
+    /// A slow device, whose blocks do not come again, has nothing to lose but the frames that it
+    /// keeps as long as it is read.
     #[test]
     fn who_has_no_reuse_gives_whatever_it_costs() {
         let mut worths = worths([1_000_000, 200], [64, 64], [2000, 1000]);
@@ -279,7 +278,7 @@ mod tests {
         assert!(of(32) > 3 * of(96), "{} {}", of(32), of(96));
     }
 
-    /// Nobody was asked, nobody has any.
+    /// No device was asked, and none has a frame.
     #[test]
     fn nothing_is_known_at_first() {
         let mut worths = Worths::new(2, 128, false);

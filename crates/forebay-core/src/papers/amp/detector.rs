@@ -2,29 +2,28 @@
 //! have, which of them have a partition.
 //!
 //! ```text
-//!   access ──▶ whose? ──▶ hash below Q? ──no──▶ what is known of the context
+//!   access ──▶ context ─▶ hash below Q? ──no──▶ the answer that stands
 //!                              │ yes
 //!                              ▼
-//!              its list (R̄, rhythm) and everybody's (one-shot), or a baseline
+//!              its list (R̄, rhythm) and the common one (one-shot), or a baseline
 //!
 //!   every `review` accesses    verdicts; the most popular loops get the numbers of partitions
 //! ```
 //!
 //! **Contexts** are program contexts, files or handlers ([`By`]). At most
 //! [`Detector::most_contexts`] are known; a new one takes the place of the least popular of some,
-//! what was learnt of which is kept as a hint. A context of number 0 ("unknown") is one like any
-//! other.
+//! whose pattern is kept as a hint. Context 0 ("unknown") is one like any other.
 //!
-//! **One-shot** is a context the last blocks of which were all new to it, and to which nobody came
-//! back for a long time. A long time is twice as many accesses as the cache has frames
-//! ([`Detector::over`]): by then LRU would have let go of them, so that no hit is lost that the
-//! default partition would have had. A loop longer than that is taken for one-shot in its first
-//! round, and for a loop in its second.
+//! **One-shot** contexts are those whose last blocks were all new to them, and to whose blocks no
+//! context came back for a long time. A long time is twice as many accesses as the cache has frames
+//! ([`Detector::over`]): by then LRU would have evicted them, so the default partition would not
+//! have had that hit either. A loop longer than that is taken for one-shot in its first round, and
+//! for a loop in its second.
 //!
 //! **Partitions** go to the looping contexts with the most blocks. A context keeps its number for
 //! as long as it has one; one that has a partition is only displaced by one with a quarter more
-//! blocks, since block counts are estimates. Who gets a number that was another's gets its
-//! partition as it is: what is left there of the other's blocks is the cache manager's to sweep.
+//! blocks, since block counts are estimates. A context that gets another's number gets its
+//! partition as it is: the cache manager sweeps the other's blocks from it.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -39,14 +38,14 @@ use crate::random::hash;
 use crate::seams::{By, Contexts, MOST_PARTITIONS, Standing};
 use crate::types::{BlockKey, ContextId};
 
-/// So many hints are kept of contexts that did not appear; further ones are not taken.
+/// The most hints that are kept of contexts that did not appear; further ones are not taken.
 pub const MOST_HINTS: usize = 4096;
-/// The list of everybody's blocks is so many times as long as that of a context: one with a
+/// The common list of blocks is this many times as long as that of a context: a context with a
 /// hundredth of all blocks still has ten there.
 const WIDER: u32 = 4;
-/// A long time, in accesses, where nobody said how large the cache is.
+/// A long time, in accesses, if the size of the cache is not known.
 const LONG: u64 = 1 << 16;
-/// Among so many contexts the one is chosen that is forgotten.
+/// The context to forget is chosen among this many.
 const CANDIDATES: usize = 16;
 /// A power of two.
 const CELLS: usize = 1024;
@@ -63,7 +62,7 @@ pub struct Detector {
     last: Last,
     /// Where in `contexts` each is.
     index: BTreeMap<u32, u16>,
-    /// Of contexts that are not known, by [`By::Context`].
+    /// Hints of contexts that are not known, by [`By::Context`].
     hints: BTreeMap<u32, Hint>,
     /// Where the next one to be forgotten is looked for.
     hand: usize,
@@ -72,8 +71,8 @@ pub struct Detector {
     ranks: Vec<Rank>,
 }
 
-/// A loop, in the order in which loops get partitions: the most blocks first, then who has one,
-/// then who was known first.
+/// A loop, in the order in which loops get partitions: the most blocks first, then loops that have
+/// a partition, then the one known first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Rank {
     blocks: Reverse<u64>,
@@ -88,12 +87,12 @@ struct Last {
     at: usize,
     /// The time of the last access that is counted.
     since: u64,
-    /// The hash of a block that anybody wants to look at is below this.
+    /// A block is looked at if its hash is below this.
     sample: u64,
 }
 
 impl Detector {
-    /// Nothing is known.
+    /// A detector that knows nothing yet.
     pub fn new(settings: Settings) -> Detector {
         let settings = Settings {
             review: settings.review.max(1),
@@ -121,7 +120,7 @@ impl Detector {
         }
     }
 
-    /// The cache has so many frames, which says what a long time is.
+    /// Sets the size of the cache, from which a long time follows.
     #[must_use]
     pub fn over(mut self, frames: u32) -> Detector {
         if let Some(revisits) = &mut self.revisits {
@@ -130,8 +129,8 @@ impl Detector {
         self
     }
 
-    /// So many are known at a time. "Less than a dozen different call stacks dominate most I/O
-    /// requests" (AMP §2.3); files are more.
+    /// The most contexts that are known at a time. "Less than a dozen different call stacks
+    /// dominate most I/O requests" (AMP §2.3); files are more.
     pub fn most_contexts(by: By) -> usize {
         match by {
             By::Context | By::Handler => 256,
@@ -152,7 +151,7 @@ impl Detector {
         self.recall();
     }
 
-    /// Which blocks anybody wants to look at when the last context accesses them.
+    /// Finds the bound of the blocks that are looked at when the last context accesses them.
     fn recall(&mut self) {
         let known = &self.contexts[self.last.at];
         let revisits = self.revisits.as_ref().filter(|revisits| known.is_fresh() || !revisits.is_empty());
@@ -185,7 +184,7 @@ impl Detector {
         at
     }
 
-    /// The least popular of those that the hand passes and that have no partition.
+    /// The least popular context that the hand passes and that has no partition.
     fn forgettable(&mut self) -> usize {
         let len = self.contexts.len();
         let from = self.hand;
@@ -212,8 +211,9 @@ impl Detector {
         }
     }
 
-    /// To whose block does the context come back? And is it one to whose blocks it has to be seen
-    /// whether anybody does?
+    /// A block that is looked at is accessed by the last context: notes to whose block it comes
+    /// back, if the common list has the block. The block of a context that does not come back
+    /// itself enters that list.
     fn visit(&mut self, key: BlockKey, hash: u64, now: u64) {
         let Some(revisits) = self.revisits.as_mut().filter(|revisits| hash < revisits.bound()) else { return };
         if let Some(whose) = revisits.come_back(key.raw())
@@ -231,7 +231,7 @@ impl Detector {
         self.leave_alone(now);
     }
 
-    /// Nobody came back to some for a long time.
+    /// Blocks to which no context came back for a long time leave the common list.
     fn leave_alone(&mut self, now: u64) {
         let Some(revisits) = &mut self.revisits else { return };
         while let Some(whose) = revisits.forget_one(now) {
@@ -312,7 +312,7 @@ impl Contexts for Detector {
         Standing { access: self.contexts[at].access(), sample: self.last.sample, due: self.due }
     }
 
-    /// What was measured in this run stands.
+    /// Measurements of this run prevail over the hint.
     fn hinted(&mut self, context: ContextId, hint: Hint, now: u64) {
         if hint.pattern == Pattern::Other {
             return;
@@ -325,7 +325,7 @@ impl Contexts for Detector {
         }
     }
 
-    /// With hints of contexts that did not appear. What has no pattern is not in it.
+    /// Includes hints of contexts that did not appear, excludes contexts without a pattern.
     fn hints(&self) -> Vec<(ContextId, Hint)> {
         if self.settings.by != By::Context {
             return Vec::new();
@@ -351,8 +351,7 @@ impl Contexts for Detector {
     }
 
     /// Their number is bounded: contexts, hints, and the blocks of lists are (but for
-    /// [`Sampling::Off`] and [`Sampling::Fixed`], whose lists have what was accessed of late,
-    /// however many).
+    /// [`Sampling::Off`] and [`Sampling::Fixed`], whose lists have all blocks accessed of late).
     fn footprint(&self) -> usize {
         let contexts: usize = self.contexts.iter().map(Known::footprint).sum();
         // An entry of a map has its part of a node.

@@ -1,8 +1,8 @@
-//! What is known of one context: its accesses, the pattern they are taken for, its loop, and
-//! whether it has a partition.
+//! The knowledge of one context: its accesses, its pattern, its loop, and whether it has a
+//! partition.
 //!
-//! Whatever tells the pattern, the loop's rhythm and how many blocks there are come from AMP's
-//! list, so that the baselines have AMP's cache (the PCC* of AMP §4.2).
+//! With any detector, the loop's rhythm and the number of blocks come from AMP's list, so that the
+//! baselines have AMP's cache (the PCC* of AMP §4.2).
 
 use alloc::boxed::Box;
 
@@ -13,11 +13,11 @@ use crate::papers::{dear, pcc, ubm};
 use crate::seams::{Access, Place};
 use crate::types::BlockKey;
 
-/// So many accesses with a defined R make a verdict: the mean of so many random ones is 0.5 ±
+/// This many accesses with a defined R make a verdict: the mean of this many random ones is 0.5 ±
 /// 0.036, nearly three deviations from T = 0.4.
 const EVIDENCE: u64 = 64;
-/// So many blocks in a row that were new and that nobody came back to make a one-shot context. A
-/// context every other block of which is new would pass for one once in 65,536 times.
+/// This many blocks in a row that were new, and to which no context came back, make a one-shot
+/// context. If every other block of a context is new, it passes for one once in 65,536 times.
 const LEFT_ALONE: u32 = 16;
 
 /// The state of a context.
@@ -30,13 +30,13 @@ pub(super) struct Known {
     pattern: Pattern,
     /// Whether the pattern was seen here, and not only hinted at.
     measured: bool,
-    /// Whether there was ever enough to tell the rhythm from.
+    /// Whether there was ever enough evidence of the rhythm.
     settled: bool,
     /// Accesses in a row that were the first of their block, of those that were looked at.
     fresh: u32,
-    /// Blocks in a row to which nobody came back for a long time, of those that were looked at.
+    /// Blocks in a row to which no context came back for a long time, of those that were looked at.
     alone: u32,
-    /// Accesses until the last review, and how popular it was then: these, those of long ago
+    /// Accesses until the last review, and its popularity then: these accesses, with old ones
     /// counting less.
     reviewed: u64,
     popular: u64,
@@ -46,7 +46,7 @@ pub(super) struct Known {
     other: Option<Box<Other>>,
 }
 
-/// Who tells the pattern, if it is not AMP.
+/// The detector of the pattern, if it is not AMP's.
 #[derive(Clone, Debug)]
 enum Other {
     Dear(dear::Detector),
@@ -65,7 +65,7 @@ impl Other {
 }
 
 impl Known {
-    /// Nothing but what a hint says.
+    /// A context of which only a hint is known.
     pub(super) fn new(id: u32, settings: &Settings, hint: Option<Hint>) -> Known {
         let (sampling, mean, other) = match settings.detection {
             Detection::Recency { sampling, mean, .. } => (sampling, mean, None),
@@ -95,7 +95,7 @@ impl Known {
         known
     }
 
-    /// What an earlier run learnt, for as long as there is nothing better.
+    /// An earlier run's hint, which counts as long as there is nothing better.
     pub(super) fn hint(&mut self, hint: Hint) {
         if self.measured {
             return;
@@ -107,7 +107,7 @@ impl Known {
         self.take_for(hint.pattern);
     }
 
-    /// What the cache manager is told, but for the time.
+    /// The access as the cache manager is told of it, without the time.
     pub(super) fn access(&self) -> Access {
         let rhythm = if matches!(self.place, Place::Loop(_)) { self.rhythm } else { Rhythm::default() };
         Access { place: self.place, rhythm, now: 0 }
@@ -140,7 +140,7 @@ impl Known {
         self.pattern != before && self.pattern == Pattern::Looping
     }
 
-    /// Which blocks it wants to look at: those whose hash is below this.
+    /// The blocks that it wants to look at: those whose hash is below this.
     pub(super) fn wants(&self) -> u64 {
         if self.other.is_some() { u64::MAX } else { self.recency.bound() }
     }
@@ -150,7 +150,7 @@ impl Known {
         self.fresh >= LEFT_ALONE
     }
 
-    /// Somebody came back to one of its blocks: that ends a one-shot, at once.
+    /// A context came back to one of its blocks: that ends a one-shot, at once.
     pub(super) fn revisited(&mut self) {
         self.alone = 0;
         if self.pattern == Pattern::OneShot && self.other.is_none() {
@@ -158,12 +158,12 @@ impl Known {
         }
     }
 
-    /// Nobody came back to one of its blocks for a long time.
+    /// No context came back to one of its blocks for a long time.
     pub(super) fn left_alone(&mut self) {
         self.alone = self.alone.saturating_add(1);
     }
 
-    /// Some time has gone by: what is it taken for now?
+    /// Some time has gone by: judges its pattern again.
     pub(super) fn review(&mut self, now: u64, settings: &Settings) {
         let recent = self.accesses - self.reviewed;
         self.reviewed = self.accesses;
@@ -183,8 +183,7 @@ impl Known {
         }
         self.settled |= enough;
         match self.other.as_deref().map(Other::pattern) {
-            // That it knows nothing yet looks like any other pattern; a hint is not overruled by
-            // that.
+            // `Other` may mean that the detector knows nothing yet, which does not overrule a hint.
             Some(pattern) if pattern != Pattern::Other || self.measured || enough => self.find(pattern),
             Some(_) => {}
             None => self.judge_by_recency(settings),
@@ -194,8 +193,7 @@ impl Known {
         }
     }
 
-    /// Few blocks watch a context that is known. If they see a loop where there was none, or none
-    /// where there was one, many decide.
+    /// A few blocks watch a known context. If they see a loop begin or end, a full sample decides.
     fn judge_by_recency(&mut self, settings: &Settings) {
         let Some(pattern) = self.by_recency(settings) else { return };
         let periodic = matches!(settings.detection, Detection::Recency { mean: Mean::Periodic, .. });
@@ -217,7 +215,7 @@ impl Known {
         self.take_for(pattern);
     }
 
-    /// AMP §3.1, and nothing as long as there is no evidence.
+    /// The pattern by AMP §3.1; `None` as long as there is no evidence.
     fn by_recency(&self, settings: &Settings) -> Option<Pattern> {
         let Detection::Recency { threshold, .. } = settings.detection else { return None };
         if self.is_fresh() && self.alone >= LEFT_ALONE {
@@ -232,7 +230,7 @@ impl Known {
         }
     }
 
-    /// The pattern is this, and a partition that it had for another is no more.
+    /// Sets the pattern. A partition that it had for another pattern is lost.
     fn take_for(&mut self, pattern: Pattern) {
         self.pattern = pattern;
         self.place = match (pattern, self.place) {
@@ -258,8 +256,8 @@ impl Known {
     }
 
     /// How much it deserves a partition, "in terms of unique block count"; `None` if it is no loop,
-    /// or one of which nothing is known. A loop that has stopped deserves no more than what nobody
-    /// else wants: its blocks have been swept by then (AMP §3.2).
+    /// or an unknown one. A loop that has stopped ranks behind all others: its blocks have been
+    /// swept by then (AMP §3.2).
     pub(super) fn deserves(&self, now: u64) -> Option<u64> {
         let Rhythm { size, time, deviation } = self.rhythm;
         let looping = self.pattern == Pattern::Looping && size > 0 && time > 0;
@@ -273,7 +271,7 @@ impl Known {
         self.popular + (self.accesses - self.reviewed)
     }
 
-    /// What the next run could use.
+    /// The hint for the next run.
     pub(super) fn to_hint(&self) -> Option<Hint> {
         (self.pattern != Pattern::Other).then(|| Hint::of(self.pattern, self.learnt().rhythm))
     }

@@ -1,13 +1,13 @@
-//! AMP: the call stack that asks tells the access pattern, and each pattern gets its own policy
-//! and partition.
+//! AMP: the call stack of an access tells its pattern, and each pattern gets its own policy and
+//! partition.
 //!
 //! ```text
 //!   access ──▶ detector (Fig. 3): recency │ dear │ pcc │ ubm ──▶ Pattern ──▶ Place ──▶ program (Fig. 4)
 //! ```
 //!
 //! [`Detector`] is the access pattern detector (AMP Fig. 3, §3.1), or one of the baselines beside
-//! it; what it knows of each context is in `known`, and whether anybody comes back to a context's
-//! blocks in `revisits`. [`Program`] is the cache manager (AMP Fig. 4, §3.2).
+//! it; `known` has its knowledge of each context, and `revisits` whether any context comes back to
+//! another's blocks. [`Program`] is the cache manager (AMP Fig. 4, §3.2).
 
 mod detector;
 mod known;
@@ -45,29 +45,29 @@ pub enum Detection {
     },
     /// By counting blocks that were repeated (PCC).
     Counters {
-        /// From how many blocks on a stream that repeats none is sequential.
+        /// A stream that repeats no block is sequential from this many blocks on.
         threshold: u32,
     },
     /// By consecutive accesses (UBM).
     Consecutive {
-        /// From how many blocks on a run is sequential.
+        /// A run is sequential from this many blocks on.
         threshold: u32,
     },
 }
 
-/// What can be chosen of contexts.
+/// The settings of contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settings {
     /// How patterns are told.
     pub detection: Detection,
-    /// By what accesses are told apart.
+    /// The key that tells accesses apart.
     pub by: By,
     /// How many contexts, the most popular ones, have a partition: at most [`MOST_PARTITIONS`].
     pub partitions: u8,
     /// After how many accesses patterns and popularity are looked at again, at least 1.
     pub review: u32,
-    /// Of the choice of the partition that gives up a block.
+    /// The seed of the choice of a partition that gives up a block.
     pub seed: u32,
 }
 
@@ -94,8 +94,8 @@ impl Settings {
         Settings { detection: Detection::Dear { interval: 1000, group: 10 }, by: By::Handler, ..Settings::AMP };
     /// PCC's counters with AMP's cache: the PCC* of AMP §4.2.
     pub const PCC: Settings = Settings { detection: Detection::Counters { threshold: 100 }, ..Settings::AMP };
-    /// UBM's detection, which tells files apart, with AMP's cache. From how many blocks on a run is
-    /// sequential is assumed, as PCC's threshold is.
+    /// UBM's detection, which tells files apart, with AMP's cache. Its threshold is assumed, as
+    /// PCC's is.
     pub const UBM: Settings =
         Settings { detection: Detection::Consecutive { threshold: 20 }, by: By::File, ..Settings::AMP };
 

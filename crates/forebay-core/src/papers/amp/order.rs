@@ -13,7 +13,7 @@
 //! ```
 //!
 //! When numbers run out, blocks are numbered anew in their order, which happens at most once in as
-//! many accesses as there are blocks. What was forgotten stays in the table, without a number in
+//! many accesses as there are blocks. A forgotten block stays in the table, without a number in
 //! use, until then.
 
 use alloc::vec::Vec;
@@ -91,7 +91,7 @@ impl<T: Copy> Order<T> {
         })
     }
 
-    /// Forgets the oldest block, if it is as `old` says, and returns its note.
+    /// Forgets the oldest block, if `old` holds for its note, and returns that note.
     pub fn forget_oldest(&mut self, old: impl Fn(&T) -> bool) -> Option<T> {
         while self.entries.get(self.first as usize).is_some_and(|entry| !entry.in_use) {
             self.first += 1;
@@ -104,7 +104,7 @@ impl<T: Copy> Order<T> {
         })
     }
 
-    /// Forgets the blocks that `keep` does not want.
+    /// Forgets the blocks that `keep` does not keep.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         self.number_anew(keep);
     }

@@ -35,7 +35,7 @@ const LOOPS: usize = 2;
 /// Classes of admission below this one are the default policy's own.
 const CLASSES: Class = 16 - 1 - MOST_PARTITIONS;
 
-/// One coupon. Fractions of it are what enlargements cost.
+/// One coupon. Enlargements cost fractions of it.
 const ONE: u64 = 1 << 32;
 
 /// The partitions of program contexts around a default replacement policy (AMP Fig. 4):
@@ -62,39 +62,38 @@ const ONE: u64 = 1 << 32;
 ///       evict from another non-empty partition randomly
 /// ```
 ///
-/// B1 and B2 are whatever ghosts the default policy has. One that has none gets a list of its last
-/// victims, as many as frames: what B1 and B2 of ARC may have.
+/// B1 and B2 are the ghosts of the default policy. A policy without ghosts gets a list of its last
+/// victims, as many as frames: B1 and B2 of ARC may have as many.
 ///
-/// Which other partition is drawn evenly, however large it is: so each loses as often as the
-/// others, what it gains goes by its marginal gain, and where both are the same for all of them,
-/// marginal gains are. Were larger ones drawn more often, these would have to be larger, too.
+/// The other partition is drawn evenly, whatever its size: so each loses as often as the others,
+/// and gains by its marginal gain. Where gains and losses are the same for all of them, marginal
+/// gains are equal. If larger partitions were drawn more often, their marginal gains would have to
+/// be larger, too.
 ///
-/// What the text leaves open, and how it is here:
+/// The text leaves these points open:
 ///
-/// - The default policy learns from its ghosts as it always does, whether its partition grows or
-///   not and whichever context comes back to them: how it divides what it has is its own affair. By
-///   the figure's letter ARC would stand still as long as any loop has a block.
-/// - A resident block that the default policy takes over is one that was used before: it comes in
-///   and is hit, with ARC into T2. As a new one it would be among what was used once, and every
-///   context that is no loop after all, or ceases to be one, would cost all that is known of its
-///   blocks.
-/// - One-shot blocks are free blocks, as soon as they were read. Of a loop, what was not used since
-///   the sweep before the last one goes to them; used after all before anybody needed its frame, it
-///   is back. A sweep comes every loop_time + 3 loop_time_dev, by the cache's virtual time: so a
-///   loop that has ended leaves nothing behind, and neither does one whose number another one got.
-/// - A one-shot context takes no block from other partitions. What it finds there somebody has read
-///   before, and a scan of everything would drop it all.
-/// - What was fetched ahead and not read is nobody's victim as long as there is another: it would
-///   be the first one of its loop, and it is what will be read next. After two sweeps in which
-///   nobody came for it, it goes.
-/// - Where nothing is remembered |B1| + |B2| is one: an ARC through which everything went once has
-///   no ghosts, and loops would never get a block of it.
+/// - The default policy always learns from its ghosts, whether its partition grows or not and
+///   whichever context comes back to them: how it divides its frames is its own affair. By the
+///   figure's letter ARC would stand still as long as any loop has a block.
+/// - A resident block that the default policy takes over was used before: it is inserted and hit,
+///   with ARC into T2. As a new block it would be among those used once. Every context that is no
+///   loop after all, or ceases to be one, would lose the history of its blocks.
+/// - One-shot blocks are free blocks once they were read. A loop's block that was not used since
+///   the sweep before the last one joins them; if it is used before its frame is needed, it goes
+///   back. A sweep comes every loop_time + 3 loop_time_dev, by the cache's virtual time: so a loop
+///   that has ended leaves nothing behind, and neither does one whose number another one got.
+/// - A one-shot context takes no block from other partitions: another context has read the blocks
+///   that it finds there, and a scan of everything would drop them all.
+/// - A prefetched, unread block is no victim as long as there is another: it would be the first
+///   victim of its loop, although it will be read next. After two sweeps without a read it goes.
+/// - Without ghosts |B1| + |B2| is one: an ARC that has seen each block once has no ghosts, and
+///   loops would never get a block of it.
 ///
 /// Known weaknesses. Blocks that a loop leaves out for some rounds are swept and go first, though
-/// they are wanted again, as the headers that only some files include: kernel at a fifth of its
-/// pages misses 39 % more than ARC. Left to the default policy instead, or for a turnover of the
-/// cache, they cost as much elsewhere. And that policy is told that it has the whole segment; told
-/// what loops leave, it gains here and loses there.
+/// they are wanted again, like headers that only some files include: kernel at a fifth of its pages
+/// misses 39 % more than ARC. If they stay with the default policy, or for a turnover of the cache,
+/// they cost as much elsewhere. And that policy is told that it has the whole segment; told only
+/// the part that loops leave, it gains on some loads and loses on others.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The first of the default policy's lists, and how many have frames.
@@ -104,10 +103,9 @@ pub struct Program {
     /// The first of its own lists: dropped, ahead, ghosts, loops.
     first: u8,
     loops: Vec<Loop>,
-    /// What one-shot contexts fetched ahead and have not read is swept as well, as if it were a
-    /// loop as long as the cache.
+    /// Unread blocks of one-shot contexts are swept as well, like a loop as long as the cache.
     ahead: Loop,
-    /// When the next sweep is due, of whichever: virtual time.
+    /// The virtual time of the next sweep of any loop.
     due: u64,
     random: Random,
     /// How many ghosts it keeps for a default policy that has none.
@@ -123,12 +121,12 @@ struct Loop {
     rhythm: Rhythm,
     /// When it is swept next, virtual time.
     due: u64,
-    /// The sign of what was used since the last sweep: a frame's count.
+    /// The mark of blocks used since the last sweep: a frame's count.
     epoch: u8,
 }
 
 impl Program {
-    /// How many lists it has with so many loops.
+    /// How many lists it has with this many loops.
     pub const fn lists(loops: u8) -> u8 {
         LISTS + if loops > MOST_PARTITIONS { MOST_PARTITIONS } else { loops }
     }
@@ -158,23 +156,23 @@ impl Program {
         program
     }
 
-    /// The segment is meant to have so many frames from now on.
+    /// The segment is to have `frames` frames from now on.
     pub fn resize(&mut self, frames: u32) {
         self.frames = frames;
         self.most_ghosts = if self.ghost_lists > 0 { 0 } else { frames };
     }
 
-    /// Nothing is ever fetched ahead, so that nothing of that is swept.
+    /// Nothing is ever prefetched, so there are no unread blocks to sweep.
     pub fn has_nothing_ahead(&mut self) {
         self.ahead.due = u64::MAX;
     }
 
-    /// The draws of who gives a block.
+    /// The draws of the partition that gives up a block.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
 
-    /// What loops have saved up to take a block from others is void.
+    /// Loops lose all coupons that they have saved up to take blocks from others.
     pub fn forgets_coupons(&mut self) {
         self.loops.iter_mut().for_each(|own| own.coupons = 0);
     }
@@ -184,8 +182,7 @@ impl Program {
         (0..self.parts()).map(|part| self.len(frames, part))
     }
 
-    /// A block is accessed. The loop that is accessed gets a coupon, and whichever sweep is due is
-    /// made.
+    /// A block is accessed. Its loop gets a coupon, and sweeps that are due are made.
     #[inline(always)]
     pub fn accessed<I: Index>(&mut self, directory: &mut Directory<I>, access: &Access) {
         if let Place::Loop(number) = access.place
@@ -198,7 +195,7 @@ impl Program {
         }
     }
 
-    /// Sweeps the loops that are due, and what one-shot contexts have ahead.
+    /// Sweeps the loops that are due, and the unread blocks of one-shot contexts.
     #[inline(never)]
     fn sweep_due<I: Index>(&mut self, directory: &mut Directory<I>, now: u64) {
         for number in 0..=self.loops.len() {
@@ -209,9 +206,9 @@ impl Program {
         self.due = self.loops.iter().map(|own| own.due).fold(self.ahead.due, u64::min);
     }
 
-    /// "Garbage collect long-time unused blocks" (AMP §3.2), of a loop, or behind the last one of
-    /// what one-shot contexts have ahead. Lists are in the order of last uses, but for what was
-    /// fetched ahead and not read.
+    /// "Garbage collect long-time unused blocks" (AMP §3.2), of a loop, or, behind the last loop,
+    /// unread blocks of one-shot contexts. Lists are in the order of last uses, but for unread
+    /// blocks.
     fn sweep<I: Index>(&mut self, directory: &mut Directory<I>, number: usize, now: u64) {
         let (dropped, all) = (self.dropped(), self.frames);
         let (list, swept) = match number < self.loops.len() {
@@ -232,9 +229,9 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) of a resident block whose
-    /// place is this, in a loop of that rhythm, if it is in the part where it belongs and no sweep
-    /// is due. If not, nothing is done, and it says so.
+    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) in one, of a resident block
+    /// whose place is this, in a loop of that rhythm. If the block is not in the part where it
+    /// belongs, or a sweep is due, it does nothing and returns `false`.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
         &mut self,
@@ -274,8 +271,8 @@ impl Program {
         how: Use,
     ) {
         let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
-        // Who reads everything once takes nothing from whoever will read it again. (What nobody has
-        // read yet was fetched for this reader.)
+        // A one-shot context takes no block from contexts that may read it again. (An unread block
+        // was fetched for this reader.)
         let to = if to == ONE_SHOT && how != Use::First { from } else { to };
         if to >= LOOPS && place == Place::Dropped {
             return;
@@ -290,7 +287,7 @@ impl Program {
             _ if from != DEFAULT => {
                 directory.frames.set_count(slot, 0);
                 policy.insert(directory, slot, 0);
-                // Somebody had used it before, so that this is a hit.
+                // The block was used before, so this is a hit.
                 if how == Use::Hit {
                     policy.hit(directory, slot);
                 }
@@ -301,9 +298,9 @@ impl Program {
         }
     }
 
-    /// A block that is not resident is wanted by a context whose blocks go to `place`: how it is
-    /// admitted, and whether the default policy remembers it. If it is `ahead` of being read, that
-    /// policy learns nothing from that.
+    /// A context whose blocks go to `place` wants a block that is not resident. Returns the class
+    /// of its admission, and whether the default policy remembers it. If the block is prefetched
+    /// (`ahead`), that policy learns nothing.
     pub fn missed<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -315,8 +312,8 @@ impl Program {
         let part = self.part(place);
         let own = ghost.filter(|&slot| directory.frames.list(slot) != self.ghost_list());
         if part != DEFAULT {
-            // Whoever comes back to what the default policy gave up, that was a mistake it learns
-            // from.
+            // A context comes back to a block that the default policy gave up: a mistake that it
+            // learns from.
             if own.is_some() && !ahead {
                 policy.miss(directory, own);
             }
@@ -327,8 +324,8 @@ impl Program {
         if ghost.is_some() { class | REMEMBERED } else { class }
     }
 
-    /// A block is fetched ahead into the prefetch cache for such a context: the same, but what is
-    /// learnt from a ghost is learnt when it is read.
+    /// A block is prefetched into the prefetch cache for such a context: the same, but the default
+    /// policy learns from a ghost only when the block is read.
     pub fn recalls<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -384,8 +381,8 @@ impl Program {
         }
     }
 
-    /// A frame is given up that was prefetched and not read, and that the prefetch cache had until
-    /// now. Whoever it is for, it is not used yet: the default policy says how long it may wait.
+    /// The prefetch cache gives up an unread frame. Whichever context it is for, it is not used
+    /// yet: the default policy says how long it may wait.
     pub fn give_up<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -447,7 +444,7 @@ impl Program {
         }
     }
 
-    /// How many blocks one-shot contexts are done with.
+    /// How many blocks are dropped.
     pub fn dropped_frames(&self, frames: &Frames) -> u32 {
         frames.len(self.dropped())
     }
@@ -486,8 +483,8 @@ impl Loop {
         self.rhythm = rhythm;
     }
 
-    /// "Currently AMP sweeps every loop_time + 3loop_time_dev." As long as that is not known, it
-    /// might be as long as the cache.
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev." Until that is known, a loop counts
+    /// as long as the cache.
     fn interval(&self, frames: u32) -> u64 {
         match self.rhythm.time {
             0 => u64::from(frames),

@@ -2,15 +2,15 @@
 //! last access, is the one that is accessed?
 //!
 //! R_i = p_i / (|L_i| − 1), 0.5 if there is but one, undefined at a first access. R̄ is the mean
-//! over all defined R_i: 0 for a pure loop, close to 1 where what was accessed lately is accessed
+//! over all defined R_i: 0 for a pure loop, close to 1 where recently accessed blocks are accessed
 //! again, 0.5 at random. Either over everything since the last look (the paper's periodic
 //! detector), or as an exponential mean that forgets (its continuous one).
 //!
 //! Not every block is looked at ([`Sampling`]). The same list tells the [`Rhythm`] of a loop: how
 //! many accesses there were since the last one to the same block, and how long ago that was. In a
-//! loop each block is accessed once a round, so that its blocks are as many as its accesses, which
-//! can be counted where blocks of a sample can only be estimated; and the coupons of AMP Fig. 4 are
-//! given for accesses.
+//! loop each block is accessed once a round, so a round has as many blocks as accesses. Accesses
+//! can be counted, blocks of a sample only estimated; and the coupons of AMP Fig. 4 are given for
+//! accesses.
 
 use super::order::Order;
 use super::sample::Sample;
@@ -32,7 +32,7 @@ pub enum Mean {
     Continuous(u32),
 }
 
-/// What is known of one sequence of accesses.
+/// The recency of one sequence of accesses.
 #[derive(Clone, Debug)]
 pub struct Recency {
     sample: Sample,
@@ -51,7 +51,7 @@ pub struct Recency {
 /// When a block was accessed.
 #[derive(Clone, Copy, Debug)]
 struct When {
-    /// In virtual time, which others' accesses move on as well.
+    /// In virtual time, which accesses of others move on as well.
     time: u64,
     /// In accesses of this sequence.
     turn: u64,
@@ -61,22 +61,22 @@ struct When {
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     count: u64,
-    /// Of accesses of the sequence.
+    /// Sums of accesses of the sequence, and of time.
     turns: u64,
     time: u64,
     squares: u128,
 }
 
-/// A block leaves the list when the sequence has gone on without it for so many times as many
-/// accesses as there are blocks. A random choice among n blocks leaves out one for 4n accesses once
-/// in e⁴ = 55 cases, a loop never does. If blocks stayed, what a sequence did long ago would fill
-/// the list for ever, and with adaptive sampling Q would never rise again.
+/// A block leaves the list after this many times as many accesses without it as there are blocks.
+/// Random accesses to n blocks leave one out for 4n accesses once in e⁴ = 55 cases, a loop never
+/// does. If blocks stayed, long past accesses would fill the list for ever, and with adaptive
+/// sampling Q would never rise again.
 const STALE: u64 = 4;
-/// Nor before so many accesses, so that short sequences keep what they have.
+/// No block leaves before this many accesses, so that short sequences keep their blocks.
 const YOUNG: u64 = 4096;
 
 impl Recency {
-    /// Nothing is known.
+    /// A recency without accesses.
     pub fn new(sampling: Sampling, mean: Mean) -> Recency {
         Recency {
             sample: Sample::new(sampling),
@@ -90,8 +90,9 @@ impl Recency {
         }
     }
 
-    /// A block is accessed, named by a number, time being these accesses. Returns its R, in parts
-    /// of [`ONE`]; `None` if it is not looked at, or this is its first access.
+    /// A block is accessed, named by a number; virtual time is the number of these accesses.
+    /// Returns its R, in parts of [`ONE`]; `None` if it is not looked at, or this is its first
+    /// access.
     pub fn access(&mut self, block: u64) -> Option<u32> {
         let turn = self.turn + 1;
         self.turn = turn;
@@ -126,7 +127,7 @@ impl Recency {
         self.defined += 1;
         match self.mean {
             Mean::Periodic => self.sum += u64::from(recency),
-            // The first ones count alike, else the very first would for long.
+            // The first ones count alike, else the very first would outweigh others for long.
             Mean::Continuous(weight) => {
                 let weight = u64::from(weight.clamp(1, ONE)).max(u64::from(ONE) / self.defined);
                 self.sum = (self.sum * (u64::from(ONE) - weight) + u64::from(recency) * weight) / u64::from(ONE);
@@ -134,7 +135,7 @@ impl Recency {
         }
     }
 
-    /// R̄, in parts of [`ONE`]; `None` if nothing was accessed twice.
+    /// R̄, in parts of [`ONE`]; `None` if no block was accessed twice.
     pub fn mean(&self) -> Option<u32> {
         match self.mean {
             Mean::Periodic => self.sum.checked_div(self.defined).map(|mean| mean as u32),
@@ -162,13 +163,12 @@ impl Recency {
         (self.rounds.count, self.rounds.rhythm())
     }
 
-    /// Enough is known: with adaptive sampling, fewer blocks will do from now on to see that it may
-    /// have changed.
+    /// Enough is known: with adaptive sampling, a smaller sample will do to notice a change.
     pub fn watch(&mut self) {
         self.sample.watch(&mut self.order);
     }
 
-    /// It may have changed: from now on as many blocks are looked at as may be.
+    /// The pattern may have changed: the sample is as large as may be again.
     pub fn look_closer(&mut self) {
         self.sample.look_closer();
     }
@@ -178,7 +178,7 @@ impl Recency {
         self.sample.is_filled(&self.order)
     }
 
-    /// Whether as many blocks are looked at as may be.
+    /// Whether the sample is as large as may be.
     pub fn is_full(&self) -> bool {
         self.sample.is_full()
     }

@@ -1,11 +1,11 @@
-//! Whether anybody comes back to a context's blocks: what tells one-shot contexts (AMP §3.1).
+//! Whether any context comes back to another's blocks, which tells one-shot contexts (AMP §3.1).
 //!
 //! "If none of the blocks accessed by a context are accessed again after a long time, the detector
 //! assigns the one-shot pattern": it is not enough that the context itself does not come back. One
 //! list, sampled as those of contexts are, has the blocks of all contexts that do not come back
-//! themselves. A block of it is accessed, by whomever: that context's blocks are not one-shot. A
-//! block of it was not accessed for a *long time*: it leaves the list as one that nobody came back
-//! to. Where there are no such contexts the list is empty and costs nothing.
+//! themselves. If any context accesses a block of it, the blocks of the context that left it there
+//! are not one-shot. If a block of it was not accessed for a *long time*, it leaves the list as one
+//! that no context came back to. Without such contexts the list is empty and costs nothing.
 
 use super::order::Order;
 use super::sample::{Sample, Sampling};
@@ -19,7 +19,7 @@ pub(super) struct Revisits {
     long: u64,
 }
 
-/// Who accessed a block last, and when.
+/// The last access to a block: its context and its time.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     by: u32,
@@ -46,7 +46,8 @@ impl Revisits {
         self.order.is_empty()
     }
 
-    /// Somebody accesses a block. Whose was it, if it is in the list? It is no more.
+    /// A block is accessed. If it is in the list, takes it out and returns the context that left it
+    /// there.
     pub(super) fn come_back(&mut self, block: u64) -> Option<u32> {
         self.order.forget(block).map(|visit| visit.by)
     }
@@ -57,13 +58,14 @@ impl Revisits {
         self.sample.adapt(&mut self.order);
     }
 
-    /// Lets go of a block to which nobody came back for a long time; whose it was.
+    /// Takes out a block to which no context came back for a long time; returns the context that
+    /// left it there.
     pub(super) fn forget_one(&mut self, time: u64) -> Option<u32> {
         let oldest = time.saturating_sub(self.long);
         self.order.forget_oldest(|visit| visit.time < oldest).map(|visit| visit.by)
     }
 
-    /// Some have left.
+    /// Some blocks have left the list.
     pub(super) fn adapt(&mut self) {
         self.sample.adapt(&mut self.order);
     }

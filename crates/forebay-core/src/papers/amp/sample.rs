@@ -6,14 +6,14 @@
 //! about N_L/2 blocks, so every other halving would be taken back at once: here Q is doubled below
 //! N_L/4.)
 //!
-//! Once a context is known, a shorter list and a lower Q₀ will do to see that it may have changed
-//! ([`Sample::watch`]): detection "should be viewed as a 'tuning' operation" (AMP §3), and a small
-//! context that is looked at whole would cost more than its hits. Whether it has changed a full
-//! sample decides ([`Sample::look_closer`]), since a few blocks may lack the very ones that are
+//! Once a context is known, a shorter list and a lower Q₀ will do to notice a change
+//! ([`Sample::watch`]): detection "should be viewed as a 'tuning' operation" (AMP §3). Looking at
+//! all blocks of a small context would cost more than its hits. A full sample then decides whether
+//! it has changed ([`Sample::look_closer`]), since a few blocks may lack the very ones that are
 //! accessed most.
 //!
-//! For |L| to drop, blocks must leave the list, of which the paper says nothing; who has the list
-//! says when they do.
+//! For |L| to drop, blocks must leave the list, of which the paper says nothing; the owner of the
+//! list says when they do.
 
 use super::order::Order;
 use crate::random::hash;
@@ -24,9 +24,9 @@ use crate::random::hash;
 pub enum Sampling {
     /// All of them.
     Off,
-    /// One in so many, at least 1.
+    /// One in this many, at least 1.
     Fixed(u32),
-    /// As many as keep the list at no more than so many blocks: N_L. Q₀ is all.
+    /// As many as keep the list at no more than this many blocks: N_L. Q₀ is all.
     Adaptive(u32),
 }
 
@@ -60,8 +60,8 @@ impl Sample {
         self.bound
     }
 
-    /// From now on a list of N_L / 8 blocks will do (but of no fewer than sixteen), and one block
-    /// in sixteen; if this is adaptive.
+    /// If sampling is adaptive, keeps the list to N_L / 8 blocks (but no fewer than sixteen), and
+    /// looks at no more than one block in sixteen.
     pub(super) fn watch<T: Copy>(&mut self, order: &mut Order<T>) {
         if self.is_full() && self.full < u32::MAX {
             (self.most, self.first) = ((self.full / 8).max(16).min(self.full), ALL / 16);
@@ -77,7 +77,7 @@ impl Sample {
         }
     }
 
-    /// Whether this is not only a watch.
+    /// Whether this is a full sample, not only a watch.
     pub(super) fn is_full(&self) -> bool {
         self.full == u32::MAX || self.first == ALL
     }
@@ -87,7 +87,7 @@ impl Sample {
         self.full == u32::MAX || self.bound == ALL || order.len() >= self.most / 4
     }
 
-    /// So many blocks of the sample stand for how many?
+    /// How many blocks `blocks` of the sample stand for.
     pub(super) fn all(&self, blocks: u64) -> u64 {
         blocks.saturating_mul(ALL) / self.bound.max(1)
     }

@@ -14,7 +14,7 @@
 //!         └──────────────────────────▶ x
 //! ```
 //!
-//! What the paper leaves open, and how it is here:
+//! The paper leaves these points open:
 //!
 //! - One unit changes the rate by little, so an increase counts from the lowest rate since the last
 //!   turn, not from the last epoch: up a gentle slope, too, the walk turns after an obvious rise.
@@ -23,17 +23,17 @@
 //!   and turn the walk as often. So it begins anew at every turn, and a rise turns the walk once.
 //! - An operation that the bounds of x forbid gives way to the other one, and the walk cannot sit
 //!   at a bound while the curve moves.
-//! - Where next to nothing is missed f_tot has its minimum already, and x stays.
+//! - If next to nothing is missed, f_tot has its minimum already, and x stays.
 
 use super::prefetch_cache::Settings;
 use crate::types::Instant;
 use crate::walk::{Course, Walk};
 
 /// "The low free memory threshold used by the paging daemon": Linux 2.6.3 has 2 MB of the papers'
-/// 512 MB. Of memory, the unit is one part in so many.
+/// 512 MB. The unit is one part of memory in this many.
 const UNIT: u32 = 256;
 
-/// An increase is obvious if it is more than one part in so many of the rate, …
+/// An increase is obvious if it is more than one part in this many of the rate, …
 const OBVIOUS_SHARE: u64 = 16;
 /// … and more than one miss a second.
 const OBVIOUS_RATE: u64 = SCALE;
@@ -55,7 +55,7 @@ pub struct Ceiling {
     began: Instant,
     /// Misses of this epoch, LRU misses and prefetch misses.
     misses: u64,
-    /// Their rate; none before the first epoch, and after one in which next to nothing was missed.
+    /// Their rate; none before the first epoch, and after one with next to no misses.
     rate: Option<Rate>,
     /// Whether the last operation was an increase.
     grows: bool,
@@ -125,7 +125,7 @@ impl Ceiling {
     }
 
     /// Ends the epoch if it is over. To be called whenever a frame is wanted and none is free. If
-    /// that was long ago, the cache was idle: what the epoch counted says nothing, and another
+    /// it was over long ago, the cache was idle: the epoch's count says nothing, and another
     /// begins. Epochs of no length never end, and the ceiling stays.
     #[inline]
     pub fn look(&mut self, at: Instant) {
@@ -160,7 +160,7 @@ impl Ceiling {
     fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
         let mean = before.mean.midpoint(rate);
         let obvious = |than: u64| {
-            // The deviation of the number of misses that chance makes is its root.
+            // By chance, a number of misses deviates by its root.
             let misses = than.saturating_mul(SCALE) / (took / 1_000_000).max(1);
             let chance = misses.saturating_mul(1_000).isqrt();
             OBVIOUS_RATE.max(than / OBVIOUS_SHARE + chance)
@@ -172,8 +172,8 @@ impl Ceiling {
         Rate { mean, lowest: before.lowest.min(mean) }
     }
 
-    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room nothing could be fetched ahead,
-    /// or nothing kept. At either end the walk turns round.
+    /// 0 ≤ x ≤ x_max, less a unit on either side: without any room no block could be prefetched, or
+    /// none kept. At either end the walk turns round.
     fn step(&mut self) {
         let unit = self.unit;
         let moved = if self.grows { self.blocks.saturating_add(unit) } else { self.blocks.saturating_sub(unit) };

@@ -16,19 +16,19 @@ use crate::history::Was;
 use crate::seams::{Limits, Reclaimer, Sharers};
 use crate::types::{HandlerId, Instant};
 
-/// What can be chosen of a prefetch cache. The default is the paper's.
+/// The settings of a prefetch cache. The default is the paper's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settings {
-    /// Where the ceiling begins, in per cent of memory.
+    /// The ceiling at the beginning, in per cent of memory.
     pub start: u8,
     /// Milliseconds of an epoch; zero: the ceiling stays where it begins.
     pub epoch_ms: u32,
-    /// By how much, in milliseconds, a handler must have run later than its prefetch to have had
+    /// A handler that has run more than this many milliseconds after its prefetch has had
     /// "significant opportunity" to reference the page. The paper gives no number; a time slice of
     /// Linux 2.6 has 100.
     pub opportunity_ms: u32,
-    /// For the direction of the first step.
+    /// The seed of the direction of the first step.
     pub seed: u32,
 }
 
@@ -46,7 +46,7 @@ impl Default for Settings {
 /// The prefetch cache. Its pages are in the list [`UNREAD`], the head of the queue at the back.
 #[derive(Clone, Debug)]
 pub struct PrefetchCache {
-    /// Who prefetched what.
+    /// Which handler prefetched which page, and when.
     pub marks: Marks,
     /// The size ceiling.
     pub ceiling: Ceiling,
@@ -55,7 +55,7 @@ pub struct PrefetchCache {
 }
 
 impl PrefetchCache {
-    /// One with nothing in it.
+    /// An empty prefetch cache.
     pub fn new(frames: u32, settings: Settings) -> PrefetchCache {
         let marks = Marks::new(frames, settings.opportunity_ms);
         PrefetchCache { marks, ceiling: Ceiling::new(frames, settings), under_way: 0 }
@@ -87,17 +87,17 @@ impl PrefetchCache {
         frames.move_to_front(slot, UNREAD);
     }
 
-    /// A page leaves, to wherever the caller puts it.
+    /// A page leaves; the caller puts it elsewhere.
     pub fn leave(&mut self, frames: &Frames, slot: Slot) {
         self.marks.invalidate(frames.frame(slot).index());
     }
 
-    /// Looks at the page at the head. Returns it if it is to be moved to the replacement policy,
-    /// and has left; a page that gets a second chance goes to the tail, and the next one is looked
-    /// at. `None`: nothing has to go.
+    /// Takes out and returns the page at the head, if it has to go to the replacement policy. A
+    /// page that gets a second chance goes to the tail, and the next one is looked at. `None` if no
+    /// page has to go.
     ///
-    /// Below `room` only abandoned pages go, so that none stays for ever, and those passed over
-    /// that are stale: prefetched before `stale`, of which the paper knows nothing.
+    /// Below `room` only abandoned pages go, so that none stays for ever, and pages passed over
+    /// that were prefetched before `stale` (past the paper).
     pub fn reclaim(&mut self, frames: &mut Frames, room: u32, stale: Option<Instant>, now: Instant) -> Option<Slot> {
         while let Some(slot) = frames.back(UNREAD) {
             let over = self.len(frames) > room;
@@ -121,9 +121,9 @@ impl PrefetchCache {
         None
     }
 
-    /// Takes out a page that nobody holds, though there are not too many: below the ceiling, too,
-    /// pages of handlers that have exited go first, then those that had their second chance, in the
-    /// order of the queue. `None` if all are held.
+    /// Takes out a page that no reader holds, though there are not too many. Below the ceiling,
+    /// too, pages of handlers that have exited go first, then those that had their second chance,
+    /// in the order of the queue. `None` if all are held.
     pub fn evict(&mut self, frames: &mut Frames, now: Instant) -> Option<Slot> {
         for _ in 0..frames.len(UNREAD) {
             let slot = frames.back(UNREAD)?;
@@ -142,7 +142,7 @@ impl PrefetchCache {
         Some(slot)
     }
 
-    /// Where it stands, for whoever asks.
+    /// Its state, for [`explain`].
     pub fn explain(&self, frames: &Frames) -> explain::Cache {
         let ceiling = &self.ceiling;
         explain::Cache {

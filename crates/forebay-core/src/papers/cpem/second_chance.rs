@@ -1,5 +1,5 @@
-//! Second-chance page reclamation (CPEM §4.1): who prefetched a page, when, and what that says of
-//! it at the head of the queue.
+//! Second-chance page reclamation (CPEM §4.1): which handler prefetched a page, when, and what
+//! follows from that at the head of the queue.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use crate::types::{HandlerId, Instant};
 
-/// What becomes of the page at the head of the queue.
+/// The fate of the page at the head of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// Its handler has exited, or it is here for far too long: it goes in any case.
+    /// Its handler has exited, or it has been here for far too long: it goes in any case.
     Abandoned,
     /// Its handler "has had significant opportunity to reference the prefetched page but it did
     /// not", or its mark is invalid, since it had its second chance: it goes if the queue is too
@@ -27,7 +27,7 @@ pub enum Fate {
 struct Mark {
     /// The place of the handler in the table, or `INVALID`.
     handler: u32,
-    /// Milliseconds; they go round after 49 days.
+    /// Milliseconds; they wrap after 49 days.
     at: u32,
 }
 
@@ -45,7 +45,7 @@ struct Handler {
     /// Its last execution time, milliseconds.
     ran: u32,
     exited: bool,
-    /// Marked pages, and fetches under way that bring some; nobody knows a handler without either.
+    /// Marked pages, and fetches under way that bring some; a handler without either is forgotten.
     pages: u32,
     fetches: u32,
 }
@@ -57,8 +57,8 @@ pub struct Marks {
     handlers: Vec<Handler>,
     free: Vec<u32>,
     known: BTreeMap<HandlerId, u32>,
-    /// How much longer than the prefetch a handler must have run to have had its opportunity,
-    /// milliseconds.
+    /// A handler that has run this many milliseconds longer than a prefetch has had its
+    /// opportunity.
     opportunity: u32,
 }
 
@@ -74,8 +74,8 @@ impl Marks {
         }
     }
 
-    /// The place of a handler that is about to mark pages, of which it prefetched the first at
-    /// `at`: it ran then, at least.
+    /// The place of a handler that is about to mark pages. It prefetched the first of them at `at`,
+    /// so it ran then, at least.
     pub fn enlist(&mut self, id: HandlerId, at: Instant) -> u32 {
         let (handlers, free) = (&mut self.handlers, &mut self.free);
         *self.known.entry(id).or_insert_with(|| {
@@ -100,7 +100,7 @@ impl Marks {
         self.marks[frame] = Mark { handler: place, at: millis(at) };
     }
 
-    /// Invalidates the mark of a page, but for the time, which counts for how long it is here.
+    /// Invalidates the mark of a page, but for the time, from which its stay here counts.
     pub fn invalidate(&mut self, frame: usize) {
         let place = core::mem::replace(&mut self.marks[frame].handler, INVALID);
         let Some(handler) = self.handlers.get_mut(place as usize) else { return };
@@ -108,8 +108,8 @@ impl Marks {
         self.forget_if_done(place);
     }
 
-    /// A handler fetches something at `at`: what comes of it after the handler has exited is a page
-    /// of one that has.
+    /// A handler fetches pages at `at`. If it exits before they arrive, they are pages of an exited
+    /// handler.
     pub fn awaits(&mut self, id: HandlerId, at: Instant) {
         let place = self.enlist(id, at);
         self.handlers[place as usize].fetches += 1;
@@ -147,7 +147,7 @@ impl Marks {
         }
     }
 
-    /// What becomes of the page in frame `frame`, at the head of the queue.
+    /// The fate of the page in frame `frame`, at the head of the queue.
     pub fn judge(&self, frame: usize, now: Instant) -> Fate {
         let mark = self.marks[frame];
         if millis(now).wrapping_sub(mark.at) > LIFETIME {
@@ -168,8 +168,8 @@ impl Marks {
         (millis(than).wrapping_sub(self.marks[frame].at) as i32) > 0
     }
 
-    /// Handlers that have marked pages, in order, behind `after`, at most so many. Of one that has
-    /// exited there is nothing to ask.
+    /// Appends at most `most` handlers that have marked pages, in order, behind `after`. Handlers
+    /// that have exited are left out: there is nothing to ask of them.
     pub fn in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
         use core::ops::Bound::{Excluded, Unbounded};
         let behind = self.known.range((Excluded(after), Unbounded));

@@ -14,10 +14,10 @@
 //! ```
 //!
 //! The trend is that of the relative wait, "relative to the mean wait time" as Fig. 1 has it. A
-//! request is a fetch, whether anybody waits for it or not. In an epoch in which nobody waits all
-//! waits are equal, and so is each to the mean: all are cool, and what rises afterwards rises from
-//! there. (With a model of no service times sizes thus never change.) A device of which nothing was
-//! asked has waited least, and supplies.
+//! request is a fetch, whether a reader waits for it or not. In an epoch without waits each wait
+//! equals the mean: all partitions are cool, and later rises count from there. (So sizes never
+//! change with a device model without service times.) A device without requests has the least wait,
+//! and its partition supplies.
 
 use alloc::vec::Vec;
 
@@ -47,8 +47,8 @@ impl Division {
         Division { settings, frames, epochs, lottery }
     }
 
-    /// A request to a device is over, for which readers waited so many nanoseconds. Says whether a
-    /// size has changed.
+    /// A request to a device is over; readers waited this many nanoseconds for it. Returns whether
+    /// a size has changed.
     pub fn has_waited(&mut self, device: usize, nanoseconds: u64) -> bool {
         if !self.epochs.waited(device, nanoseconds) {
             return false;
@@ -64,17 +64,17 @@ impl Division {
         changed
     }
 
-    /// Steps 3 and 4. Says whether a size has changed.
+    /// Steps 3 and 4. Returns whether a size has changed.
     fn repartition(&mut self) -> bool {
         let corrections: Vec<u64> = self.epochs.shares.iter().map(|share| self.correction(share)).collect();
         let supplied = self.supply(corrections.iter().sum());
-        // If suppliers don't have as much, consumers get their part of what there is.
+        // If suppliers don't have as much, consumers share the supplied pages.
         self.consume(supplied, &corrections);
         supplied > 0
     }
 
     /// Step 3: how many pages a partition shall have more. "The increase in cache size grows
-    /// exponentially" while it is warming; more than the cache there is not.
+    /// exponentially" while it is warming; it is at most the cache.
     fn correction(&self, share: &Share) -> u64 {
         match share.state {
             State::Cool | State::Cooling => 0,
@@ -84,8 +84,8 @@ impl Division {
     }
 
     /// Step 4: takes `consumed` pages from the partitions "with below-average wait times", from
-    /// each in proportion to its inverse relative wait time, 1 - relative wait time. A frame
-    /// remains to each. Returns how many could be had.
+    /// each in proportion to its inverse relative wait time, 1 - relative wait time. Each keeps a
+    /// frame. Returns how many pages were taken.
     fn supply(&mut self, consumed: u64) -> u64 {
         let mut wanting = consumed;
         loop {
@@ -94,7 +94,7 @@ impl Division {
             if wanting == 0 || sum == 0 {
                 return consumed - wanting;
             }
-            // One that has less than its part leaves the rest to the others, in the next round.
+            // A partition with less than its part leaves the rest to the others, in the next round.
             let (mut before, mut asked, mut taken) = (0u128, 0u64, 0u64);
             for share in &mut self.epochs.shares {
                 before += u128::from(inverse(share));

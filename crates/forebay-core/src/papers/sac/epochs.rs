@@ -24,7 +24,7 @@ pub struct Epochs {
 }
 
 impl Epochs {
-    /// Of partitions of these sizes. T is in per cent above the mean.
+    /// Epochs of partitions of these sizes. T is in per cent above the mean.
     pub fn new(sizes: Vec<u32>, window: u32, threshold: u16) -> Epochs {
         let share = |size| Share { size, before: size, relative: MEAN, ..Share::default() };
         let threshold = MEAN.saturating_add(u32::from(threshold).saturating_mul(MEAN / 100));
@@ -41,9 +41,9 @@ impl Epochs {
         self.requests.saturating_add(1) >= self.window
     }
 
-    /// A request to a device is over, for which readers waited so many nanoseconds. "A new epoch
-    /// begins after W device requests complete and between epochs the cache is repartitioned." Says
-    /// whether one has ended, with which steps 1 and 2 are done.
+    /// A request to a device is over; readers waited this many nanoseconds for it. "A new epoch
+    /// begins after W device requests complete and between epochs the cache is repartitioned."
+    /// Returns whether one has ended; then steps 1 and 2 are done.
     pub fn waited(&mut self, device: usize, nanoseconds: u64) -> bool {
         if let Some(share) = self.shares.get_mut(device) {
             share.waiting = share.waiting.saturating_add(nanoseconds);
@@ -58,7 +58,7 @@ impl Epochs {
         true
     }
 
-    /// Steps 1 and 2, and how each partition is classified by them.
+    /// Steps 1 and 2, and the state of each partition by them.
     fn observe(&mut self) {
         // Step 1: the wait time of each device over the last W requests, and their mean.
         for share in &mut self.shares {
@@ -75,7 +75,7 @@ impl Epochs {
         }
     }
 
-    /// Notes what has become of sizes at the end of an epoch.
+    /// Notes the changes of sizes at the end of an epoch.
     pub fn note_changes(&mut self, cause: Cause) {
         for share in &mut self.shares {
             let blocks = i64::from(share.size) - i64::from(core::mem::replace(&mut share.before, share.size));

@@ -16,7 +16,7 @@ use crate::random::Random;
 /// Tickets of a partition as large as the cache.
 const TICKETS: u64 = 256;
 
-/// Who gives up frames how often.
+/// How often each partition gives up a frame.
 #[derive(Clone, Debug)]
 pub struct Lottery {
     /// Tickets of each partition, taking part or not.
@@ -41,8 +41,8 @@ impl Lottery {
         lottery
     }
 
-    /// Gives tickets out anew, in inverse proportion to `sizes` of `frames`. Everybody takes part
-    /// again.
+    /// Gives tickets out anew, in inverse proportion to `sizes` of `frames`. Every partition takes
+    /// part again.
     pub fn issue(&mut self, sizes: impl Iterator<Item = u32>, frames: u32) {
         self.tree.fill(0);
         self.takes_part.fill(true);
@@ -52,7 +52,7 @@ impl Lottery {
         }
     }
 
-    /// Draws a ticket. `None` if nobody takes part.
+    /// Draws a ticket. `None` if no partition takes part.
     pub fn draw(&mut self) -> Option<usize> {
         let all = self.sum();
         if all == 0 {

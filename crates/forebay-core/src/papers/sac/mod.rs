@@ -36,15 +36,15 @@ pub enum Scheme {
     Lazy,
 }
 
-/// What can be chosen of a divided cache.
+/// The settings of a divided cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settings {
     /// How sizes are kept.
     pub scheme: Scheme,
-    /// W: an epoch is so many requests to devices. At least 1.
+    /// W: an epoch is this many requests to devices. At least 1.
     pub window: u32,
-    /// T: from which relative wait on a partition is a page consumer (SAC §3.1), in per cent above
+    /// T: a partition with a larger relative wait is a page consumer (SAC §3.1), in per cent above
     /// the mean.
     ///
     /// The paper says T = 5 and no unit. In its closed loop all requests come to wait for the
@@ -57,7 +57,7 @@ pub struct Settings {
     pub increment: u16,
     /// The sizes at the beginning; of [`Scheme::Static`], for good.
     pub weights: Weights,
-    /// Of the lottery.
+    /// The seed of the lottery.
     pub seed: u32,
 }
 

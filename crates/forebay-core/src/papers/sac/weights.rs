@@ -1,4 +1,4 @@
-//! What sizes a divided cache begins with, and a static one keeps (SAC §5.2).
+//! The sizes that a divided cache begins with, and a static one keeps (SAC §5.2).
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ pub const MOST_WEIGHTS: usize = 32;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Weights {
     /// "Directly proportional to the ratio of the expected service time of each disk" for requests
-    /// of so many bytes (SAC §5.2).
+    /// of this many bytes (SAC §5.2).
     Service(u32),
     /// These, by device; the last one is also that of all further devices.
     Given {
@@ -27,7 +27,7 @@ impl Weights {
     /// All alike.
     pub const EQUAL: Weights = Weights::Given { weights: [1; MOST_WEIGHTS], len: 1 };
 
-    /// Of a list, which is neither empty nor too long, and has no zero in it.
+    /// The weights of a list; `None` if it is empty or too long, or has a zero in it.
     pub fn given(list: &[u16]) -> Option<Weights> {
         let len = u8::try_from(list.len()).ok().filter(|&len| len > 0 && usize::from(len) <= MOST_WEIGHTS)?;
         let mut weights = [1; MOST_WEIGHTS];
@@ -35,7 +35,7 @@ impl Weights {
         list.iter().all(|&weight| weight > 0).then_some(Weights::Given { weights, len })
     }
 
-    /// What is given.
+    /// The given weights, if sizes go by them.
     pub fn as_given(&self) -> Option<&[u16]> {
         match self {
             Weights::Service(_) => None,
@@ -58,7 +58,7 @@ impl Weights {
     pub fn sizes(&self, frames: u32, devices: &[DeviceCost]) -> Vec<u32> {
         let weights: Vec<u64> = devices.iter().enumerate().map(|(number, device)| self.of(number, device)).collect();
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
-        // The first so many frames, rounded: what one loses by rounding the next one gets.
+        // Running sums are rounded: the next partition gets the frames that one loses by rounding.
         let mut before: u128 = 0;
         let mut sizes: Vec<u32> = weights
             .iter()

@@ -1,8 +1,9 @@
-//! Equal Safety Factors (SCM §4.1.3): the cycle inventory explicitly, T_C = R_i · t_prefetch; what
-//! is left of the total in proportion to deviations, T_S = σ_i / Σ σ · (T_total − Σ T_C).
+//! Equal Safety Factors (SCM §4.1.3): the cycle inventory explicitly, T_C = R_i · t_prefetch; the
+//! rest of the total in proportion to deviations, T_S = σ_i / Σ σ · (T_total − Σ T_C).
 //!
-//! The paper leaves open what happens when cycles alone need more than the total. Then nothing is
-//! safe, T_S = 0, and each gets its part of the total by its rate, as under Equal Time Supplies.
+//! The paper leaves open what happens when cycles alone need more than the total. Then there is no
+//! safety inventory, T_S = 0, and each stream gets its part of the total by its rate, as under
+//! Equal Time Supplies.
 
 use super::equal_time;
 use crate::demand::{Supply, cycle};
@@ -14,7 +15,7 @@ pub(super) fn distance(supply: &Supply) -> u32 {
     }
     let safety = total - supply.cycles;
     let part = match supply.deviations {
-        // All are regular: what is safe is nobody's more than another's.
+        // All streams are regular: they share the safety inventory evenly.
         0 => safety / u64::from(supply.streams.max(1)),
         deviations => {
             let deviations = u128::from(deviations);

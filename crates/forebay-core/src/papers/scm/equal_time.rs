@@ -8,7 +8,7 @@ use crate::demand::Supply;
 
 pub(super) fn distance(supply: &Supply) -> u32 {
     if supply.rates == 0 {
-        // Nobody was read twice yet.
+        // No stream was read twice yet.
         return supply.total / supply.streams.max(1);
     }
     let rates = u128::from(supply.rates);

@@ -3,8 +3,8 @@
 //!
 //! "Most adaptive prefetching algorithms have a fixed upper limit for the batch size […], all pure
 //! sequential streams will be able to reach this upper limit after a short ramp-up stage": here the
-//! initial window, then twice as much each time, as in the kernel that the paper changed. How
-//! T_total is divided among streams is the [trigger](Trigger)'s to say.
+//! initial window, then twice as much each time, as in the kernel that the paper changed. The
+//! [trigger](Trigger) divides T_total among streams.
 
 mod equal_safety;
 mod equal_time;
@@ -17,23 +17,23 @@ use crate::demand::Supply;
 use crate::reason::{Reason, Size};
 use crate::seams::{Needs, Plan, Prefetcher, Sight};
 
-/// How much a piece has.
+/// The size of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Degree {
-    /// So many blocks.
+    /// This many blocks.
     Fixed(u32),
     /// The competitive depth of the device (CP §2).
     Competitive,
 }
 
-/// What all trigger distances add up to.
+/// The sum of all trigger distances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Total {
-    /// So many blocks for each active stream: T_default (SCM §4.1.4).
+    /// This many blocks for each active stream: T_default (SCM §4.1.4).
     PerStream(u32),
-    /// What memory allows all streams to have ahead, less half a piece for each: "the average
+    /// The room of all streams for blocks ahead, less half a piece for each: "the average
     /// per-stream inventory level […] is T + P/2".
     Memory,
 }

@@ -1,9 +1,9 @@
 //! Trigger: how early the next piece is fetched, across streams (SCM §4.1).
 //!
 //! A prefetch is due when no more than T blocks of a stream are fetched and unread, its *trigger
-//! distance*: in the terms of inventory theory the reorder point. T = T_C + T_S: what is read while
-//! the next piece is under way (cycle inventory), and what irregular readers need beyond that
-//! (safety inventory).
+//! distance*: in the terms of inventory theory the reorder point. T = T_C + T_S: the blocks read
+//! while the next piece is under way (cycle inventory), and those that irregular readers need
+//! beyond that (safety inventory).
 //!
 //! ```text
 //!   blocks   ╲          ╲
@@ -13,7 +13,7 @@
 //!                ╲ │ time   ╲
 //! ```
 //!
-//! How T_total is divided among streams is a policy's, a file each.
+//! Each way to divide T_total among streams is a policy, a file each.
 
 use super::{equal_safety, equal_time};
 use crate::demand::Supply;
@@ -46,7 +46,7 @@ impl Trigger {
         distance.clamp(FLOOR.min(degree), degree)
     }
 
-    /// Why a distance is what it is by this.
+    /// The reason of a distance by this trigger.
     pub(crate) fn reason(self) -> Reason {
         match self {
             Trigger::Even => Reason::Even,

@@ -1,4 +1,4 @@
-//! What options may be, in words and back.
+//! Values of options as text, and back.
 
 use alloc::string::{String, ToString};
 
@@ -12,12 +12,12 @@ use crate::seams::By;
 pub(super) const OFF: &str = "off";
 pub(super) const PERIODIC: &str = "periodic";
 pub(super) const CONTINUOUS: &str = "continuous";
-/// N_L unless said.
+/// N_L, by default.
 pub(super) const LIST: u32 = match amp::Settings::AMP.detection {
     Detection::Recency { sampling: Sampling::Adaptive(blocks), .. } => blocks,
     _ => 0,
 };
-/// Of the latest recency, in a continuous mean, unless said.
+/// The weight of the latest recency in a continuous mean, by default.
 pub(super) const WEIGHT: u32 = ONE / 64;
 
 /// N, of 1/N.

@@ -1,5 +1,5 @@
-//! A core without a driver: a policy is named and blocks are read; what is fetched for them is there
-//! at once, unless it is held or takes time.
+//! A core without a driver: a policy is named and blocks are read; fetches arrive at once, unless
+//! they are held or take time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(crate) fn ibm() -> DeviceCost {
     }
 }
 
-/// A setup of pages: so many frames, and devices.
+/// A setup of pages: this many frames, and devices.
 pub(crate) fn setup(frames: u32, devices: Vec<DeviceCost>) -> Setup {
     Setup { frames, block_bytes: PAGE as u32, streams: 100, devices, referenced: Referenced::Kept }
 }
@@ -62,7 +62,7 @@ pub(crate) struct Bench {
     pub(crate) core: Box<dyn Core>,
     /// The moment, nanoseconds.
     pub(crate) at: u64,
-    /// Who reads; `None`: the first one, or of each file another one.
+    /// The reader; `None`: the first one, or another one for each file.
     pub(crate) handler: Option<HandlerId>,
     pub(crate) context: ContextId,
     /// Everything that was fetched.
@@ -79,7 +79,7 @@ pub(crate) struct Bench {
     block_bytes: u64,
     pub(crate) pace: Pace,
     opened: BTreeSet<u32>,
-    /// What will arrive, by moment and order.
+    /// Fetches that will arrive, by moment and order.
     coming: BTreeMap<(u64, u64), IoId>,
     asked: u64,
     told: u32,
@@ -102,7 +102,7 @@ impl Bench {
         Bench::around(policy.build::<Hashed>(setup), block_bytes, pace)
     }
 
-    /// Around a core of blocks of so many bytes.
+    /// Around a core of blocks of this many bytes.
     pub(crate) fn around(core: Box<dyn Core>, block_bytes: u32, pace: Pace) -> Bench {
         Bench {
             core,
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    /// With so many files of so many blocks, which lie on the devices in turn.
+    /// With this many files of this many blocks, which lie on the devices in turn.
     #[must_use]
     pub(crate) fn with_files(mut self, files: u32, blocks: u64) -> Bench {
         let devices = self.core.devices().len() as u32;
@@ -147,7 +147,7 @@ impl Bench {
         self.tell(EventKind::Close { file: FileId(file) })
     }
 
-    /// Something happens. Returns what the core wants done about it, which is done, too.
+    /// Tells the core an event. Returns the core's actions, which are carried out, too.
     pub(crate) fn tell(&mut self, kind: EventKind) -> Actions {
         self.at += self.pace.event;
         let mut actions = Actions::new();
@@ -181,14 +181,14 @@ impl Bench {
         actions
     }
 
-    /// What is under way arrives, in order.
+    /// The fetches under way arrive, in order.
     pub(crate) fn arrive(&mut self) {
         while let Some(io) = self.under_way.pop_front() {
             self.tell(EventKind::Arrived { io });
         }
     }
 
-    /// Time goes on, and what takes time arrives.
+    /// Time goes on, and fetches that take time arrive.
     pub(crate) fn wait(&mut self, nanoseconds: u64) {
         let until = self.at + nanoseconds;
         while let Some(entry) = self.coming.first_entry().filter(|entry| entry.key().0 <= until) {
@@ -199,12 +199,12 @@ impl Bench {
         self.at = until;
     }
 
-    /// Blocks of a file are read. Returns what was fetched because of it.
+    /// Blocks of a file are read. Returns the fetches that follow.
     pub(crate) fn read(&mut self, file: u32, block: u64, blocks: u64) -> Vec<Fetched> {
         self.read_labelled(file, block, blocks, None)
     }
 
-    /// The same by a level above, which may say who wants them.
+    /// The same by a level above, which may label the wanted blocks.
     pub(crate) fn read_labelled(&mut self, file: u32, block: u64, blocks: u64, label: Option<Label>) -> Vec<Fetched> {
         self.at += self.pace.read;
         self.reads += 1;
@@ -225,8 +225,8 @@ impl Bench {
         self.handler = before;
     }
 
-    /// A file of so many pages is read from a page up to another, page by page, and closed. Returns
-    /// what was fetched for it, by first page and number.
+    /// A file of this many pages is read from a page up to another, page by page, and closed.
+    /// Returns its fetches, by first page and number.
     pub(crate) fn read_through(&mut self, file: u32, pages: u64, from: u32, to: u32) -> Vec<(u32, u32)> {
         if !self.opened.contains(&file) {
             self.open(file, pages);
@@ -237,8 +237,8 @@ impl Bench {
         runs(&fetches)
     }
 
-    /// Pages of a file, one after the other: which page had which fetches issued, by first block
-    /// and number.
+    /// Reads pages of a file, one after the other. Returns which page had which fetches issued, by
+    /// first block and number.
     pub(crate) fn issued(&mut self, file: u32, pages: Range<u64>) -> Vec<(u64, (u32, u32))> {
         let of = |page| runs(&self.read(file, page, 1)).into_iter().map(move |run| (page, run)).collect::<Vec<_>>();
         pages.flat_map(of).collect()
@@ -254,7 +254,8 @@ impl Bench {
     }
 }
 
-/// Of what a level above reads of file 0, its readers want so many blocks from one on.
+/// A label: of the blocks of file 0 that a level above reads, its readers want `len` from `start`
+/// on.
 pub(crate) fn demand(start: u64, len: u64) -> Label {
     Label { demand: Extent { file: FileId(0), start: start as u32, len: len as u32 }, hits: Extent::default() }
 }

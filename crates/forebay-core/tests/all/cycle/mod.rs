@@ -1,4 +1,4 @@
-//! Drives a policy without time: what is wanted is there at once.
+//! Drives a policy without time: wanted blocks are there at once.
 //!
 //! A miss runs through the whole life that `replacement` describes, in the order in which an engine
 //! would: ghost, class, victim, frame, insert.
@@ -11,7 +11,7 @@ use forebay_core::index::Index;
 use forebay_core::replacement::{Class, Replacement};
 use forebay_core::{BlockKey, FileId};
 
-/// What became of a reference.
+/// The outcome of a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// The block was resident.
@@ -44,7 +44,7 @@ impl<R: Replacement, I: Index> Cycle<R, I> {
         self.directory.find(key).filter(resident)
     }
 
-    /// Somebody reads a block.
+    /// A block is read.
     pub(crate) fn read(&mut self, key: BlockKey) -> Outcome {
         let Some(slot) = self.resident(key) else { return self.bring(key).1 };
         if self.directory.frames.has(slot, flag::PREFETCHED) {

@@ -15,7 +15,7 @@ pub(crate) struct Twin {
     pub(crate) now: u64,
     pub(crate) long: u64,
     pub(crate) contexts: BTreeMap<u32, TwinContext>,
-    /// Blocks of contexts that do not come back: block, whose, when.
+    /// Blocks of contexts that do not come back: block, context, time.
     pub(crate) left: Vec<(BlockKey, u32, u64)>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct TwinContext {
     before: u64,
     fresh: u32,
     alone: u32,
-    /// Of the period: recencies, accesses of rounds, their times.
+    /// Figures of the period: recencies, accesses of rounds, their times.
     recencies: Vec<u64>,
     pub(crate) rounds: Vec<(u64, u64)>,
     pub(crate) pattern: Option<Pattern>,

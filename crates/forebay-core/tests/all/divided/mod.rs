@@ -6,7 +6,7 @@ use forebay_core::{Actions, Core, DeviceCost, DeviceId, Event, EventKind, FileId
 pub(crate) const BLOCK: u32 = 4096;
 pub(crate) const BLOCKS: u32 = 1 << 20;
 
-/// An engine over so many devices with a long file each, whose number is the device's.
+/// An engine over this many devices with a long file each, whose number is the device's.
 pub(crate) fn core(policy: &str, frames: u32, devices: u32) -> Box<dyn Core> {
     let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{error}"));
     let setup = Setup {

@@ -1,5 +1,5 @@
-//! A small world by seed: devices that take their time, readers in a closed loop, and what happens
-//! to files.
+//! A small world by seed: devices that take their time, readers in a closed loop, and events of
+//! files.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,7 +16,7 @@ const SEED: u64 = 20_261_126;
 /// Reads of a flight, all readers together.
 const READS: u32 = 2500;
 
-/// What a flight runs on.
+/// The machine of a flight.
 pub(crate) struct Machine {
     pub(crate) name: &'static str,
     frames: u32,
@@ -116,7 +116,7 @@ enum Manner {
 const MANNERS: [Manner; 7] =
     [Manner::Forward, Manner::Around, Manner::Anywhere, Manner::Steps, Manner::Backward, Manner::Small, Manner::Two];
 
-/// Somebody who reads.
+/// A reader in a closed loop.
 struct Reader {
     manner: Manner,
     steps: u64,
@@ -124,7 +124,7 @@ struct Reader {
     request: u64,
 }
 
-/// What comes due.
+/// An event that comes due.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Reads { reader: usize },
@@ -140,7 +140,7 @@ struct World {
     due: BinaryHeap<Reverse<(u64, u64, Due)>>,
     sequence: u64,
     readers: Vec<Reader>,
-    /// Whose each unfinished read is.
+    /// The reader of each unfinished read.
     reads: BTreeMap<u32, usize>,
     issued: u32,
     /// Fetches under way: extent, and whether called off.

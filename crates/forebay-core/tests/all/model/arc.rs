@@ -23,7 +23,7 @@ fn take(list: &mut Vec<u32>, block: u32) -> bool {
     list.len() < before
 }
 
-/// Moves the oldest block that nobody holds from `top` to the MRU end of `bottom`.
+/// Moves the oldest block that no reader holds from `top` to the MRU end of `bottom`.
 fn demote(top: &mut Vec<u32>, bottom: &mut Vec<u32>, held: &BTreeSet<u32>) -> bool {
     let Some(at) = top.iter().position(|block| !held.contains(block)) else { return false };
     bottom.push(top.remove(at));

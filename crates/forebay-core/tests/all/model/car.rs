@@ -1,8 +1,8 @@
 //! CAR after Fig. 2 of the paper, its clocks vectors from head (the hand) to tail, its ghost lists
 //! from LRU to MRU.
 //!
-//! As with ARC, a forgotten page may leave a free frame; then lines 6 to 11 are not run, and what
-//! keeps |T1| + |B1| ≤ c is the bound itself.
+//! As with ARC, a forgotten page may leave a free frame; then lines 6 to 11 are not run, and the
+//! bound itself keeps |T1| + |B1| ≤ c.
 
 use std::collections::BTreeSet;
 

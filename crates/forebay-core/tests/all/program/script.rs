@@ -1,4 +1,4 @@
-//! Segments with contexts, driven without time by a detector that says what it is told.
+//! Segments with contexts, driven without time by scripted accesses.
 
 use std::collections::BTreeSet;
 
@@ -47,12 +47,12 @@ impl<R: Replacement + Send + 'static> Script<R> {
         self.directory.find(key(block)).filter(|&slot| !self.directory.frames.is_ghost(slot))
     }
 
-    /// A context reads a block. Says whether it was there.
+    /// A context reads a block. Returns whether it was there.
     pub(crate) fn read(&mut self, block: u32, access: Access) -> bool {
         self.read_at(block, access, 0)
     }
 
-    /// The same, and should it be missed this is its part of a switch.
+    /// The same; `switch` is the block's part of a switch if it is missed.
     pub(crate) fn read_at(&mut self, block: u32, access: Access, switch: u32) -> bool {
         self.now = access.now;
         let (directory, segments) = (&mut self.directory, &mut self.segments);
@@ -131,7 +131,7 @@ impl<R: Replacement + Send + 'static> Script<R> {
         [default, of(own..own + 2)].into_iter().chain(loops).collect()
     }
 
-    /// What is remembered.
+    /// The blocks that ghosts remember.
     pub(crate) fn ghosts(&self) -> BTreeSet<u32> {
         let own = FIRST_POLICY_LIST + R::LISTS;
         (own - R::GHOST_LISTS..own).chain([own + 2]).flat_map(|list| self.list(list)).collect()

@@ -92,7 +92,7 @@ impl<D: Default> Twin<D> {
         }
         let remembered = match access.place {
             Place::Default => self.default.miss(block),
-            // It learns from that, and nothing is its own of what comes of it.
+            // The default policy learns from the miss, but the block does not become its own.
             _ => {
                 self.default.miss(block);
                 false
@@ -107,9 +107,9 @@ impl<D: Default> Twin<D> {
         false
     }
 
-    /// "Currently AMP sweeps every loop_time + 3loop_time_dev". When one has been swept it is seen
-    /// when the next one is due, what was fetched ahead included: nothing is, here, and that is
-    /// swept as a loop as long as the cache.
+    /// "Currently AMP sweeps every loop_time + 3loop_time_dev". Each sweep sets when the next one
+    /// is due, prefetched blocks included: here there are none, and they count as a loop as long as
+    /// the cache.
     fn sweep(&mut self, now: u64) {
         if now < self.next {
             return;
@@ -127,7 +127,7 @@ impl<D: Default> Twin<D> {
         }
         let Rhythm { time, deviation, .. } = self.rhythms[i];
         self.due[i] = now + if time == 0 { self.frames as u64 } else { time + 3 * deviation };
-        // What was not used since the sweep before.
+        // Blocks that were not used since the sweep before.
         let (swept, used) = (self.swept[i], &self.used);
         let (stale, fresh): (Vec<u32>, Vec<u32>) = self.loops[i].iter().partition(|&block| used[block] < swept);
         self.dropped.extend(stale);
@@ -222,7 +222,7 @@ impl<D: Default> Twin<D> {
     }
 }
 
-/// Takes the first block that nobody holds from the front of `list`, or from its end.
+/// Takes the first block that no reader holds from the front of `list`, or from its end.
 fn drop_one(list: &mut Vec<u32>, held: &Held, latest: bool) -> bool {
     let free = |block: &u32| !held.contains(block);
     let at = if latest { list.iter().rposition(free) } else { list.iter().position(free) };
@@ -290,7 +290,7 @@ pub(crate) struct Arc {
     t2: Vec<u32>,
     b1: Vec<u32>,
     b2: Vec<u32>,
-    /// Of the block missed last: in none of the lists, in B1 or in B2.
+    /// Where the block missed last was: in none of the lists, in B1 or in B2.
     case: u8,
 }
 

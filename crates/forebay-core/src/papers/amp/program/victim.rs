@@ -1,5 +1,5 @@
-//! Whose block goes (AMP §3.2, Fig. 4, where no free block is available): the part that is charged
-//! for the new block, and of it which one.
+//! The victim (AMP §3.2, Fig. 4, where no free block is available): the part that pays for the new
+//! block, and the block of that part.
 
 use super::{DEFAULT, LOOPS, ONE, Program, part_of};
 use crate::directory::Directory;
@@ -25,7 +25,7 @@ impl Victim {
 
 impl Program {
     /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers
-    /// hold all. One-shot blocks are as good as free, but for so many that are `waiting`.
+    /// hold all. One-shot blocks are as good as free, but for `waiting` of them.
     pub fn victim<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -36,7 +36,7 @@ impl Program {
         let done_with = self.dropped_frames(&directory.frames) > waiting;
         let first = if done_with { self.done_with(directory) } else { None };
         let victim = first.or_else(|| self.choose(policy, directory, class));
-        // There is nothing left but what waits, or was fetched ahead and nobody has read.
+        // Only waiting one-shot blocks and prefetched, unread blocks are left.
         victim.or_else(|| self.done_with(directory)).or_else(|| self.unread(directory))
     }
 
@@ -136,7 +136,7 @@ impl Program {
         Some(Victim::of_contexts(slot))
     }
 
-    /// There is nothing left but what was fetched ahead and nobody has read.
+    /// Only prefetched, unread blocks are left.
     fn unread<I: Index>(&mut self, directory: &mut Directory<I>) -> Option<Victim> {
         let loops = (LOOPS..self.parts()).map(|part| self.list(part));
         let mut lists = [self.ahead()].into_iter().chain(loops);
