@@ -1,12 +1,12 @@
-//! What readers do when they don't read (CPEM §4.1): a frame that was prefetched for a handler
-//! which has exited, or which has run since without touching it, is likely not wanted. Reads tell
-//! that a handler runs; the rest is asked of the operating system, where handlers are threads of it
-//! (a mount's are, the library's are numbers of its caller's own).
+//! Watches handlers between their reads (CPEM §4.1). A frame that was prefetched for a handler is
+//! likely not wanted if the handler has exited, or has run since without touching the frame. Reads
+//! tell that a handler runs. The rest is asked of the operating system, where handlers are its
+//! threads (a mount's are; the library's are numbers that its caller chose).
 //!
-//! What that costs is bounded: every [`PERIOD`] at most [`LOOKS`] handlers are looked at, in turn,
-//! and only those for which something unread is held; a look is one or two small files of `/proc`
-//! (see `cost` in the tests). While nobody is in question the core is asked about once a second.
-//! Under a policy that does not ask there is no thread at all.
+//! The cost is bounded: every [`PERIOD`] at most [`LOOKS`] handlers are looked at, in turn, and
+//! only those for which something unread is held. A look reads one or two small files of `/proc`
+//! (see `cost` in the tests). While no handler is in question, the core is asked about once a
+//! second. Under a policy that does not ask, there is no thread at all.
 
 mod proc;
 
@@ -30,14 +30,14 @@ pub const LOOKS: usize = 64;
 /// How long it takes to notice that handlers are in question again.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// What the operating system says of a thread.
+/// The operating system's answer about a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
     /// It has exited.
     Gone,
-    /// It is there, and has run for so many nanoseconds in all.
+    /// It is there, and has run for this many nanoseconds in all.
     Alive(u64),
-    /// Nothing can be said.
+    /// The operating system does not tell.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ pub trait Threads: Send {
     fn look(&mut self, thread: u32) -> Sight;
 }
 
-/// Who asks, and is told.
+/// Asks about handlers, and is told the answers.
 trait Asker: Send + Sync {
     /// The handlers in question, in the order of their numbers behind `after`, at most `most`.
     /// `None` if the asker is gone.
@@ -68,22 +68,22 @@ impl Asker for Weak<Engine> {
     }
 }
 
-/// What is known of the handlers in question.
+/// The run times of the handlers in question.
 #[derive(Debug, Default)]
 struct Watch {
     /// How long each had run when it was looked at last.
     run: BTreeMap<HandlerId, u64>,
-    /// Who was looked at last; nobody (0) if that was the last of all.
+    /// The handler that was looked at last; 0 if that was the last of all.
     last: HandlerId,
 }
 
 impl Watch {
-    /// Looks at those in question who come after the last one. Says whether there was anybody.
-    /// `None` if the asker is gone.
+    /// Looks at the handlers in question behind the last one. Says whether there was any. `None` if
+    /// the asker is gone.
     ///
-    /// Only what a later look finds is news: a handler that is seen for the first time may have run
-    /// before anything was prefetched for it. A thread's number is used again, by a thread that has
-    /// run for less: that is one that runs, too.
+    /// Only a second look brings news: at the first look, the handler may have run before anything
+    /// was prefetched for it. A thread's number is used again, by a thread that has run for less:
+    /// that counts as a thread that runs, too.
     fn round(&mut self, asker: &dyn Asker, threads: &mut dyn Threads) -> Option<bool> {
         let after = self.last;
         let questions = asker.questions(after, LOOKS)?;

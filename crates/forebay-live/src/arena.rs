@@ -1,11 +1,11 @@
 //! Frame buffers: one anonymous mapping, cut into frames of one block each. Pages become resident
 //! as they are first filled.
 //!
-//! Who may touch a frame is the core's decision: a frame that is being fetched belongs to its
-//! [`Segments`] alone, a frame that a read holds is only read until the read's `Done`. One thing
-//! the core is spared: a short copy out of a frame that was hit. The copier says so (`begin_copy`)
-//! at the moment of the hit, and a fetch into that frame, should the core give it away meanwhile,
-//! waits for the end of the copy.
+//! The core decides which thread may touch a frame. A frame that is being fetched belongs to its
+//! [`Segments`] alone, and a frame that a read holds is only read until the read's `Done`. Short
+//! copies out of a frame that was hit are the one exception: the core does not hear of them. The
+//! copier announces itself (`begin_copy`) at the moment of the hit. If the core gives the frame
+//! away meanwhile, the fetch into it waits for the end of the copy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,8 +24,8 @@ pub struct Arena {
     copies: Box<[AtomicU32]>,
 }
 
-// SAFETY: the arena hands out disjoint frames; which thread may read or write which frame at a time
-// is decided by the core (see the module's head), never by the arena.
+// SAFETY: the arena hands out disjoint frames. The core (see the module's head), never the arena,
+// decides which thread may read or write a frame at a time.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -35,7 +35,7 @@ impl Arena {
     /// use.
     pub fn new(frames: u32) -> std::io::Result<Arc<Arena>> {
         let len = frames as usize * BLOCK;
-        // SAFETY: a fresh private anonymous mapping, of which nothing else knows.
+        // SAFETY: a fresh private anonymous mapping, which nothing else refers to.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -44,7 +44,7 @@ impl Arena {
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         }?;
-        // Large pages are filled with one fault instead of 512. Where there are none it is as well.
+        // Large pages are filled with one fault instead of 512. A kernel without them does no harm.
         // SAFETY: advice on our own fresh mapping, which changes nothing that it holds.
         let _ = unsafe { madvise(base, len, Advice::LinuxHugepage) };
         let copies = (0..frames).map(|_| AtomicU32::new(0)).collect();
@@ -61,8 +61,8 @@ impl Arena {
     /// The bytes of `frames` frames in a row from `frame`.
     ///
     /// # Safety
-    /// Nobody may write to these frames while the slice lives: the caller holds a read on them in
-    /// the core.
+    /// No thread may write to these frames while the slice lives: the caller holds a read on them
+    /// in the core.
     #[inline]
     pub unsafe fn bytes(&self, frame: FrameId, frames: usize) -> &[u8] {
         let (offset, len) = (frame.index() * BLOCK, frames * BLOCK);
@@ -71,8 +71,8 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.base.add(offset), len) }
     }
 
-    /// Begins a copy out of `frame`, to be said while the engine is locked for the hit that gave
-    /// the frame. A fetch into the frame waits until the value is dropped.
+    /// Begins a copy out of `frame`. Call it while the engine is locked for the hit that gave the
+    /// frame. A fetch into the frame waits until the value is dropped.
     #[inline(always)]
     pub(crate) fn begin_copy(&self, frame: FrameId) -> Copy<'_> {
         let count = &self.copies[frame.index()];
@@ -94,8 +94,8 @@ impl Arena {
     /// Exclusive access to the frames of a fetch, in the order of its blocks.
     ///
     /// # Safety
-    /// The core must have given these frames to one fetch, and nobody else may touch them until it
-    /// is over.
+    /// The core must have given these frames to one fetch, and no other code may touch them until
+    /// the fetch is over.
     pub unsafe fn segments(self: &Arc<Self>, frames: impl Iterator<Item = FrameId>) -> Segments {
         let mut parts: Vec<(*mut u8, usize)> = Vec::new();
         for frame in frames {
@@ -142,7 +142,7 @@ impl Drop for Copy<'_> {
     }
 }
 
-/// What keeps the memory of segments alive.
+/// Keeps the memory of segments alive.
 #[derive(Debug)]
 enum Memory {
     Arena(#[allow(dead_code, reason = "held so that the mapping outlives its segments")] Arc<Arena>),
@@ -163,7 +163,7 @@ pub struct Segments {
     _memory: Memory,
 }
 
-// SAFETY: whoever holds the segments is the only one who may touch their memory.
+// SAFETY: only the owner of the segments may touch their memory.
 unsafe impl Send for Segments {}
 
 impl Segments {

@@ -7,8 +7,8 @@ use forebay_core::{DeviceCost, Policy, Setup};
 /// asks for.
 pub const BLOCK: usize = 4096;
 
-/// What code, stacks, descriptors and buffers of libraries take beside everything that is counted.
-/// Measured from outside (resident size of a mount that serves two thousand streams, less what is
+/// Code, stacks, descriptors and buffers of libraries, beside everything that is counted. Measured
+/// from outside (resident size of a mount that serves two thousand streams, less the bytes that are
 /// counted): 10 MiB over local files, 15 MiB over an object store, the buffers of its connections
 /// apart.
 const PROCESS: u64 = 12 << 20;
@@ -26,13 +26,13 @@ pub struct TooLittleMemory {
     pub needed: u64,
 }
 
-/// Blocks of a closed file, about, and rather too few: those of a tree of sources have four, and
-/// are the smallest that anybody goes around in. Where closed files have fewer, frames stay empty,
-/// and files go before the policy would have them go.
+/// Blocks of a closed file, about, and rather too few: files of a tree of sources have four, and
+/// are the smallest that programs loop over. If closed files have fewer, frames stay empty, and
+/// files are forgotten before the policy drops their blocks.
 const BLOCKS_A_FILE: u32 = 3;
 
-/// What a file takes that nobody has open, in bytes: its name and version, its entries in tables,
-/// what the core knows of it. Measured from outside: 443 to 503, by how full the tables are.
+/// Bytes that a closed file takes: its name and version, its entries in tables, and its entries in
+/// the core. Measured from outside: 443 to 503, depending on how full the tables are.
 const CLOSED_FILE: u64 = 500;
 
 /// How a budget is divided.
@@ -44,7 +44,7 @@ pub struct Budget {
     pub frames: u32,
     /// Streams that are known at a time.
     pub streams: u32,
-    /// Files that nobody has open whose blocks are kept.
+    /// Closed files whose blocks are kept.
     pub closed_files: usize,
 }
 
@@ -73,12 +73,12 @@ impl Budget {
     }
 }
 
-/// Bytes that a frame costs: its block, its slot and its ghosts' (24 each), four index entries of 4
-/// for each of these (a table at most half full, rounded up to a power of two) and what the
-/// replacement policy has beside that; its part of the eviction history and of the streams, its
-/// count of copies; its mark in a prefetch cache and its part of the handlers; its part of what is
-/// known of streams that were; when its block and its ghosts' were used, and up to two entries of
-/// 16 of those that were missed; its part of the closed files.
+/// Bytes that a frame costs. Its block, its slot and its ghosts' (24 each), and four index entries
+/// of 4 for each of these (a table at most half full, rounded up to a power of two). The tables
+/// that the replacement policy has beside that. Its part of the eviction history and of the
+/// streams, its count of copies; its mark in a prefetch cache and its part of the handlers; its
+/// part of the knowledge of former streams. The times at which its block and its ghosts' were used,
+/// and up to two entries of 16 of those that were missed. Its part of the closed files.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());

@@ -1,11 +1,11 @@
 //! A modelled disk with a file's bytes: reads and writes of the file, each taking as long as the
 //! model says, in real time.
 //!
-//! The work is done at once and its outcome waits for its moment, so that the pace is the model's
-//! as long as this machine is faster than it; [`DiskStats::late`] says whether it was. The order of
-//! service is the scheduler's alone. A write is in the file as soon as it is submitted; what it
-//! means that it is complete, and what a flush adds, is what the file's own file system makes of
-//! it: the model has no cache that could lose anything.
+//! The work is done at once and its outcome waits for its moment. So the pace is the model's as
+//! long as this machine is faster than the model; [`DiskStats::late`] says whether it was. Only the
+//! scheduler sets the order of service. A write is in the file as soon as it is submitted. The
+//! file's own file system decides what completion means for a write and what a flush adds: the
+//! model has no cache that could lose anything.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -69,7 +69,7 @@ pub struct PacedDisk {
     started: Moment,
 }
 
-/// What the disk did so far.
+/// The disk's activity so far.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct DiskStats {
     /// Bytes of the disk.
@@ -148,7 +148,7 @@ impl PacedDisk {
             return Err(DiskError::NotAFile(image.to_owned()));
         }
         let file = OpenOptions::new().read(true).write(true).open(image).map_err(refused)?;
-        // Where files cannot be locked, nobody is kept away.
+        // Where files cannot be locked, a second disk is not kept away.
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(DiskError::InUse(image.to_owned()));
         }
@@ -208,7 +208,7 @@ impl PacedDisk {
         self.image.sync_data()
     }
 
-    /// What it did so far.
+    /// Its activity so far.
     pub fn stats(&self) -> DiskStats {
         let [read, write] = self.counts.lock().clone();
         let activity = self.pacer.pace().activity();
@@ -227,7 +227,7 @@ impl PacedDisk {
         }
     }
 
-    /// The model begins with it, and it is counted.
+    /// Submits to the model and counts the request.
     fn submit(&self, direction: usize, request: Request) -> u64 {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.counts.lock()[direction].count(request.len);
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
-        /// A file of bytes and counters, against a vector and a list of what was asked.
+        /// A file of bytes and counters, against a vector and a list of the requests.
         #[test]
         fn a_disk_is_a_vector(
             steps in proptest::collection::vec((any::<bool>(), 0u64..70_000, 0usize..9_000, any::<u8>()), 1..40),

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The lock is held while the core decides, never while bytes are copied or storage is waited for.
-//! What the core decided is carried out afterwards (`engine/dispatch.rs`), on the thread that
-//! brought the event. A reader's frames are held by its [`Lease`]; the arena's memory is touched by
-//! whoever the core says, and by nobody else.
+//! The thread that brought the event carries out the core's decisions afterwards
+//! (`engine/dispatch.rs`). A [`Lease`] holds a reader's frames. The arena's memory is
+//! touched only by the fetches and reads to which the core gave the frames.
 
 mod dispatch;
 mod file;
@@ -41,15 +41,14 @@ use dispatch::CallOff;
 pub use file::OpenFile;
 pub use lease::Lease;
 
-/// What an engine is started with.
+/// Settings that an engine is started with.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The budget in bytes, for everything.
     pub memory: u64,
     /// The policy.
     pub policy: Policy,
-    /// What becomes of blocks once they were read: kept here, or handed on to readers that keep
-    /// them.
+    /// The fate of blocks that were read: kept here, or handed on to readers that keep them.
     pub referenced: Referenced,
     /// Where to write every event and action, if anywhere.
     pub record: Option<PathBuf>,
@@ -71,12 +70,12 @@ pub enum StartError {
     /// The system refused the memory, or the file to record to.
     #[error("{what}: {source}")]
     System {
-        /// What was asked of the system.
+        /// The request to the system.
         what: String,
-        /// What it said.
+        /// The system's answer.
         source: std::io::Error,
     },
-    /// A policy with a partition for each device has lists for so many only.
+    /// A policy with a partition for each device has only this many lists.
     #[error(
         "{devices} devices are more than {policy} can have partitions, {most}; leave the partitions out, or take a simpler replacement, as lru"
     )]
@@ -98,12 +97,12 @@ pub struct Engine {
     policy: Policy,
     referenced: Referenced,
     budget: Budget,
-    /// How many there are.
+    /// The number of devices.
     devices: usize,
     timer: Timer,
 }
 
-/// What happens with a read once it is over.
+/// Called with the outcome once a read is over.
 type Then = Box<dyn FnOnce(Result<Lease>) + Send>;
 
 struct PendingRead {
@@ -129,7 +128,7 @@ type Closed = (bool, u64);
 
 struct FileEntry {
     known: Known,
-    /// `None` while nobody has it open, so that closed files cost no descriptor.
+    /// `None` while the file is closed, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
     /// Where it is among the closed ones, if it is.
@@ -141,7 +140,7 @@ pub(crate) struct Identified {
     pub(crate) file: FileId,
     pub(crate) device: DeviceId,
     pub(crate) fingerprint: Fingerprint,
-    /// While somebody has it open.
+    /// `None` while the file is closed.
     pub(crate) name: Option<Name>,
 }
 
@@ -152,7 +151,7 @@ struct State {
     free_reads: Vec<ReadId>,
     files: Numbered<FileEntry>,
     known: HashMap<Known, FileId>,
-    /// Files that nobody has open and whose blocks are kept.
+    /// Closed files whose blocks are kept.
     closed: BTreeMap<Closed, FileId>,
     closings: u64,
     /// Fetches that sources were asked for, or are about to be, and that are not over.
@@ -241,7 +240,7 @@ impl Engine {
         Instant(self.started.elapsed().as_nanos() as u64)
     }
 
-    /// What becomes of blocks once they were read.
+    /// The fate of blocks that were read.
     pub fn referenced(&self) -> Referenced {
         self.referenced
     }
@@ -260,8 +259,8 @@ impl Engine {
         self.state.lock().core.prefetch_cache().is_some()
     }
 
-    /// The handlers of which the policy would like to know, in the order of their numbers behind
-    /// `after`, at most `most`.
+    /// The handlers that the policy asks about, in the order of their numbers behind `after`, at
+    /// most `most`.
     pub(crate) fn handlers_in_question(&self, after: HandlerId, most: usize) -> Vec<HandlerId> {
         let mut found = Vec::new();
         self.state.lock().core.handlers_in_question(after, most, &mut found);
@@ -274,7 +273,7 @@ impl Engine {
         look(self.policy.to_string(), self.budget.memory, self.now(), &*state.core)
     }
 
-    /// On which device each of these files lies and what it is, as far as it is known by any.
+    /// The device, fingerprint and name of each of these files, without those that are not known.
     pub(crate) fn identified(&self, files: impl Iterator<Item = FileId>) -> Vec<Identified> {
         let state = self.state.lock();
         let known = files.filter_map(|file| {
@@ -321,7 +320,7 @@ impl State {
     fn handle(&mut self, event: Event) {
         let from = self.actions.len();
         if let EventKind::Arrived { io } | EventKind::Failed { io, .. } = event.kind {
-            // Not the object's last owner: whoever brings the event still has the errand.
+            // Not the object's last owner: the caller that brings the event still has the errand.
             self.under_way.remove(&io);
         }
         self.core.handle(&[event], &mut self.actions);
@@ -349,9 +348,9 @@ impl State {
         file
     }
 
-    /// A number for a version that has none: the same whenever it comes back, so that what is
-    /// remembered of its blocks is not taken for another's; but if that is another's now, the next
-    /// one.
+    /// A number for a version that has none. It is the same whenever the version comes back, so
+    /// that the core's memory of its blocks goes to no other version. If another version has that
+    /// number now, it is the next free one.
     fn number(&self, known: Known) -> FileId {
         let mut number = first_number(known);
         while self.files.get(number).is_some() {
@@ -360,7 +359,7 @@ impl State {
         FileId(number)
     }
 
-    /// Nobody has it open any more, but its blocks are kept, until many others were closed.
+    /// Keeps the blocks of a file whose last handle closed, until many others were closed.
     fn keep_closed(&mut self, file: FileId) {
         self.closings += 1;
         let Some(entry) = self.files.get_mut(file.0) else { return };
@@ -369,9 +368,9 @@ impl State {
         self.closed.insert(place, file);
     }
 
-    /// The policy has let go of the last block of a file that nobody has open. Were it kept for as
-    /// long as it was closed late, one of which a loop's partition keeps the blocks would go
-    /// instead.
+    /// The policy has let go of the last block of a closed file. This file is forgotten before
+    /// those that still have blocks. In the order of closing alone, an older file whose blocks are
+    /// in a loop's partition would go instead.
     fn emptied(&mut self, file: FileId) {
         let Some(entry) = self.files.get_mut(file.0) else { return };
         // It may be open again, or on its way to be forgotten.
@@ -381,7 +380,7 @@ impl State {
         self.closed.insert(place, file);
     }
 
-    /// Tells the core that a file that nobody has open will not be read under this number again.
+    /// Tells the core that a closed file will not be read under this number again.
     fn forget(&mut self, at: Instant, file: FileId) {
         let Some(entry) = self.files.get(file.0).filter(|entry| entry.handles == 0) else { return };
         if self.known.get(&entry.known) == Some(&file) {

@@ -1,5 +1,5 @@
-//! Why an engine does what it does, as `forebay explain` shows it: what the core says of itself
-//! ([`forebay_core::explain`]), and what people call the things that it numbers.
+//! Why an engine does what it does, as `forebay explain` shows it: the core's account of itself
+//! ([`forebay_core::explain`]), with names for the things that it numbers.
 
 use forebay_core::explain::{Ahead, Cache, Context, Device, Explanation, Partition, Stream};
 use forebay_core::{FileId, Referenced};
@@ -19,7 +19,7 @@ const CONTEXTS: usize = 40;
 pub struct Explained {
     /// The policy's name.
     pub policy: String,
-    /// What becomes of blocks once they were read.
+    /// The fate of blocks that were read.
     pub referenced: Referenced,
     /// The budget.
     pub memory_bytes: u64,
@@ -31,7 +31,7 @@ pub struct Explained {
     pub frames: u32,
     /// Of them free.
     pub frames_free: u32,
-    /// What all streams may have ahead.
+    /// The bounds on blocks ahead, over all streams.
     pub ahead: Ahead,
     /// How many streams there are; more than are listed, if they are many.
     pub stream_count: u64,
@@ -53,13 +53,13 @@ pub struct Explained {
     pub contexts: Vec<Named<Context>>,
 }
 
-/// Something with a name, which is empty if nobody knows it.
+/// Something with a name, which is empty if the name is not known.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Named<T> {
     /// The name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What is called so.
+    /// The thing with this name.
     #[serde(flatten)]
     pub of: T,
 }
@@ -71,7 +71,7 @@ impl<T> Named<T> {
 }
 
 impl Explained {
-    /// What a core says of itself under a policy, `nanoseconds` after it began, without names.
+    /// A core's account of itself under a policy, `nanoseconds` after it began, without names.
     pub fn new(policy: String, memory_bytes: u64, nanoseconds: u64, core: Explanation) -> Explained {
         let mut contexts = core.contexts;
         contexts.sort_by_key(|context| (std::cmp::Reverse(context.accesses), context.context));
@@ -109,12 +109,12 @@ impl Explained {
         }
     }
 
-    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first,
-    /// then contexts, those with the fewest accesses first, then devices and their partitions, the
-    /// last first.
+    /// As JSON in at most this many bytes. Surplus streams are left out, the idlest first, then
+    /// contexts, those with the fewest accesses first, then devices and their partitions, the last
+    /// first.
     pub fn to_json_within(mut self, bytes: usize) -> String {
         loop {
-            // Numbers, strings and lists alone: nothing that JSON lacks.
+            // Numbers, strings and lists alone: all have a form in JSON.
             let json = serde_json::to_string(&self).unwrap_or_default();
             let three_quarters = |len: usize| len * 3 / 4;
             if json.len() <= bytes {
@@ -146,7 +146,7 @@ impl Origin {
 }
 
 impl Engine {
-    /// What its core says of itself.
+    /// The core's account of itself.
     pub fn explain(&self) -> Explained {
         let explained = self
             .with_core(|policy, memory, now, core| Explained::new(policy, memory, now.0, core.explain(now, STREAMS)));

@@ -22,7 +22,7 @@ pub struct Header {
     pub forebay_flight: u32,
     /// The policy's name.
     pub policy: String,
-    /// What the core was made of.
+    /// The setup that the core was built with.
     pub setup: Setup,
 }
 
@@ -35,9 +35,9 @@ pub enum Line {
     Action(Action),
 }
 
-/// Writes a flight on a thread of its own, so that nobody waits for the disk while the engine is
-/// locked. What is not written yet is in memory, outside the budget: a flight is for looking into a
-/// fault, not for every day.
+/// Writes a flight on a thread of its own, so that no thread waits for the disk while the engine is
+/// locked. Lines that are not written yet are in memory, outside the budget: a flight is for
+/// looking into a fault, not for every day.
 #[derive(Debug)]
 pub(crate) struct FlightRecorder {
     lines: Option<Sender<Line>>,
@@ -70,8 +70,8 @@ impl FlightRecorder {
     }
 }
 
-/// Writes what is received until the sender is gone. Whenever nothing is left to write the file has
-/// all of it, so that a mount that is killed leaves its flight.
+/// Writes the lines received until the sender is gone. The file has all of them whenever no line
+/// waits, so that a mount that is killed leaves its flight.
 fn write(received: &Receiver<Line>, out: &mut BufWriter<File>) -> io::Result<()> {
     loop {
         let line = match received.try_recv() {
@@ -96,7 +96,7 @@ impl Drop for FlightRecorder {
     }
 }
 
-/// What a replay found.
+/// The outcome of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
     /// Events replayed.

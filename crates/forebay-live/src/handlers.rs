@@ -2,8 +2,8 @@
 //! in blocks of 64 KB, whole or up to a random size, and picks the next. For the demo and the
 //! benchmarks; the load is closed, without think time.
 //!
-//! What is read in which order is fixed beforehand ([`Load::task`]), so that a simulation can run
-//! the same.
+//! The order of the reads is fixed beforehand ([`Load::task`]), so that a simulation can run the
+//! same.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use rand::{Rng, SeedableRng};
 use crate::engine::Engine;
 use crate::source::{Result, Source};
 
-/// What a handler reads at a time, in bytes.
+/// Bytes that a handler reads at a time.
 pub const READ: u64 = 64 << 10;
 
 /// How much of a file a request reads.
@@ -49,8 +49,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// What the handlers do, in the order in which they take it, without end: which of the files,
-    /// and how many bytes from its beginning, the files having `size`.
+    /// The tasks of the handlers, in the order in which they take them, without end: which of the
+    /// files, and how many bytes from its beginning, if files have `size` bytes.
     pub fn task(&self, number: usize, order: &[usize], size: u64) -> (usize, u64) {
         let bytes = match self.portion {
             Portion::Whole => size,
@@ -62,7 +62,7 @@ impl Load {
         (order[number % order.len()], bytes)
     }
 
-    /// In which order files are read, by their places in `files`; then again.
+    /// The order in which files are read, by their places in `files`; it repeats.
     pub fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.files.len()).collect();
         order.shuffle(&mut SmallRng::seed_from_u64(self.seed));

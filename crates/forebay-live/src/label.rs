@@ -1,5 +1,5 @@
-//! Labels in bytes: which part of a request readers wait for, and what they have read since the one
-//! before (SCM §4.2).
+//! Labels in bytes: the part of a request that readers wait for, and the bytes that they have read
+//! since the request before (SCM §4.2).
 //!
 //! The core's labels are in blocks ([`forebay_core::level`]); those between levels are in bytes of
 //! the file, since two levels need not have blocks of one size.
@@ -10,14 +10,14 @@ use forebay_core::{Extent, FileId};
 
 use crate::budget::BLOCK;
 
-/// What is said of a request to the level below, or by the level above.
+/// A note on a request, for the level below or from the level above.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Label {
-    /// The bytes that readers wait for; empty for a pure prefetch. What lies beyond the request
-    /// does not count.
+    /// The bytes that readers wait for; empty for a pure prefetch. Bytes beyond the request do not
+    /// count.
     pub demand: Range<u64>,
-    /// The bytes that readers have read since the request before of the same stream, out of what
-    /// was there; empty if that is not known, or none.
+    /// The bytes that readers have read since the previous request of the same stream, out of the
+    /// blocks that were there. Empty if that is not known, or if there are none.
     pub hits: Range<u64>,
 }
 
@@ -27,14 +27,14 @@ impl Label {
         Label { demand: range, hits: 0..0 }
     }
 
-    /// Of the rest of a request whose bytes before `offset` were read already, for whoever reads it
-    /// in several parts: what was hit is told with the first.
+    /// For the rest of a request whose bytes before `offset` were read already, if a reader reads
+    /// it in several parts: the first part's label tells the hits.
     #[must_use]
     pub fn rest(&self, offset: u64) -> Label {
         Label { demand: self.demand.start.max(offset)..self.demand.end.max(offset), hits: 0..0 }
     }
 
-    /// Whether it says what is taken for granted without it, of a request for `range`.
+    /// Whether it says no more than a request for `range` without a label does.
     pub(crate) fn is_plain(&self, range: &Range<u64>) -> bool {
         self.hits.is_empty() && self.demand.start <= range.start && self.demand.end >= range.end
     }

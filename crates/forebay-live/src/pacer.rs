@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!  request ──▶ model's queue ─▶ pacer thread ─▶ its time ──┬─▶ delivered, by whichever comes last
-//!  whoever has the bytes ──────────────────────▶ its bytes ┘
+//!  thread with the bytes ──────────────────────▶ its bytes ┘
 //! ```
 //!
-//! The work itself (bytes fetched or written) is done by others at once, and its outcome waits for
-//! its moment here.
+//! Another thread does the work itself at once (bytes fetched or written), and its outcome waits
+//! for its moment here.
 //!
 //! The device may turn slower and recover while it is in use ([`Pace::slow_down`]).
 
@@ -36,10 +36,10 @@ pub enum Ending {
     CalledOff,
 }
 
-/// Tells whoever waits. Called once, from any thread, with no lock held.
+/// Tells the caller that waits. Called once, from any thread, with no lock held.
 pub type Deliver = Box<dyn FnOnce(Ending) + Send>;
 
-/// Holds the thread: when this is dropped, whatever is still under way is delivered at once.
+/// Holds the thread. Dropping this delivers all requests that are under way at once.
 pub struct Pacer(Arc<Pace>);
 
 impl Pacer {
@@ -61,8 +61,8 @@ impl Pacer {
         Ok(pacer)
     }
 
-    /// What to submit requests to. Whoever brings bytes later may keep it; the thread ends without
-    /// asking for that.
+    /// Requests are submitted to this. Threads that bring bytes later may keep it; the pacer thread
+    /// ends all the same.
     pub fn pace(&self) -> &Arc<Pace> {
         &self.0
     }
@@ -72,12 +72,11 @@ impl Drop for Pacer {
     fn drop(&mut self) {
         self.0.state.lock().closing = true;
         self.0.wake.notify_all();
-        // The thread is not waited for: what it delivers may need a lock that whoever drops this
-        // holds.
+        // The thread is not waited for: its deliveries may need a lock that the caller holds.
     }
 }
 
-/// What the device did so far. Times are nanoseconds of the device, except lateness, which is the
+/// The device's activity so far. Times are nanoseconds of the device, except lateness, which is the
 /// machine's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Activity {
@@ -88,8 +87,8 @@ pub struct Activity {
     /// From submission to completion, summed over requests.
     pub response: u64,
     /// From the moment at which a request should have been let out to the one at which it was,
-    /// summed. What is not small against the response says that this machine did not keep the
-    /// device's pace.
+    /// summed. If it is not small against the response, this machine did not keep the device's
+    /// pace.
     pub late: u64,
     /// The worst of that.
     pub latest: u64,
@@ -106,7 +105,7 @@ struct State {
     clock: Clock,
     /// By the number of the request.
     waiting: HashMap<u64, Waiting>,
-    /// When those were submitted that the device has not completed.
+    /// The submission times of the requests that the device has not completed.
     under_way: BTreeMap<u64, Instant>,
     activity: Activity,
     /// The last completion.
@@ -122,23 +121,22 @@ enum Waiting {
     Bytes,
     /// Its bytes have come.
     Time(Deliver),
-    /// It was called off; whoever brings its bytes still has its buffer.
+    /// It was called off; the thread that brings its bytes still has its buffer.
     CalledOff,
 }
 
 impl State {
-    /// What time it is for the device. Asked under the lock, so that the queue's time never goes
-    /// back.
+    /// The device's time. Asked under the lock, so that the queue's time never goes back.
     fn now(&self) -> Instant {
         self.clock.at(Moment::now())
     }
 
-    /// When it is that time for the device.
+    /// The machine's time at which the device's time is `at`.
     fn moment(&self, at: Instant) -> Moment {
         self.clock.moment(at, Moment::now())
     }
 
-    /// What is due at `now`, earliest first.
+    /// The requests that are due at `now` and have their bytes, earliest first.
     fn collect(&mut self, now: Instant) -> Vec<Deliver> {
         let mut ready = Vec::new();
         while let Some(at) = self.queue.next_completion().filter(|&at| at <= now) {
@@ -155,7 +153,7 @@ impl State {
     fn due(&mut self, id: u64) -> Option<Deliver> {
         match self.waiting.remove(&id)? {
             Waiting::Time(deliver) => Some(deliver),
-            // (What was called off has no time to come.)
+            // (A request that was called off never gets here.)
             Waiting::Both | Waiting::Bytes | Waiting::CalledOff => {
                 self.waiting.insert(id, Waiting::Bytes);
                 None
@@ -192,7 +190,7 @@ impl Pace {
         }
     }
 
-    /// What request `id` was for is done; `deliver` is called when its time has come too.
+    /// The work of request `id` is done; `deliver` is called when its time has come too.
     pub fn arrived(&self, id: u64, deliver: Deliver) {
         let mut state = self.state.lock();
         let ending = match state.waiting.remove(&id) {
@@ -207,7 +205,8 @@ impl Pace {
         deliver(ending);
     }
 
-    /// Takes a request back from the device. `false`, and nothing happens, if it has begun with it.
+    /// Takes a request back from the device. `false`, and nothing happens, if the device has begun
+    /// it.
     pub fn call_off(&self, id: u64) -> bool {
         let mut state = self.state.lock();
         let before = state.queue.next_completion();
@@ -228,24 +227,24 @@ impl Pace {
         true
     }
 
-    /// From now on everything takes `factor` times as long as the model says, whatever is under way
+    /// From now on every request takes `factor` times as long as the model says, those under way
     /// included: 10 for a device that turned slow by ten, 1 for one that is well again. Factors
-    /// that are not positive numbers count as 1. What the device is believed to cost stays as it
-    /// was: nobody announces a fault ([`forebay_device::slowdown`] does the same at times that are
+    /// that are not positive numbers count as 1. The device's believed costs stay as they were,
+    /// since a fault is not announced ([`forebay_device::slowdown`] does the same at times that are
     /// known beforehand).
     pub fn slow_down(&self, factor: f64) {
         let factor = if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
         self.state.lock().clock.slow_down(Moment::now(), factor);
-        // What is waited for is due at another moment now.
+        // The next completion is due at another moment now.
         self.wake.notify_one();
     }
 
-    /// What the device did so far.
+    /// The device's activity so far.
     pub fn activity(&self) -> Activity {
         self.state.lock().activity
     }
 
-    /// Whether nothing is under way, neither at the device nor at whoever brings bytes.
+    /// Whether nothing is under way, neither at the device nor at the threads that bring bytes.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.state.lock();

@@ -1,12 +1,12 @@
 //! A workload in real time: real reads by handlers that work off tasks, by the conventions of the
 //! simulator (`forebay_sim::timed`), so that one description can be simulated and run.
 //!
-//! N tasks run at a time, in the order of their first appearance. Within a task the next request is
-//! asked when the last one is answered, computed with and thought about; a task opens a file at its
-//! first request for it and closes all at its end. Each task has a thread of its own, as in the
+//! N tasks run at a time, in the order of their first appearance. Within a task, the next request
+//! is asked when the last one is answered, computed with and thought about. A task opens a file at
+//! its first request for it and closes all at its end. Each task has a thread of its own, as in the
 //! papers' servers (CP §3.1: "the server spawns a thread to process it"): to a kernel, and so to a
-//! mount, the thread is the handler. Where the trace does not say who asks, every request is a
-//! task, a thread means nothing and goes on with the next, and files stay open.
+//! mount, the thread is the handler. If the trace has no readers' names, every request is a task, a
+//! thread means nothing and goes on with the next request, and files stay open.
 //!
 //! ```no_run
 //! use forebay_live::play::{Content, Folder, Play, lay};
@@ -42,22 +42,22 @@ pub use tally::Outcome;
 pub struct Play {
     /// How many tasks run at a time.
     pub handlers: u32,
-    /// For how long a handler thinks after every request. `None`: within a task, the differences of
+    /// Thinking time of a handler after every request. `None`: within a task, the differences of
     /// the trace's times.
     pub think: Option<Duration>,
-    /// For how long it computes after every answer, before thinking: time on a processor, of which
-    /// the machine has as many as it has.
+    /// Computing time after every answer, before thinking. It takes a processor, of which the
+    /// machine has a limited number.
     pub cpu: Duration,
     /// Memory that each task takes for itself, in bytes (CP §3.1: 1 MB; BLAST's working memory).
     /// All of it is written to when the task begins, and a piece of it after every answer, round
     /// and round.
     pub private_bytes: u64,
-    /// What does not count at the beginning.
+    /// The part at the beginning that does not count.
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
     pub limit: Option<Span>,
-    /// What the files hold ([`lay`]): every byte that is read is compared with it. Takes time of
-    /// the reader's, not of the response.
+    /// The content of the files ([`lay`]): every byte that is read is compared with it. The
+    /// comparison takes time of the reader, not of the response.
     pub verify: Option<Content>,
 }
 
@@ -69,8 +69,8 @@ impl Play {
     }
 
     /// Runs it. `watch` is told some times a second how far the run is, and of how much (requests,
-    /// or nanoseconds of the limit); if it answers `true` the run is stopped. It ends at the first
-    /// read that fails.
+    /// or nanoseconds of the limit). If `watch` answers `true`, the run is stopped. The run ends at
+    /// the first read that fails.
     ///
     /// Writes of the trace take no time; they are counted.
     pub fn run(&self, workload: &Workload, files: &impl Files, watch: Watch<'_>) -> Result<Outcome, Error> {
@@ -94,13 +94,13 @@ impl Play {
     }
 }
 
-/// Whoever looks on: is told how much is done, and of how much; says whether to stop.
+/// An observer: it is told how much is done, and of how much, and says whether to stop.
 pub type Watch<'a> = &'a dyn Fn(u64, u64) -> bool;
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was asked for makes no sense.
+    /// The setup makes no sense.
     #[error("{0}")]
     Setup(&'static str),
     /// A file cannot be opened, read or made.
@@ -108,7 +108,7 @@ pub enum Error {
     File {
         /// Its name.
         name: String,
-        /// What was tried.
+        /// The attempt that failed.
         what: String,
         /// Why it failed.
         source: io::Error,
@@ -125,7 +125,7 @@ pub enum Error {
         /// How many there are.
         got: u32,
     },
-    /// What was read is not what was laid.
+    /// A byte that was read differs from the byte that was laid.
     #[error("{name}: the byte at {offset} is not what was laid there")]
     Differs {
         /// Its name.
@@ -142,7 +142,7 @@ pub enum Error {
     /// Nothing was counted.
     #[error("the run is over before its warm-up is; warm up for less, or take a longer trace")]
     AllWarmUp,
-    /// Whoever looks on wants it to stop.
+    /// The observer stopped the run.
     #[error("stopped before the end")]
     Stopped,
 }

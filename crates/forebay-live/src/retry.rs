@@ -109,7 +109,7 @@ impl Drop for Timer {
             changed.notify_one();
             jobs.thread.take()
         };
-        // The last job may be what drops the timer's owner.
+        // The last job may be the one that drops the timer's owner.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
             let _ = thread.join();
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a unit multiplies by. Letters alone are binary, as `dd`, `fio` and systemd have it; only
+/// The factor of each unit. Letters alone are binary, as `dd`, `fio` and systemd have it; only
 /// `kB`, `MB` … are decimal.
 const UNITS: [(&str, u64); 15] = [
     ("", 1),
@@ -27,13 +27,13 @@ const UNITS: [(&str, u64); 15] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(u64);
 
-/// What is wrong with a size.
+/// Why a text is not a size.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// There is no number in front.
     #[error("not a size; sizes look like 512MiB, 1G, 64k or 1048576")]
     NotASize,
-    /// What stands behind the number is no unit.
+    /// The text behind the number is no unit.
     #[error("unknown unit `{0}`; sizes look like 512MiB, 1G, 64k or 1048576")]
     Unit(String),
     /// It does not fit.
@@ -42,7 +42,7 @@ pub enum SizeError {
 }
 
 impl Size {
-    /// So many bytes.
+    /// This many bytes.
     pub const fn of(bytes: u64) -> Size {
         Size(bytes)
     }
@@ -65,13 +65,13 @@ impl FromStr for Size {
         let unit = unit.trim_start();
         let known = UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name));
         let &(_, factor) = known.ok_or_else(|| SizeError::Unit(unit.into()))?;
-        // Digits only, so that what cannot be parsed is too large.
+        // Digits only, so that a number that cannot be parsed is too large.
         let number: u64 = number.parse().map_err(|_| SizeError::TooLarge)?;
         number.checked_mul(factor).map(Size).ok_or(SizeError::TooLarge)
     }
 }
 
-/// Exactly, in the largest binary unit that divides it: what is printed can be read again.
+/// Exactly, in the largest binary unit that divides it, so that `FromStr` reads it back.
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];

@@ -25,7 +25,7 @@ const LISTED: usize = 150;
 pub struct Stats {
     /// The policy's name.
     pub policy: String,
-    /// What becomes of blocks once they were read.
+    /// The fate of blocks that were read.
     #[serde(default)]
     pub referenced: Referenced,
     /// The budget.
@@ -50,14 +50,14 @@ pub struct Stats {
     /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epochs: Option<u64>,
-    /// How many program contexts the policy knows (files or handlers, if it tells those apart);
-    /// more than are listed, if they are many.
+    /// The number of program contexts that the policy knows (files or handlers, if it tells those
+    /// apart). It may exceed the number listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_count: Option<u64>,
     /// Those with the most accesses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<ContextStats>,
-    /// How many devices there are; more than are listed, if they are too many for an attribute.
+    /// The number of devices. It exceeds the number listed if an attribute cannot hold them all.
     #[serde(default)]
     pub device_count: u64,
     /// The devices.
@@ -66,7 +66,7 @@ pub struct Stats {
     pub streams: Vec<StreamStats>,
 }
 
-/// What became of blocks.
+/// Counts of blocks by their fate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Counts {
     /// References to resident blocks.
@@ -77,7 +77,7 @@ pub struct Counts {
     pub joined: u64,
     /// Prefetched blocks that were first referenced after their arrival.
     pub used: u64,
-    /// Prefetched blocks that were first referenced before it.
+    /// Prefetched blocks that were first referenced before their arrival.
     pub late: u64,
     /// Prefetched blocks given up unreferenced.
     pub wasted: u64,
@@ -98,7 +98,7 @@ pub struct Counts {
 /// The prefetch cache (CPEM §4), in blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PrefetchCacheStats {
-    /// Prefetched blocks that nobody has read, those under way included.
+    /// Prefetched blocks that no reader has read, those under way included.
     pub unread: u64,
     /// Of them under way.
     pub under_way: u64,
@@ -118,7 +118,7 @@ pub struct DeviceStats {
     /// Counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// What a switch costs at the present mean seek distance, microseconds.
+    /// Time of a switch at the present mean seek distance, microseconds.
     pub switch_cost_us: f64,
     /// The transfer rate at its beginning, in MB (10^6 bytes) a second.
     pub transfer_mb_s: f64,
@@ -142,19 +142,19 @@ pub struct DeviceStats {
 pub struct PartitionStats {
     /// The size that it is meant to have, in bytes.
     pub size_bytes: u64,
-    /// What it has: bytes of frames that hold the device's blocks, read or not, or are being filled
-    /// with them.
+    /// Its actual size: bytes of frames that hold the device's blocks, read or not, or are being
+    /// filled with them.
     pub held_bytes: u64,
     /// For how long readers waited for its device in the last epoch, in milliseconds, summed over
     /// fetches.
     pub wait_ms: f64,
     /// The same relative to the mean of all devices.
     pub relative_wait: f64,
-    /// What that is taken for.
+    /// The state that follows from that.
     pub state: State,
 }
 
-/// What is known of a context (AMP §3.1).
+/// The policy's knowledge of a context (AMP §3.1).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ContextStats {
     /// Its number: of a program context, a file or a handler.
@@ -178,10 +178,10 @@ pub struct ContextStats {
     /// The number of its partition, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<u8>,
-    /// What it is known by from one mount to the next, in hexadecimal; empty if that is nothing.
+    /// Its identity from one mount to the next, in hexadecimal; empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// What it stands for.
+    /// The program, file or handler that it stands for.
     #[serde(flatten)]
     pub origin: Origin,
 }
@@ -196,7 +196,7 @@ pub struct StreamStats {
     pub path: String,
     /// The number of its device.
     pub device: u16,
-    /// Who read last.
+    /// The handler that read last.
     pub handler: u32,
     /// Where it is, in bytes.
     pub position: u64,
@@ -222,12 +222,12 @@ pub struct StreamStats {
 impl Stats {
     /// As JSON, on one line.
     pub fn to_json(&self) -> String {
-        // Numbers, strings and lists alone: nothing that JSON lacks. (A NaN becomes null.)
+        // Numbers, strings and lists alone: all have a form in JSON. (A NaN becomes null.)
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// As JSON in at most so many bytes: streams that are too many are left out, the idlest first,
-    /// then contexts, those with the fewest accesses first, then devices, the last first.
+    /// As JSON in at most this many bytes. Surplus streams are left out, the idlest first, then
+    /// contexts, those with the fewest accesses first, then devices, the last first.
     pub fn to_json_within(mut self, bytes: usize) -> String {
         loop {
             let json = self.to_json();
@@ -325,8 +325,8 @@ impl Engine {
     }
 }
 
-/// Those with the most accesses first; what they stand for is for the driver's side to say
-/// ([`Callers`](crate::contexts::Callers)).
+/// The contexts with the most accesses first. [`Callers`](crate::contexts::Callers), on the
+/// driver's side, adds what each stands for.
 fn most_accessed(mut learnt: Vec<Learnt>) -> Vec<ContextStats> {
     learnt.sort_by_key(|context| (std::cmp::Reverse(context.accesses), context.id));
     let shown = learnt.into_iter().take(CONTEXTS).map(|context| ContextStats {
@@ -345,7 +345,7 @@ fn most_accessed(mut learnt: Vec<Learnt>) -> Vec<ContextStats> {
     shown.collect()
 }
 
-/// Bytes a second, of an estimate in blocks.
+/// Bytes a second, from an estimate in blocks.
 fn bytes(level: u64) -> u64 {
     level.saturating_mul(BLOCK as u64) / SCALE
 }

@@ -12,7 +12,7 @@ use super::{Sight, Threads};
 /// one has no number (0).
 #[derive(Clone, Copy, Debug)]
 pub struct Proc {
-    /// Scratch. A line of `stat` may be longer; what we want of it stands at its beginning.
+    /// Scratch. A line of `stat` may be longer; the fields that we read stand at its beginning.
     line: [u8; 256],
 }
 
@@ -56,8 +56,8 @@ impl Proc {
         }
     }
 
-    /// Whether nothing is left of a thread but its name in the table: the first thread of a process
-    /// stays there until all have exited and somebody has asked how.
+    /// Whether nothing is left of a thread but its name in the table. The first thread of a process
+    /// stays there until all have exited and the parent has waited for it.
     fn is_zombie(&mut self, thread: u32) -> io::Result<bool> {
         let state = after_name(self.read(thread, "stat")?).and_then(|mut fields| fields.next());
         Ok(matches!(state, Some("Z" | "X" | "x")))
@@ -67,15 +67,15 @@ impl Proc {
     fn read(&mut self, thread: u32, name: &str) -> io::Result<&str> {
         let mut file = File::open(format!("/proc/{thread}/{name}"))?;
         let len = file.read(&mut self.line)?;
-        // The name of a program may be any bytes; what we want comes after it.
+        // The name of a program may be any bytes; the fields that we read come after it.
         let line = &self.line[..len];
         let from = line.iter().rposition(|byte| !byte.is_ascii()).map_or(0, |at| at + 1);
         std::str::from_utf8(&line[from..]).map(str::trim_end).map_err(io::Error::other)
     }
 }
 
-/// The fields of a line of `stat` that follow the name, which is in brackets and may have any in
-/// it.
+/// The fields of a line of `stat` that follow the name. The name is in brackets and may contain
+/// brackets.
 fn after_name(line: &str) -> Option<impl Iterator<Item = &str>> {
     Some(line.rsplit_once(") ")?.1.split(' '))
 }

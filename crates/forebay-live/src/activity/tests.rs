@@ -32,7 +32,7 @@ fn handlers(numbers: impl IntoIterator<Item = u32>) -> Vec<HandlerId> {
     numbers.into_iter().map(HandlerId).collect()
 }
 
-/// Somebody who asks about some handlers, in order, and notes what it is told.
+/// An asker with a fixed list of handlers that notes the answers.
 #[derive(Clone)]
 struct Curious {
     questions: Vec<HandlerId>,
@@ -65,7 +65,7 @@ impl Curious {
     }
 }
 
-/// What is told after one round.
+/// The events that one round tells.
 fn round(watch: &mut Watch, fake: &mut Fake, questions: &[HandlerId]) -> Vec<EventKind> {
     let asker = Curious::about(questions.to_vec());
     assert_eq!(watch.round(&asker, fake), Some(!questions.is_empty()));
@@ -103,9 +103,8 @@ fn who_was_out_of_question_meanwhile_is_seen_for_the_first_time_again() {
 }
 
 proptest! {
-    /// However many are in question, a round looks at no more than it may, all have their turn
-    /// before anybody has a second, and nothing is remembered of those who are in question no
-    /// longer.
+    /// A round looks at no more handlers than it may, however many are in question. All have their
+    /// turn before any has a second, and handlers that are in question no longer are forgotten.
     #[test]
     fn every_handler_has_its_turn(numbers in proptest::collection::btree_set(1..5000u32, 1..400), kept in 0..400usize) {
         let (mut watch, mut fake) = (Watch::default(), Fake::default());
@@ -185,7 +184,7 @@ fn a_sleeping_thread_has_not_run_and_a_dead_process_is_gone_before_it_is_asked_f
     }
     sleeper.kill().unwrap();
     let began = Instant::now();
-    // Nobody has waited for it: it is a zombie.
+    // Its parent has not waited for it: it is a zombie.
     while proc.look(sleeper.id()) != Sight::Gone {
         assert!(began.elapsed() < Duration::from_secs(60));
     }

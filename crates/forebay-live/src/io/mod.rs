@@ -28,7 +28,7 @@ const PIECES: usize = 1024;
 const SECTOR: usize = 4096;
 
 /// How often one read goes on after passing errors. They are rare; a file system that always gives
-/// one must not spin us.
+/// one must not make us spin.
 const PATIENCE: u32 = 64;
 
 /// Called with the buffer and how many bytes of it were filled; fewer than asked for means that the
@@ -39,7 +39,7 @@ pub type Done = Box<dyn FnOnce(Segments, io::Result<usize>) + Send>;
 pub trait Reader: Send + Sync + 'static {
     /// Starts a read.
     fn read(&self, read: Read);
-    /// What it is called in messages and measurements.
+    /// The reader's name in messages and measurements.
     fn name(&self) -> &'static str;
 }
 
@@ -92,7 +92,7 @@ pub struct Read {
 // SAFETY: the raw pointers in `pieces` point into `buffer`, which may be sent itself.
 unsafe impl Send for Read {}
 
-/// What to do after an attempt.
+/// The next step after an attempt.
 enum Next {
     /// Another one, for the rest.
     Again,
@@ -148,8 +148,8 @@ impl Read {
         &self.file
     }
 
-    /// Reports, for those who read. A panic of the receiver must not end the thread that
-    /// everybody's reads depend on.
+    /// Reports to the receiver. A panic of the receiver must not end the thread that all reads
+    /// depend on.
     pub fn finish(self, outcome: io::Result<usize>) {
         let Read { buffer, done, .. } = self;
         if catch_unwind(AssertUnwindSafe(|| done(buffer, outcome))).is_err() {

@@ -60,7 +60,7 @@ impl Drop for Pool {
         self.shared.state.lock().stopping = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // The last owner may be a `done` on one of our threads: that one ends by itself.
+            // The last owner may be a `done` on one of our threads: that thread ends by itself.
             if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
             }
@@ -99,8 +99,8 @@ impl Shared {
 fn attempt(read: &mut Read) -> io::Result<usize> {
     let offset = read.prepare();
     let count = read.pieces.len() as i32;
-    // SAFETY: the pieces lie in the read's own buffer, which nobody else touches and which outlives
-    // the call.
+    // SAFETY: the pieces lie in the read's own buffer, which no other code touches and which
+    // outlives the call.
     let bytes = unsafe { libc::preadv64(read.file.as_raw_fd(), read.pieces.as_ptr(), count, offset as i64) };
     usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
 }

@@ -40,7 +40,7 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// What the lock protects, with it the submission queue.
+/// The state under the lock, which also protects the submission queue.
 struct State {
     slots: Vec<Option<Box<Read>>>,
     free: Vec<usize>,
@@ -93,7 +93,7 @@ impl Drop for Ring {
             self.shared.push(&mut state, &opcode::Nop::new().build().user_data(WAKE));
             self.shared.submit();
         }
-        // The last owner may be a `done` on the ring's own thread: that ends by itself.
+        // The last owner may be a `done` on the ring's own thread: that thread ends by itself.
         if let Some(thread) = self.thread.take_if(|thread| thread.thread().id() != thread::current().id()) {
             let _ = thread.join();
         }
@@ -128,7 +128,7 @@ impl Shared {
         self.push(state, &entry);
     }
 
-    /// The state is only asked for as proof of the lock.
+    /// Takes the state only as proof of the lock.
     fn push(&self, _state: &mut State, entry: &io_uring::squeue::Entry) {
         // SAFETY: the submission queue is only used under the lock that the caller holds.
         // Descriptor, pieces and buffer belong to the slot, which keeps them until the completion
@@ -137,8 +137,8 @@ impl Shared {
         pushed.expect("the queue has an entry for each slot and one for the wake-up, and whoever pushes submits");
     }
 
-    /// Tells the kernel of what was pushed. It may be short of memory for a moment, but must take
-    /// it: readers wait.
+    /// Tells the kernel of the entries pushed. The kernel may be short of memory for a moment, but
+    /// must take them: readers wait.
     fn submit(&self) {
         while let Err(error) = self.ring.submit() {
             match error.raw_os_error() {
@@ -170,7 +170,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a completion, without submitting: the submission queue belongs to those who hold
+    /// Waits for a completion, without submitting: the submission queue belongs to the holder of
     /// the lock.
     fn wait(&self) -> io::Result<()> {
         if self.state.lock().is_over() {
@@ -184,7 +184,8 @@ impl Shared {
         }
     }
 
-    /// Takes all completions: starts what has to go on, and moves what is over into `over`.
+    /// Takes all completions: starts the next attempt of unfinished reads, and moves those that are
+    /// over into `over`.
     fn take(&self, state: &mut State, over: &mut Vec<(Box<Read>, io::Result<usize>)>) {
         let mut again = false;
         // SAFETY: only the ring's thread uses the completion queue.
@@ -214,7 +215,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether the thread may end: nobody will ask again, and nothing is under way.
+    /// Whether the thread may end: no more reads will come, and none is under way.
     fn is_over(&self) -> bool {
         self.stopping && self.free.len() == self.slots.len()
     }

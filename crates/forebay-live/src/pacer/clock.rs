@@ -26,13 +26,14 @@ impl Clock {
         Clock { since: start, inside: Instant(0), speed, factor: 1.0 }
     }
 
-    /// What time it is for the model. Never goes back as long as `moment` doesn't.
+    /// The model's time. Never goes back as long as `moment` doesn't.
     pub(super) fn at(&self, moment: Moment) -> Instant {
         let passed = moment.saturating_duration_since(self.since).as_nanos() as f64;
         Instant(self.inside.0.saturating_add((passed * self.speed / self.factor) as u64))
     }
 
-    /// When it is that time for the model: the first whole nanosecond; at most a day from `now` on.
+    /// The machine's time at which the model's time is `at`: the first whole nanosecond, at most a
+    /// day from `now` on.
     pub(super) fn moment(&self, at: Instant, now: Moment) -> Moment {
         let outside = |inside: u64| (inside as f64 * self.factor / self.speed).ceil();
         if at < self.inside {
@@ -71,7 +72,7 @@ mod tests {
         clock.slow_down(start + ms(400), 1.0);
         assert_eq!(clock.at(start + ms(500)), Instant(460_000_000));
         assert_eq!(clock.moment(Instant(460_000_000), start + ms(400)), start + ms(500));
-        // What was due before is due before.
+        // A completion that was due before the bend stays due.
         assert!(clock.moment(Instant(100_000_000), start + ms(400)) < start + ms(400));
     }
 
