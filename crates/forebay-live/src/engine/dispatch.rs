@@ -1,8 +1,8 @@
-//! Carrying out what the core decided: fetches are handed to sources, readers get their leases.
+//! Carrying out the core's decisions: sources get fetches, readers get their leases.
 //!
 //! Sources may answer at once, on the calling thread, and an answer may lead to further actions. So
-//! that this never nests, each thread has a queue of work: who finds it empty works it off, who
-//! finds itself inside only adds to it.
+//! that this never nests, each thread has a queue of work. A call that finds no queue works it off;
+//! a call inside another only adds to the queue.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use crate::label::{self, Label};
 use crate::retry::{ATTEMPTS, back_off};
 use crate::source::{Error, Fetch, FetchId, Object, Result};
 
-/// What it takes to call a fetch off. Its file is closed by then and has forgotten its object.
+/// The means to call a fetch off. Its file is closed by then and has forgotten its object.
 pub(super) type CallOff = (FetchId, Arc<dyn Object>);
 
 /// A fetch on its way, from the core's action to its `Arrived` or `Failed`.
@@ -27,15 +27,15 @@ pub(super) type CallOff = (FetchId, Arc<dyn Object>);
 struct Errand {
     io: IoId,
     id: FetchId,
-    /// What the core wants.
+    /// The blocks that the core wants.
     extent: Extent,
     /// The frames of its blocks.
     frames: Arc<[FrameId]>,
     /// How many of its blocks, from the first on, readers wait for.
     demanded: u32,
-    /// What of its stream was read since the stream's last fetch.
+    /// The blocks of its stream that were read since the stream's last fetch.
     hits: Extent,
-    /// Which of its blocks are asked of the source this time.
+    /// The blocks of it that are asked of the source this time.
     asked: Range<u32>,
     attempt: u32,
     object: Arc<dyn Object>,
@@ -114,7 +114,7 @@ impl Engine {
         }
     }
 
-    /// Does `work`, and whatever it leads to, unless this thread is at it already.
+    /// Does `work`, and the work that it leads to, unless this thread is inside another call.
     fn work(self: &Arc<Self>, work: Vec<Work>) {
         let queued = QUEUE.with_borrow_mut(|queue| {
             let inside = queue.is_some();
@@ -143,8 +143,8 @@ impl Engine {
         let asked = errand.asked.start as usize..errand.asked.end as usize;
         let frames = errand.frames[asked].iter().copied();
         frames.clone().for_each(|frame| self.arena.await_copies(frame));
-        // SAFETY: the core gave these frames to this fetch, and nobody else touches them before we
-        // say that it is over.
+        // SAFETY: the core gave these frames to this fetch, and no other code touches them before
+        // we tell the core that it is over.
         let buffer = unsafe { self.arena.segments(frames) };
         let offset = u64::from(errand.extent.start + errand.asked.start) * BLOCK as u64;
         let size = errand.object.version().size;
@@ -161,9 +161,10 @@ impl Engine {
         object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
     }
 
-    /// What came of it. A prefetch that failed is given up at once. Of demand the storage is asked
-    /// again, for the demanded part alone, after waiting longer each time; when that doesn't help,
-    /// block by block, so that only readers of those that really cannot be read get the error.
+    /// Takes in the outcome. A prefetch that failed is given up at once. Demand is asked of the
+    /// storage again, for the demanded part alone, after waiting longer each time. If that doesn't
+    /// help, it is asked block by block, so that only readers of blocks that really cannot be read
+    /// get the error.
     fn fetched(self: &Arc<Self>, errand: Errand, outcome: Result<()>) {
         let Errand { io, extent, demanded, attempt, .. } = errand;
         let Range { start, end } = errand.asked;

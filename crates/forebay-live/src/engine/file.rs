@@ -39,13 +39,13 @@ impl OpenFile {
         self.size
     }
 
-    /// What becomes of its blocks once they were read.
+    /// The fate of its blocks that were read.
     pub fn referenced(&self) -> Referenced {
         self.engine.referenced
     }
 
     /// Reads into `buffer`; returns how many bytes there were, fewer than asked for only at the end
-    /// of the file. Blocks until they are there. `handler` says who reads (a thread id).
+    /// of the file. Blocks until they are there. `handler` is the reader's number (a thread id).
     pub fn read(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let len = self.clip(offset, buffer.len());
         let buffer = &mut buffer[..len];
@@ -56,7 +56,7 @@ impl OpenFile {
         Ok(len)
     }
 
-    /// A range within one block that is resident and whose reference tells nobody anything new:
+    /// A range within one block that is resident and whose reference tells the core nothing new:
     /// `then` makes sure that its frame stays.
     #[inline(always)]
     fn hit<'a, T>(
@@ -80,7 +80,7 @@ impl OpenFile {
         }
     }
 
-    /// Reads what is not a hit within one block: waits for one lease after another.
+    /// Reads a range that is not a hit within one block: waits for one lease after another.
     #[cold]
     fn read_whole(&self, handler: u32, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let mut done = 0;
@@ -94,7 +94,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Waits for what [`read_then`](Self::read_then) brings.
+    /// Waits for the lease of [`read_then`](Self::read_then).
     fn lease(&self, handler: u32, offset: u64, len: usize) -> Result<Lease> {
         let outcome = Arc::new((Mutex::new(None), Condvar::new()));
         let told = Arc::clone(&outcome);
@@ -111,9 +111,9 @@ impl OpenFile {
         }
     }
 
-    /// Reads and calls `then` with what was read: at once, on this thread, if everything is in
-    /// memory, otherwise later on a thread of the engine or of a source. At least 1 MiB is read
-    /// whole; more may be cut short.
+    /// Reads and calls `then` with the bytes. If everything is in memory, it is called at once, on
+    /// this thread; otherwise later on a thread of the engine or of a source. At least 1 MiB is
+    /// read whole; more may be cut short.
     pub fn read_then(&self, handler: u32, offset: u64, len: usize, then: impl FnOnce(Result<Lease>) + Send + 'static) {
         self.read_labelled_then(handler, offset, len, None, then);
     }
@@ -129,9 +129,9 @@ impl OpenFile {
         self.read_any_then(caller, offset, len, None, then);
     }
 
-    /// The same for a request of a level above, which says what its readers want of it (SCM §4.2).
-    /// If it is cut short, the label's demand is, too, and whoever goes on to read gives
-    /// [`Label::rest`] with it. Without a label all is wanted.
+    /// The same for a request of a level above, with a label that tells its readers' part (SCM
+    /// §4.2). If the request is cut short, the label's demand is, too; the caller gives
+    /// [`Label::rest`] with the next read. Without a label all of the range is demand.
     pub fn read_labelled_then(
         &self,
         handler: u32,
@@ -155,7 +155,7 @@ impl OpenFile {
         if len == 0 {
             return then(Ok(Lease::empty(Arc::clone(&self.engine))));
         }
-        // What a label says is for the core, even where the bytes are there.
+        // The core must see a label, even where the bytes are there.
         let label = label.filter(|label| !label.is_plain(&(offset..offset + len as u64)));
         if label.is_none()
             && let Some(frame) = self.hit(caller, offset, len, |_, state, frame| state.core.pin(frame).then_some(frame))
@@ -188,8 +188,8 @@ impl Drop for OpenFile {
 }
 
 impl Engine {
-    /// A read that the core has to see, and what a level above says of it: demand and hits. `len`
-    /// bytes from `offset` lie within the file.
+    /// A read that the core has to see, with the level above's demand and hits. `len` bytes from
+    /// `offset` lie within the file.
     fn read(
         self: &Arc<Self>,
         file: FileId,

@@ -17,7 +17,7 @@ pub struct Lease {
     len: usize,
 }
 
-/// What the core must be told when the lease ends.
+/// The hold that ends with the lease, and that the core is told of.
 enum Hold {
     Nothing,
     Frame(FrameId),
@@ -39,7 +39,7 @@ impl Lease {
         Lease { engine, hold: Hold::Frame(frame), runs: Runs::One((frame, 1)), skip, len }
     }
 
-    /// A read that the core says is ready.
+    /// A read that the core reports ready.
     pub(super) fn of_read(
         engine: Arc<Engine>,
         read: ReadId,
@@ -103,8 +103,8 @@ pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)
 }
 
 impl Engine {
-    /// A block that is resident and whose reference tells the core nothing new: `then` is called
-    /// with its frame while the engine is locked, and makes sure that it stays.
+    /// A block that is resident and whose reference tells the core nothing new. `then` is called
+    /// with its frame while the engine is locked, and makes sure that the frame stays.
     #[inline(always)]
     pub(super) fn hit<'a, T>(
         &'a self,
@@ -118,7 +118,7 @@ impl Engine {
         then(&self.arena, &mut state, frame)
     }
 
-    /// A read is done; its number may name another from now on.
+    /// A read is done; its number may be given to another read from now on.
     fn done(self: &Arc<Self>, read: ReadId) {
         let mut state = self.state.lock();
         let at = self.now();

@@ -1,6 +1,5 @@
 //! Partitions by device in a running engine: stores in memory at the pace of modelled ones, which
-//! turn slow and recover. What is asserted are sizes and states, however long they take to come
-//! about.
+//! turn slow and recover. Tests assert sizes and states, however long these take to come about.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,7 +44,8 @@ fn label(number: usize) -> String {
     format!("store {number} ")
 }
 
-/// A store of one file `x`, whose request takes 0.4 ms and a little, and what slows it down.
+/// A store of one file `x`, whose request takes 0.4 ms and a little, and the pace that slows it
+/// down.
 fn store(number: usize) -> (Arc<dyn Source>, Arc<Pace>) {
     let memory = Arc::new(MemorySource::of(&["x"], FILE).labelled(&label(number)));
     let queue = device("object-store").unwrap().queue(1, &Default::default()).unwrap();
@@ -62,7 +62,7 @@ fn parts(stats: &Stats) -> Vec<PartitionStats> {
     stats.devices.iter().map(|device| device.partition.expect("it is divided")).collect()
 }
 
-/// What holds at any moment.
+/// Invariants of the partitions.
 fn check(stats: &Stats) {
     let parts = parts(stats);
     let all = stats.frames * stats.block_bytes;
@@ -78,8 +78,8 @@ fn percent(stats: &Stats, device: usize) -> (u64, u64) {
     (part.size_bytes * 100 / all, part.held_bytes * 100 / all)
 }
 
-/// Readers of random blocks of all files, until it `holds`. `right` says what a block's bytes must
-/// be.
+/// Readers of random blocks of all files, until `holds` is true. `right` checks the bytes of a
+/// block.
 fn read_until(
     engine: &Arc<Engine>,
     files: &[OpenFile],
@@ -237,7 +237,7 @@ fn more_devices_than_partitions_are_refused() {
     }
 }
 
-/// Whatever the policy keeps beside frames is paid for from the budget.
+/// The policy's data beside frames are paid for from the budget.
 #[test]
 fn bookkeeping_is_within_the_budget() {
     for replacement in Replacement::ALL {
@@ -274,7 +274,7 @@ fn a_policy_without_partitions_says_nothing_of_them() {
     assert!(!json.contains("partition") && !json.contains("epochs"), "{json}");
 }
 
-/// A mount publishes them as an extended attribute, which has an end.
+/// A mount publishes stats as an extended attribute, whose size is limited.
 #[test]
 fn stats_of_many_devices_fit() {
     let engine = start("lazy-lru", 200);
@@ -287,8 +287,7 @@ fn stats_of_many_devices_fit() {
     assert_eq!(read.device_count, 200);
 }
 
-/// What the core was told of a set is in the flight, and replaying it gives the same actions,
-/// lottery and all.
+/// The flight holds all events of a set, and replaying it gives the same actions, lottery and all.
 #[test]
 fn flights_of_divided_caches_replay() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,7 +308,7 @@ fn flights_of_divided_caches_replay() {
     }
 }
 
-/// Nothing is kept of sizes: a new engine begins where every one begins.
+/// Sizes are not saved: a new engine begins where every one begins.
 #[test]
 fn after_a_restart_sizes_begin_anew() {
     let (sources, paces): (Vec<_>, Vec<_>) = (0..2).map(store).unzip();
@@ -322,8 +321,8 @@ fn after_a_restart_sizes_begin_anew() {
     }
 }
 
-/// A source that is gone gets no memory for what it does not bring, and the other keeps what it
-/// has.
+/// A source that is gone gets no memory for blocks that it does not bring, and the other keeps its
+/// own.
 #[test]
 fn a_source_that_vanishes_takes_nothing_from_the_others() {
     for policy in ["eager-lru", "lazy-lru"] {
@@ -338,8 +337,8 @@ fn a_source_that_vanishes_takes_nothing_from_the_others() {
         switch.set_down(true);
         let (failed, over) = (AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            // Many of its readers, which read what is still there, wait a second for every error,
-            // and try again.
+            // Many readers read the blocks that are still there, wait a second for every error, and
+            // try again.
             for reader in 0..30 {
                 let (file, failed, over) = (&files[1], &failed, &over);
                 scope.spawn(move || {

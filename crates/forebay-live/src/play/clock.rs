@@ -1,11 +1,11 @@
-//! Time, as handlers see it: in tests it is another.
+//! Time, as handlers see it: tests have a clock of their own.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Whether a run is over, for those who sleep.
+/// Whether a run is over, for handlers that sleep.
 #[derive(Default)]
 pub(super) struct Over {
     over: Mutex<bool>,
@@ -26,7 +26,7 @@ impl Over {
     }
 }
 
-/// A clock and what takes time by it.
+/// A clock, and the activities that take time by it.
 pub(super) trait Clock: Sync {
     /// Since the run began.
     fn now(&self) -> Duration;
@@ -54,7 +54,7 @@ impl Clock for RealClock {
         over.sleep(span);
     }
 
-    /// Until this thread has had a processor for so long, however many others want one.
+    /// Computes until this thread has had a processor for `span`, however many others want one.
     fn compute(&self, span: Duration) {
         let had = || {
             let time = clock_gettime(ClockId::ThreadCPUTime);

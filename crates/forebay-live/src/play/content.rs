@@ -1,4 +1,4 @@
-//! What the files of a workload hold, and making them.
+//! The content of a workload's files, and making them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use super::{Error, Watch, files};
 
-/// What files hold, so that it can be told whether what is read is right.
+/// The content of files, so that a reader can check the bytes that it gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// Every word of eight bytes follows from the file's number and its place in the file: no block
     /// equals another.
     Pattern,
-    /// Zeros. Files are sparse: they take no room, and reading them asks no disk.
+    /// Zeros. Files are sparse: they take no room, and reading them does not touch the disk.
     Zeros,
 }
 
 impl Content {
-    /// Fills a buffer with what a file holds from `offset` on.
+    /// Fills a buffer with the content of a file from `offset` on.
     pub fn fill(self, file: u64, offset: u64, buffer: &mut [u8]) {
         match self {
             Content::Zeros => buffer.fill(0),
@@ -32,8 +32,8 @@ impl Content {
         }
     }
 
-    /// Where a buffer that was read from `offset` on differs first from what the file holds: the
-    /// place in the file.
+    /// The first place in the file where a buffer that was read from `offset` on differs from the
+    /// file's content.
     pub fn difference(self, file: u64, offset: u64, buffer: &[u8]) -> Option<u64> {
         let mut differs = None;
         match self {
@@ -72,7 +72,7 @@ fn word(file: u64, index: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-/// What was laid.
+/// The result of laying files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Laid {
     /// How many files there are.
@@ -86,11 +86,10 @@ pub struct Laid {
 /// Bytes that are written at a time.
 const PIECE: usize = 1 << 20;
 
-/// Makes the files of a workload in a folder, which is made if it is not there: those that are
-/// asked for and those that the trace only lists, each of its size, called by their numbers. A file
-/// that is there is kept if its size is right, and so are its first and last few kilobytes; else it
-/// is made anew. `watch` is told the bytes that are done, and of how many, and says whether to
-/// stop.
+/// Makes the files of a workload in a folder, which is made if it is not there: those that are read
+/// and those that the trace only lists, each of its size, named by their numbers. A file that is
+/// there is kept if its size is right, and so are its first and last few kilobytes; else it is made
+/// anew. `watch` is told the bytes that are done, and of how many, and says whether to stop.
 pub fn lay(workload: &Workload, folder: &Path, content: Content, watch: Watch<'_>) -> Result<Laid, Error> {
     let failed = |name: &Path, what: &str| {
         let (name, what) = (name.display().to_string(), what.to_owned());
@@ -139,8 +138,8 @@ fn is_laid(path: &Path, number: u64, bytes: u64, content: Content) -> bool {
     right().unwrap_or(false)
 }
 
-/// Makes one. If `watch` wants to stop, the file is left shorter than it must be, so that nobody
-/// takes it for whole.
+/// Makes one. If `watch` stops it, the file is left shorter than it must be, so that it is not
+/// taken for whole.
 fn make(path: &Path, number: u64, bytes: u64, content: Content, watch: &mut dyn FnMut(u64) -> bool) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     if content == Content::Zeros {
@@ -164,8 +163,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is at a place does not depend on where a read begins, and a changed byte is found
-        /// where it is.
+        /// The bytes at a place do not depend on where a read begins, and a changed byte is found
+        /// at its place.
         #[test]
         fn content_is_the_same_however_it_is_read(
             file in any::<u64>(), offset in 0u64..1 << 40, len in 1usize..200, from in 0usize..200, changed in 0usize..200,

@@ -1,4 +1,4 @@
-//! What is read: files of a folder, or of a source through an engine in this process.
+//! The files that are read: of a folder, or of a source through an engine in this process.
 
 use std::fs::File;
 use std::io;
@@ -16,13 +16,13 @@ use crate::source::{self, Source};
 pub trait Files: Sync {
     /// An open file; dropping it closes it.
     type Open: Send + Sync;
-    /// What it is called, for messages.
+    /// The file's name, for messages.
     fn name(&self, file: u64) -> String;
     /// Opens a file.
     fn open(&self, file: u64) -> io::Result<Self::Open>;
-    /// Reads from `offset` on; returns how many bytes there were, which may be fewer than the
-    /// buffer takes, and none at the end of the file only. `handler` is the task's, as the trace
-    /// has it.
+    /// Reads from `offset` on. Returns how many bytes there were; that may be fewer than the buffer
+    /// takes, and is none at the end of the file only. `handler` is the task's, as the trace has
+    /// it.
     fn read(&self, open: &Self::Open, handler: u32, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -95,7 +95,7 @@ impl Files for InProcess {
     }
 }
 
-/// With the words of the source.
+/// The error in the words of the source.
 fn failure(error: source::Error) -> io::Error {
     io::Error::other(error)
 }

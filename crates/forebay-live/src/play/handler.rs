@@ -1,4 +1,4 @@
-//! The handlers: who runs which task, what a task does.
+//! The handlers: which thread runs which task, and the steps of a task.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, TryReserveError};
@@ -14,13 +14,13 @@ use super::clock::{Clock, Over};
 use super::tally::{Outcome, Tally};
 use super::{Error, Files, Play, Watch};
 
-/// How often whoever looks on is told.
+/// How often the observer is told.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// More than this is read in pieces, so that what a trace claims takes no memory in proportion.
+/// Longer requests are read in pieces, so that memory does not grow with the lengths in a trace.
 const LARGEST: usize = 4 << 20;
 
-/// What all handlers share.
+/// The state that all handlers share.
 struct Stage<'a, F: Files, C> {
     play: &'a Play,
     workload: &'a Workload,
@@ -90,8 +90,8 @@ impl<F: Files, C: Clock> Stage<'_, F, C> {
         })
     }
 
-    /// What a thread does: a task, or where nobody says who asks, one after the other. Then another
-    /// thread does the next one.
+    /// The life of a thread: one task, and then another thread does the next one. If the trace
+    /// names no handlers, the thread does task after task.
     fn life<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, handler: u32, first: u32, think: Duration) {
         let after = self.play.think.unwrap_or_default();
         let (mut next, mut think) = (Some(first), think);
@@ -145,7 +145,7 @@ impl<F: Files, C: Clock> Stage<'_, F, C> {
         }
     }
 
-    /// A file, which the task has open from now on, or everybody.
+    /// A file, open from now on for the task, or for all tasks if the trace names no handlers.
     fn opened(&self, own: &mut Own<F::Open>, number: u32) -> Result<Arc<F::Open>, Error> {
         let open = || {
             let file = self.workload.file_table()[number as usize].name;
@@ -228,7 +228,7 @@ impl<F: Files, C: Clock> Stage<'_, F, C> {
         self.news.notify_all();
     }
 
-    /// Waits until nobody runs any more, ends what time ends, and tells whoever looks on.
+    /// Waits until no thread runs any more, ends the run at its time limit, and tells the observer.
     fn look_on(&self, watch: Watch<'_>) {
         let mut state = self.state.lock();
         let mut look = Instant::now() + LOOK;
@@ -251,7 +251,7 @@ impl<F: Files, C: Clock> Stage<'_, F, C> {
     }
 }
 
-/// What a task has to itself.
+/// A task's own files and memory.
 struct Own<O> {
     open: Vec<(u32, Arc<O>)>,
     buffer: Vec<u8>,
@@ -262,7 +262,7 @@ struct Own<O> {
 /// A page: one write makes it this task's.
 const PAGE: usize = 4096;
 
-/// What of its memory a task writes to after every answer: all that CP's handlers have.
+/// The bytes of its memory that a task writes to after every answer: all that CP's handlers have.
 const TOUCHED: usize = 1 << 20;
 
 impl<O> Own<O> {

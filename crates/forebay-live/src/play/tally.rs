@@ -1,4 +1,4 @@
-//! What is counted while a workload runs, and what comes of it.
+//! Counters of a running workload, and the outcome.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Error;
 
-/// What a run gave, warm-up apart. Its fields are called as those of the simulator's outcome are.
+/// The outcome of a run, warm-up apart. Its fields are called as those of the simulator's outcome.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Outcome {
     /// How many tasks ran at a time.
@@ -34,15 +34,15 @@ pub struct Outcome {
     pub task_ms: f64,
     /// How evenly the handlers got bytes: Jain's index, (Σx)² / (n Σx²), one if all got the same
     /// and 1/n if one got all. A handler is one of those that run at a time, whichever tasks it
-    /// has; with few tasks for each, their sizes show in it.
+    /// has. If each has few tasks, the index shows the tasks' sizes.
     pub fairness: f64,
-    /// What the handler that got the least got, as a share of the mean.
+    /// The bytes of the handler that got the fewest, as a share of the mean.
     pub least_share: f64,
-    /// What the one that got the most got, as a share of the mean.
+    /// The bytes of the handler that got the most, as a share of the mean.
     pub most_share: f64,
     /// Write requests, which were skipped.
     pub writes: u64,
-    /// What each handler got, in bytes.
+    /// The bytes that each handler got.
     #[serde(skip)]
     pub by_handler: Vec<u64>,
     /// All response times.
@@ -50,7 +50,7 @@ pub struct Outcome {
     pub responses: Times,
 }
 
-/// What was counted since the warm-up.
+/// Counts since the warm-up.
 pub(super) struct Tally {
     requests: u64,
     bytes: u64,
@@ -58,7 +58,7 @@ pub(super) struct Tally {
     responses: Times,
     tasks: Times,
     by_handler: Vec<u64>,
-    /// Answered before it counted.
+    /// Requests that were answered during the warm-up.
     before: u64,
     warm_up: Option<Span>,
     limit: Option<Span>,
@@ -128,13 +128,13 @@ impl Tally {
         }
     }
 
-    /// When time alone changes something: the end of the warm-up or of the run.
+    /// The next moment at which time alone changes something: the end of the warm-up or of the run.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let spans = [self.warm_up, self.limit].into_iter().filter(|_| self.ended.is_none());
         spans.filter_map(seconds).min()
     }
 
-    /// What is due by time alone; whether the run is over now.
+    /// Does the changes that are due by time alone; says whether the run is over now.
     pub(super) fn look(&mut self, now: Duration) -> bool {
         if self.ended.is_some() {
             return false;

@@ -1,5 +1,5 @@
-//! Order, think times, computation, limits and what is checked, by a clock that jumps and files
-//! that are recorded.
+//! Order, think times, computation, limits and checks, by a clock that jumps and files that are
+//! recorded.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::clock::{Clock, Over};
 use super::*;
 
-/// What a task does, as a thread that does it sees it.
+/// A step of a task, as its thread sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Did {
     Open(u64),
@@ -22,13 +22,13 @@ enum Did {
     Compute(u64),
 }
 
-/// A clock that jumps as far as somebody thinks or computes, and files whose reads take a
+/// A clock that jumps as far as a task thinks or computes, and files whose reads take a
 /// millisecond.
 #[derive(Default)]
 struct Recorded {
     now: AtomicU64,
     log: Mutex<Vec<(ThreadId, Did)>>,
-    /// Files have so many bytes; nothing in them is right from there on.
+    /// Files have this many bytes; from `wrong_from` on, their content is wrong.
     ends: Option<u64>,
     wrong_from: Option<u64>,
 }
@@ -48,7 +48,7 @@ impl Recorded {
         handler::run(play, workload, &self, self, &|_, _| false)
     }
 
-    /// What each thread did, in the order of their first deeds.
+    /// The steps of each thread, in the order of their first steps.
     fn lives(&self) -> Vec<Vec<Did>> {
         let (mut numbers, mut lives) = (HashMap::new(), Vec::<Vec<Did>>::new());
         for &(thread, did) in self.log.lock().iter() {
@@ -102,7 +102,7 @@ impl<'a> Files for &'a Recorded {
         self.log(Did::Read { handler, file: open.1, offset, len: buffer.len() });
         self.pass(MILLI);
         let left = self.ends.map_or(u64::MAX, |ends| ends.saturating_sub(offset));
-        // Never more than so many bytes at once, as a pipe or a network might.
+        // Never more than this many bytes at once, as a pipe or a network might.
         let len = buffer.len().min(3 << 20).min(usize::try_from(left).unwrap_or(usize::MAX));
         Content::Pattern.fill(open.1, offset, &mut buffer[..len]);
         if let Some(from) = self.wrong_from
@@ -174,7 +174,7 @@ fn times_add_up() {
     assert_eq!((outcome.fairness, outcome.least_share, outcome.most_share), (1.0, 1.0, 1.0));
     let all: Vec<Did> = recorded.lives().concat();
     assert_eq!(all.iter().filter(|did| **did == Did::Compute(2 * MILLI)).count(), 5);
-    // A think time that is said replaces the trace's, and stands between tasks, too.
+    // A think time that is given replaces the trace's, and stands between tasks, too.
     let recorded = Recorded::default();
     let play = Play { think: Some(Duration::from_millis(1)), ..Play::new(1) };
     assert_eq!(recorded.run(&play, &two_tasks()).unwrap().seconds, 0.009);
@@ -251,8 +251,8 @@ fn what_is_not_as_it_must_be_ends_the_run() {
     assert!(matches!(Recorded::default().run(&greedy, &workload), Err(Error::Memory(_))));
 }
 
-/// Files are laid with their sizes, kept if they are right and made anew if not; what is read of
-/// them is right.
+/// Files are laid with their sizes, kept if they are right and made anew if not. The bytes that are
+/// read of them are right.
 #[test]
 fn what_is_laid_is_what_is_read() {
     let small = [("tasks", "20"), ("files", "7"), ("bytes", "300000")];

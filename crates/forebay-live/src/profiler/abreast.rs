@@ -1,5 +1,4 @@
-//! How many requests a device serves at once: as many as bring together what that many bring one
-//! after the other.
+//! How many requests a device serves at once: n together bring as many bytes as n channels would.
 //!
 //! ```text
 //!     together │            ●  ─  ─  ●      n requests at once, each of which takes t, bring n / t
@@ -9,18 +8,18 @@
 //!              └────────────────────────▶ at once
 //! ```
 //!
-//! How long a single one takes is no sign of the end. Where processors are busy all of them take
+//! The time of a single request is no sign of the end. Where processors are busy, all of them take
 //! longer, from the first few on, and more of them still bring more together.
 
 /// Requests at once that are tried, at most.
 const MOST: usize = 64;
-/// After two at once, so many times as many are tried next. By twice as many a mount, which
-/// measures quickly, would not come far: the storage must end the attempt, not the time.
+/// After two at once, this many times as many are tried next. With a factor of two a mount, which
+/// measures for a short time, would not come far: the storage must end the attempt, not the time.
 const STEP: usize = 4;
-/// More must bring so many times as much, else still more are not tried.
+/// More requests must bring this many times as much, else still more are not tried.
 const MORE: f64 = 1.2;
 
-/// Requests of one length, so many at once.
+/// Requests of one length, this many at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Abreast {
     /// How many.
@@ -30,8 +29,8 @@ pub(super) struct Abreast {
 }
 
 impl Abreast {
-    /// By how long they took. The first ones are left out, which found the device idle, and the
-    /// slowest tenth: a few hiccups say nothing of the rest.
+    /// From the times that they took. The first ones are left out, which found the device idle, and
+    /// the slowest tenth: a few hiccups say nothing of the rest.
     pub(super) fn of(at_once: usize, times: &[u64]) -> Abreast {
         let mut times = times.get(at_once..).unwrap_or_default().to_vec();
         times.sort_unstable();
@@ -60,7 +59,7 @@ pub(super) fn next(tried: &[Abreast]) -> Option<usize> {
     (more && next <= MOST).then_some(next)
 }
 
-/// The channels, from what was tried, one at a time first.
+/// The channels, from the attempts, one at a time first.
 pub(super) fn channels(tried: &[Abreast]) -> u32 {
     let Some((alone, rest)) = tried.split_first() else { return 1 };
     let best = rest.iter().map(|tried| tried.together()).fold(alone.together(), f64::max);
@@ -72,8 +71,8 @@ pub(super) fn channels(tried: &[Abreast]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Requests at once that are tried where so many take `each` milliseconds, and the channels
-    /// that they tell.
+    /// Requests at once that are tried if `at_once` of them take `each` milliseconds, and the
+    /// channels that the attempts tell.
     fn tried(each: impl Fn(usize) -> f64) -> (usize, u32) {
         let mut tried = Vec::new();
         while let Some(at_once) = next(&tried) {
@@ -91,8 +90,8 @@ mod tests {
         assert_eq!(tried(store(1000)), (64, 64));
     }
 
-    /// Each request waits for the processor as well, and longer the more there are: sixteen at once
-    /// take more than half as long again as one, which was taken for the end, and bring nearly
+    /// Each request waits for the processor as well, and longer the more there are. Sixteen at once
+    /// take more than half as long again as one, which was once taken for the end, and bring nearly
     /// twice as much as eight.
     #[test]
     fn busy_processors_are_not_the_end() {

@@ -10,9 +10,9 @@ const MARGIN: usize = 8;
 /// The narrowest picture, in characters.
 const NARROWEST: usize = 24;
 
-/// What `profile` says, in pictures `width` characters wide (24 at least): a disk's switch cost
-/// against distance and its rate against place, or what a request of growing size brings from any
-/// other store.
+/// Pictures of `profile`, `width` characters wide (24 at least). For a disk: its switch cost
+/// against distance and its rate against place. For any other store: the throughput of a request of
+/// growing size.
 pub fn picture(profile: &Profile, width: usize) -> String {
     let cost = profile.cost();
     let end = cost.capacity.max(1);

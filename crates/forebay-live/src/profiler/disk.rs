@@ -1,11 +1,11 @@
 //! Reading a local file or block device to measure it, past the page cache.
 //!
-//! Distances and places are offsets within one file: on most file systems a large file lies in few
-//! pieces, so that they are near the truth, but a file covers only a part of its disk. A folder's
-//! profile therefore has one rate, not zones, and its seek curve stays level beyond the file; a
-//! block device given directly has both in full. A folder on a disk with an arm that we may read is
-//! measured on the disk itself. (Not one on flash: what nothing was ever written to, it reads from
-//! nowhere.)
+//! Distances and places are offsets within one file. On most file systems a large file lies in few
+//! pieces, so that offsets are near the truth, but a file covers only a part of its disk. A
+//! folder's profile therefore has one rate, not zones, and its seek curve stays level beyond the
+//! file. A block device given directly has both in full. A folder on a disk with an arm that we may
+//! read is measured on the disk itself. (A folder on flash is not: flash answers reads of blocks
+//! that were never written without looking them up.)
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
@@ -26,10 +26,10 @@ use super::{Probe, ProfileError};
 const ENOUGH: u64 = 64 << 20;
 /// Names that are looked at for the largest file, at most.
 const NAMES: usize = 20_000;
-/// What direct reads must be aligned to, on anything that is likely to be met.
+/// The alignment of direct reads, enough for any device that is likely to be met.
 const ALIGN: usize = 4096;
 
-/// Measures what lies at `path`: a block device or file itself, or the disk below a folder.
+/// Measures the device at `path`: a block device or file itself, or the disk below a folder.
 pub fn profile(path: &Path, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let at = |source| ProfileError::Path { path: path.to_owned(), source };
     let what = path.display().to_string();
@@ -95,8 +95,8 @@ fn in_folder(folder: &Path, budget: Duration) -> std::io::Result<FileProbe> {
 }
 
 /// The largest file below `folder` that takes its size on the disk (a sparse one reads nothing),
-/// with its size. Neither symbolic links nor other file systems are entered; what cannot be read is
-/// passed over.
+/// with its size. Neither symbolic links nor other file systems are entered. Folders and files that
+/// cannot be read are passed over.
 fn largest(folder: &Path) -> Option<(PathBuf, u64)> {
     let device = folder.metadata().ok()?.dev();
     let mut folders = vec![folder.to_owned()];
@@ -151,7 +151,8 @@ fn temporary(folder: &Path, budget: Duration) -> std::io::Result<FileProbe> {
 pub struct FileProbe {
     file: File,
     size: u64,
-    /// Whether reads pass the page cache; where that is refused, it is told to forget instead.
+    /// Whether reads pass the page cache; where that is refused, the cache is told to forget
+    /// instead.
     direct: bool,
     buffer: Vec<u8>,
 }
@@ -174,7 +175,7 @@ impl FileProbe {
         Ok(FileProbe { file, size, direct, buffer: Vec::new() })
     }
 
-    /// Reads into `buffer`, which grows as needed; nanoseconds.
+    /// Reads into `buffer`, which grows as needed; returns nanoseconds.
     fn timed(&self, buffer: &mut Vec<u8>, place: u64, len: u64) -> std::io::Result<u64> {
         let len = len.min(self.size.saturating_sub(place)) as usize;
         let room = len.next_multiple_of(ALIGN);
@@ -184,8 +185,8 @@ impl FileProbe {
         let from = buffer.as_ptr().align_offset(ALIGN);
         let aligned = &mut buffer[from..from + room];
         if !self.direct {
-            // Read-ahead would answer the next read from memory; errors only make the times less
-            // true.
+            // Read-ahead would answer the next read from memory. Errors of the advice only make the
+            // times less true.
             let _ = rustix::fs::fadvise(self.file.as_fd(), 0, None, Advice::Random);
             let _ = rustix::fs::fadvise(self.file.as_fd(), 0, None, Advice::DontNeed);
         }
@@ -277,8 +278,8 @@ mod tests {
         }
     }
 
-    /// With and without the page cache, in every way of asking: what is read is what is there, or
-    /// an error.
+    /// With and without the page cache, for every kind of read: the bytes read are those of the
+    /// file, or there is an error.
     #[test]
     fn reads_end_where_the_file_ends() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What to read, in which order, and when it is enough. Time is what the probe says that reads
-//! took, so that a model can be measured in no time at all.
+//! Chooses the reads and their order, and decides when they are enough. Time is what the probe says
+//! that reads took, so that a model can be measured in no time at all.
 //!
 //! A disk gets small reads at chosen distances (half of them between random places, as in use, half
 //! at distances spread evenly over the orders of magnitude, where the curve bends), runs of large
@@ -73,8 +73,8 @@ impl<'a> Run<'a> {
         self.random.below(blocks + 1) * BLOCK
     }
 
-    /// How many times as many random reads of `len` bytes several at once bring as one alone, which
-    /// takes what the profile has.
+    /// How many times as many random reads of `len` bytes several at once bring as one alone. The
+    /// time of one alone follows from the profile.
     fn channels(&mut self, profile: &Profile, len: u64) -> Result<u32, ProfileError> {
         let cost = profile.cost();
         let alone = cost.switch_cost(cost.mean_distance()) as f64 + len as f64 * 1e9 / profile.rate as f64;
@@ -252,7 +252,7 @@ mod tests {
         queue: DeviceQueue,
         capacity: u64,
         now: Instant,
-        /// One read in so many takes fifty times as long.
+        /// One read in this many takes fifty times as long.
         hiccup: u64,
         reads: u64,
     }

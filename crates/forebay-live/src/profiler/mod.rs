@@ -1,7 +1,7 @@
-//! Measures what reading costs: switch cost against distance and rate against place for a disk,
+//! Measures the costs of reading: switch cost against distance and rate against place for a disk,
 //! time to first byte and rate for everything else.
 //!
-//! [`measure`] decides what to read and when it knows enough; it takes its samples through a
+//! [`measure`] chooses the reads and decides when they are enough. It takes its samples through a
 //! [`Probe`], which reads a real file ([`disk`]), the objects of a source ([`object`]) or, in
 //! tests, a device model in virtual time. The fits are [`forebay_device::fit`]. [`store`] keeps
 //! profiles between runs, [`chart`] draws them.
@@ -28,10 +28,10 @@ pub use store::Store;
 pub const BUDGET: Duration = Duration::from_secs(10);
 /// The longest that it makes sense to measure.
 pub const LONGEST: Duration = Duration::from_secs(120);
-/// What a mount without a profile spends on one.
+/// The time that a mount without a profile spends on measuring one.
 pub const QUICK: Duration = Duration::from_millis(700);
 
-/// What to measure.
+/// The device to measure.
 #[derive(Clone)]
 pub enum Target {
     /// A folder, a file or a block device.
@@ -60,15 +60,15 @@ pub enum ProfileError {
     /// There is too little to read.
     #[error("{what} holds too little to measure: {bytes} bytes where {} are needed at least", measure::SMALLEST)]
     TooSmall {
-        /// What was to be measured.
+        /// The target.
         what: String,
         /// The largest file found.
         bytes: u64,
     },
-    /// The times make no sense: they don't rise with what is read.
+    /// The times make no sense: they don't rise with the bytes read.
     #[error("{what}: the measured times fit no device; is something else using it?")]
     Unfit {
-        /// What was measured.
+        /// The target.
         what: String,
     },
 }
@@ -79,22 +79,24 @@ pub trait Probe {
     fn capacity(&self) -> u64;
     /// The longest read that it can do in one piece.
     fn longest(&self) -> u64;
-    /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; nanoseconds until
-    /// they are there.
+    /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; returns
+    /// nanoseconds until the bytes are there.
     fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError>;
-    /// Does all `reads` (place, bytes), `at_once` of them at a time; nanoseconds that each took.
+    /// Does all `reads` (place, bytes), `at_once` of them at a time; returns the nanoseconds of
+    /// each.
     fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError>;
 }
 
-/// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes what a minimum of
-/// samples takes). `progress` is told the share that is done, 0 to 1, never falling.
+/// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes the time of a
+/// minimum of samples). `progress` is told the share that is done, 0 to 1, never falling.
 pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let plan = measure::Plan { budget: budget.min(LONGEST), seed: 1 };
     measured(target, plan, Bound::Patience, progress)
 }
 
-/// Measures `target` within what a mount may take ([`QUICK`]). Files that are silent are left out,
-/// and if too few answer, there is no profile: a mount must not wait for a file that nobody reads.
+/// Measures `target` within the time of a mount ([`QUICK`]). Files that are silent are left out,
+/// and if too few answer, there is no profile: a mount must not wait for a file that no program
+/// reads.
 pub fn quick(target: &Target) -> Result<Profile, ProfileError> {
     measured(target, measure::Plan { budget: QUICK, seed: 1 }, Bound::Soon, &mut |_| ())
 }
@@ -115,7 +117,7 @@ fn measured(
     Ok(profile)
 }
 
-/// The same string for the same device, whenever it is looked at: what profiles are kept by.
+/// The same string for the same device, at any time: profiles are kept by it.
 pub fn identity(target: &Target) -> Result<String, ProfileError> {
     match target {
         Target::Path(path) => disk::identity(path),

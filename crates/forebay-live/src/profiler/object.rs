@@ -19,12 +19,11 @@ const LOOKS: usize = 64;
 const FOLDERS: usize = 16;
 /// Objects that are read, at most.
 const OBJECTS: usize = 8;
-/// A mount that has found a file of so many bytes looks into no further folder.
+/// A mount that has found a file of this many bytes looks into no further folder.
 const ENOUGH: u64 = 32 << 20;
 /// Names that are asked for at once.
 const ABREAST: usize = 8;
-/// How long names are looked for, and the first block of each object is waited for, where a mount
-/// waits.
+/// How long a mount looks for names, and waits for the first block of each object.
 const SOON: Duration = Duration::from_millis(500);
 /// Bytes a second that a later read must bring beyond that.
 const SLOWEST: u64 = 2_000_000;
@@ -39,14 +38,14 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// When to end, from now on, what brings so many bytes.
+    /// The deadline, counted from now, of a read that brings `bytes`.
     fn end(self, bytes: u64) -> Option<Instant> {
         let time = SOON + Duration::from_nanos(bytes.saturating_mul(1_000_000_000 / SLOWEST));
         (self == Bound::Soon).then(|| Instant::now() + time)
     }
 }
 
-/// What comes, until a moment.
+/// The next message, until a moment.
 fn receive<T>(from: &Receiver<T>, until: Option<Instant>) -> Result<T, RecvTimeoutError> {
     match until {
         Some(until) => from.recv_timeout(until.saturating_duration_since(Instant::now())),
@@ -72,10 +71,10 @@ pub fn profile(
 /// Reads objects of about the same size, one after the other in place.
 struct SourceProbe {
     objects: Vec<Arc<dyn Object>>,
-    /// The size of the smallest of them, a multiple of the block size: each counts with so many
+    /// The size of the smallest of them, a multiple of the block size: each counts with this many
     /// bytes.
     each: u64,
-    /// Memory that was read into. New memory takes its time when it is first written, and that is
+    /// Memory that was read into. New memory takes time when it is first written, and that time is
     /// not the storage's.
     buffers: Vec<Segments>,
     bound: Bound,
@@ -129,9 +128,9 @@ impl SourceProbe {
         known.map_or_else(|| Segments::own(len), |at| self.buffers.swap_remove(at))
     }
 
-    /// How long the next of the reads took that are over, none of which is longer than `len`.
+    /// The time of the next read that is over; none of the reads is longer than `len`.
     fn over(&mut self, outcomes: &Receiver<Read>, len: u64) -> Result<u64, ProfileError> {
-        // A source that drops a fetch without saying how it went has failed.
+        // A source that drops a fetch without reporting its outcome has failed.
         let lost = |error| {
             let late = error == RecvTimeoutError::Timeout;
             let reason = if late { "no answer soon" } else { "its outcome was lost" };
@@ -154,7 +153,7 @@ impl SourceProbe {
         let begin = Instant::now();
         let done = Box::new(move |buffer, outcome: SourceResult<()>| {
             let took = outcome.map(|()| begin.elapsed().as_nanos() as u64);
-            // Nobody listens any more if another read failed.
+            // The receiver is gone if another read failed.
             let _ = sender.send(Read { object: number, buffer, took });
         });
         let label = Label::all(offset..offset + len as u64);
@@ -170,7 +169,8 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
     let mut files = Vec::new();
     for _ in 0..FOLDERS {
         let Some(folder) = folders.pop_front() else { break };
-        // Read from the listing as it is: taken apart, a large folder takes several times as much.
+        // The names are taken from the listing as it is: taken apart, a large folder takes several
+        // times as much memory.
         let Some(listing) = told(until, |then| source.list_then(&folder, then))? else { break };
         let mut here = Vec::new();
         for listed in listing.iter() {
@@ -182,8 +182,8 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
             }
         }
         files.extend(sizes(source, &here, until)?);
-        // A listing that nobody waits for any more would still take memory, beside what is
-        // measured.
+        // A listing that is not waited for any more would still take memory, beside the reads that
+        // are measured.
         if until.is_some() && files.iter().any(|&(_, size)| size >= ENOUGH) {
             break;
         }
@@ -191,7 +191,7 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
     Ok(files)
 }
 
-/// The sizes of files, as far as they are told in time.
+/// The sizes of files, as far as answers come in time.
 fn sizes(source: &dyn Source, paths: &[PathBuf], until: Option<Instant>) -> SourceResult<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for paths in paths.chunks(ABREAST) {
@@ -252,13 +252,13 @@ impl Probe for SourceProbe {
 
     fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let (sender, outcomes) = channel();
-        // What a mount measures with is not to be more than it has.
+        // A mount's buffers for measuring must not exceed its memory.
         self.buffers.retain(|buffer| reads.iter().any(|&(_, len)| buffer.len() as u64 == len));
         let mut waiting = reads.iter();
         for &(place, len) in waiting.by_ref().take(at_once) {
             self.start(place, len, &sender);
         }
-        // Given up once nothing more is to be started, so that a lost outcome is noticed.
+        // Dropped once no more reads are to be started, so that a lost outcome is noticed.
         let mut sender = Some(sender);
         let mut times = Vec::with_capacity(reads.len());
         let len = reads.iter().map(|&(_, len)| len).max().unwrap_or(0);

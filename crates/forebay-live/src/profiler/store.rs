@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// The profile of `device`, if one was saved. A file that cannot be read or makes no sense is
-    /// as good as none, and said so in the log.
+    /// as good as none; the log says so.
     pub fn load(&self, device: &str) -> Option<Profile> {
         let path = self.path(device);
         let text = match std::fs::read_to_string(&path) {
@@ -65,15 +65,15 @@ impl Store {
         let draft = path.with_extension(format!("{}.new", std::process::id()));
         let kept = write(&draft, profile).and_then(|()| std::fs::rename(&draft, &path));
         if kept.is_err() {
-            // What is left of the draft is of no use; the error says enough.
+            // The rest of the draft is of no use; the error says enough.
             let _ = std::fs::remove_file(&draft);
         }
         kept.map(|()| path)
     }
 }
 
-/// Where what was learnt is kept: `forebay` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None`
-/// without either. As the specification wants it, a relative `XDG_CACHE_HOME` counts as unset.
+/// The folder for learnt data: `forebay` in `$XDG_CACHE_HOME`, else in `~/.cache`; `None` without
+/// either. As the specification wants it, a relative `XDG_CACHE_HOME` counts as unset.
 pub(crate) fn user_folder() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
