@@ -1,9 +1,9 @@
-//! What was learnt of program contexts, between runs: an embedded database in the user's cache
-//! folder (AMP §3: AMP "retains this information across runs").
+//! Hints on program contexts, kept between runs: an embedded database in the user's cache folder
+//! (AMP §3: AMP "retains this information across runs").
 //!
 //! One table: a context's number of 64 bits → JSON, [`Known`]; beside it the version of this
-//! format. Several mounts share the file: each opens it, merges what it has learnt and closes it,
-//! and waits a while for another that is at it. What cannot be read, or is of another version, is
+//! format. Several mounts share the file: each opens it, merges its hints and closes it, and waits
+//! a while if another mount has it open. A file that cannot be read, or is of another version, is
 //! moved aside and begun anew: hints make a start quicker, nothing more.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,19 +22,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::profiler::store::user_folder;
 
-/// The version of what is in the tables: 2 has how long streams usually are.
+/// The version of the tables' content: 2 has how long streams usually are.
 const VERSION: u64 = 2;
 
 /// The number of a context, and a [`Known`] as JSON.
 const HINTS: TableDefinition<'_, u64, &str> = TableDefinition::new("hints");
 
-/// What is said of the whole: `version`.
+/// Facts about the whole database: `version`.
 const ABOUT: TableDefinition<'_, &str, u64> = TableDefinition::new("about");
 
 /// How many contexts are kept, those seen last: a few megabytes.
 pub const MOST: usize = 10_000;
 
-/// A context that no mount has seen for so many seconds, 90 days, is forgotten.
+/// A context that no mount has seen for this many seconds, 90 days, is forgotten.
 const LASTS: u64 = 90 * 24 * 60 * 60;
 
 /// For how long a mount waits for another that has the file open; each has it for milliseconds.
@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The database's own cache, bytes. It is open for moments only.
 const CACHE: usize = 1 << 20;
 
-/// What a context stands for.
+/// The program, and the call stack or the file, that a context stands for.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// The path of the program; empty if it is unknown.
@@ -72,13 +72,13 @@ impl Origin {
     }
 }
 
-/// What is kept of a context.
+/// The record of a context.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Known {
-    /// What it stands for.
+    /// The program that it stands for.
     #[serde(flatten)]
     pub origin: Origin,
-    /// What was learnt.
+    /// The knowledge about it.
     #[serde(flatten)]
     pub hint: Hint,
     /// When a mount saw it last, seconds since 1970.
@@ -86,7 +86,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether it is too old at `now`, seconds since 1970, to say what its program does.
+    /// Whether it is too old at `now`, seconds since 1970, to tell how its program behaves.
     pub(super) fn is_old(&self, now: u64) -> bool {
         now.saturating_sub(self.seen) > LASTS
     }
@@ -100,7 +100,7 @@ pub enum HintsError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Another process has it open for too long.
@@ -111,7 +111,7 @@ pub enum HintsError {
     Database {
         /// Which.
         path: PathBuf,
-        /// What it said.
+        /// The database's error.
         reason: String,
     },
 }
@@ -141,25 +141,25 @@ impl Hints {
         Hints { path }
     }
 
-    /// Where it is.
+    /// The path of its file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All that is kept, by the contexts' numbers. Nothing if there is no file.
+    /// All that is kept, by the contexts' numbers. Empty if there is no file.
     pub fn load(&self) -> Result<BTreeMap<u64, Known>, HintsError> {
         match fs::metadata(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            // Whether it can be opened is seen when it is.
+            // Opening the file shows whether it can be opened.
             _ => {}
         }
         let database = self.open()?;
         self.read(&database).map_err(|error| self.failed(error))
     }
 
-    /// Keeps what was learnt in place of what was known of the same contexts; forgets of what
-    /// nothing is known any more, contexts of programs that were built anew since, those that
-    /// nobody has seen for long, and, if there are more than [`MOST`], those that were seen the
+    /// Replaces what is known of the contexts in `learnt`. Forgets contexts of which nothing is
+    /// known any more, those of programs that were built anew since, and those that no mount has
+    /// seen for long. If there are more than [`MOST`], it also forgets those that were seen the
     /// longest ago. Returns all that is kept.
     pub fn merge(&self, learnt: &BTreeMap<u64, Known>) -> Result<BTreeMap<u64, Known>, HintsError> {
         if learnt.is_empty() {
@@ -180,8 +180,8 @@ impl Hints {
             });
             for (&id, new) in learnt {
                 let mut new = new.clone();
-                // A mount remembers how long streams are of fewer contexts than what pattern they
-                // have.
+                // A mount remembers the stream lengths of fewer contexts than it remembers patterns
+                // of.
                 if let Some(old) = known.get(&id).filter(|_| new.hint.usual == Usual::UNKNOWN) {
                     new.hint.usual = old.hint.usual;
                 }
@@ -214,7 +214,7 @@ impl Hints {
         Ok(before.len() - after.len())
     }
 
-    /// Changes what is kept, in one transaction. Returns it as it was and as it is.
+    /// Changes the records, in one transaction. Returns them as they were and as they are.
     #[expect(clippy::type_complexity, reason = "before and after")]
     fn change(
         &self,
@@ -235,7 +235,7 @@ impl Hints {
             table => table?,
         };
         let mut found = BTreeMap::new();
-        // Somebody else's file may have more than we keep.
+        // A file from another program may have more than we keep.
         for row in table.iter()?.take(MOST) {
             let (id, known) = row?;
             match serde_json::from_str(known.value()) {
@@ -260,7 +260,7 @@ impl Hints {
                 match after.get(&id) {
                     None => drop(table.remove(id)?),
                     known if known == before.get(&id) => {}
-                    // Numbers, names and lists of them: nothing that JSON lacks.
+                    // Numbers, names and lists of them: all have a form in JSON.
                     Some(known) => {
                         drop(table.insert(id, serde_json::to_string(known).unwrap_or_default().as_str())?);
                     }
@@ -288,7 +288,7 @@ impl Hints {
                 Err(Refusal::Failed(error)) => return Err(error),
                 Err(Refusal::Unusable(reason)) => {
                     let now = fs::metadata(&self.path).ok().map(|about| (about.dev(), about.ino()));
-                    // Unless another mount has done so meanwhile.
+                    // Unless another mount has moved it meanwhile.
                     if now == looked_at {
                         self.move_aside(&reason).map_err(file)?;
                     }
@@ -302,8 +302,8 @@ impl Hints {
 
     fn attempt(&self) -> Result<Database, Refusal> {
         let mut builder = Builder::new();
-        // A file that something else has written to is told by its checksums; without that the
-        // library trusts it.
+        // Checksums reveal a file that some other program has written to; without them the library
+        // trusts the file.
         builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
         let database = builder.create(&self.path).map_err(|error| self.refusal(error))?;
         match self.version(&database) {
@@ -313,7 +313,7 @@ impl Hints {
         }
     }
 
-    /// The version of its content, which is said if nothing is in it yet.
+    /// The version of its content, which is written if the file has none yet.
     fn version(&self, database: &Database) -> Result<u64, redb::Error> {
         let transaction = database.begin_read()?;
         match transaction.open_table(ABOUT) {
@@ -334,7 +334,7 @@ impl Hints {
             DatabaseError::UpgradeRequired(version) => {
                 Refusal::Unusable(format!("its file format {version} is of another time"))
             }
-            // What it says of a file that is none, and of one that was cut.
+            // The errors for a file that is no database, and for one that was cut.
             DatabaseError::Storage(StorageError::Io(source))
                 if !matches!(source.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) =>
             {

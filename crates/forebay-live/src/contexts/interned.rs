@@ -1,9 +1,9 @@
 //! Dense numbers for contexts, in order of first appearance.
 //!
-//! Numbers are never taken back: the core keeps what it learns by them. So there are [`MOST`] at
-//! most; contexts beyond that are unknown (0), which a mount meets that has served thousands of
-//! programs and should be told so. Half of them are for contexts of the preload library, so that a
-//! walk over a large tree by a plain program cannot use them up.
+//! Numbers are never taken back: the core keeps its knowledge by them. So there are [`MOST`] at
+//! most. Contexts beyond that are unknown (0); the log warns of that, and only a mount that has
+//! served thousands of programs gets there. Half of them are for contexts of the preload library,
+//! so that a walk over a large tree by a plain program cannot use them up.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ const FRONT: usize = 1024;
 
 /// From 64-bit numbers to dense ones.
 pub(super) struct Interned {
-    /// Which context was looked for last, by the lower bits of its number: a hint that
+    /// The context that was looked for last, by the lower bits of its number: a hint that
     /// [`ids`](Self::ids) proves.
     front: Box<[AtomicU32]>,
     /// The number of each context, written once.
@@ -32,7 +32,7 @@ pub(super) struct Interned {
 #[derive(Default)]
 struct All {
     numbers: HashMap<u64, ContextId>,
-    /// What is behind each; the first is context 1.
+    /// The meaning of each; the first is context 1.
     means: Vec<Means>,
     plain: usize,
     full: bool,
@@ -52,7 +52,7 @@ impl Interned {
     pub(super) fn get(&self, id: u64) -> Option<ContextId> {
         let slot = &self.front[id as usize % FRONT];
         let context = slot.load(Ordering::Relaxed);
-        // Zero is nobody's number, and no context's.
+        // Zero is the number of no reader and of no context.
         if id != 0 && self.ids[context as usize].load(Ordering::Relaxed) == id {
             return Some(ContextId(context));
         }
@@ -61,8 +61,8 @@ impl Interned {
         Some(found)
     }
 
-    /// Gives a context a number and calls `first` with it before anybody else can have it; 0 if all
-    /// are taken.
+    /// Gives a context a number and calls `first` with it before any other thread can have it; 0 if
+    /// all are taken.
     pub(super) fn introduce(&self, id: u64, means: impl FnOnce() -> Means, first: impl FnOnce(ContextId)) -> ContextId {
         let mut all = self.all.write();
         if let Some(&context) = all.numbers.get(&id) {
@@ -94,7 +94,7 @@ impl Interned {
         (1..=count).map(|number| (ContextId(number as u32), self.ids[number].load(Ordering::Relaxed)))
     }
 
-    /// The 64-bit number of a context, and what is behind it.
+    /// The 64-bit number of a context, and its meaning.
     pub(super) fn means(&self, context: ContextId) -> Option<(u64, Means)> {
         let id = self.ids.get(context.index())?.load(Ordering::Relaxed);
         let means = self.all.read().means.get(context.index().checked_sub(1)?)?.clone();

@@ -1,4 +1,4 @@
-//! Keeps what was learnt of contexts, from time to time.
+//! Keeps the hints on contexts, from time to time.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::Callers;
 
-/// How often: what is lost if the process is killed.
+/// How often: a killed process loses the hints since the last time.
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// A thread that keeps hints from time to time, and once more when it is dropped.
@@ -36,7 +36,7 @@ impl Keeper {
     }
 }
 
-/// Readers are served all the same if it fails.
+/// Readers are served all the same if this fails.
 fn keep(callers: &Callers) {
     match callers.keep() {
         Ok(contexts) => log::debug!("hints of {contexts} contexts were kept"),

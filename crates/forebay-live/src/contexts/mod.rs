@@ -7,9 +7,9 @@
 //!                              └─▶ hash of its executable and the file ────────────────▶┘ if an earlier mount kept one
 //! ```
 //!
-//! [`Callers`] is asked before each read, but only under a policy that tells contexts apart. What
-//! is known by the 64-bit number of a context ([`hints`]) outlives the mount; [`ContextId`]s are
-//! dense, in order of first appearance, and do not.
+//! [`Callers`] is asked before each read, but only under a policy that tells contexts apart.
+//! Knowledge by the 64-bit number of a context ([`hints`]) outlives the mount. [`ContextId`]s are
+//! dense, in order of first appearance, and do not outlive it.
 
 pub mod hints;
 mod interned;
@@ -35,7 +35,7 @@ use plain::Plain;
 pub use plain::{Executable, FileName};
 pub use threads::{Threads, place};
 
-/// Who reads, as the operating system numbers them.
+/// A reader, as the operating system numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reader {
     /// The thread.
@@ -44,17 +44,17 @@ pub struct Reader {
     pub user: u32,
 }
 
-/// What can be found out about readers.
+/// Facts about readers' programs.
 pub trait Programs: Send + Sync {
-    /// The context that a reader's own program says it is in.
+    /// The context that the reader's own program reports.
     fn context(&self, reader: Reader) -> Option<u64>;
-    /// What runs in a thread.
+    /// The executable that runs in a thread.
     fn executable(&self, thread: u32) -> Option<Executable>;
-    /// What contexts of a user's programs stand for, of those among `wanted` that are known.
+    /// The origins of contexts of a user's programs, of those among `wanted` that are known.
     fn origins(&self, user: u32, wanted: &[u64]) -> BTreeMap<u64, Origin>;
 }
 
-/// What is behind a context.
+/// The meaning of a context.
 #[derive(Clone, Debug)]
 enum Means {
     /// The preload library, in a program of this user.
@@ -69,10 +69,10 @@ pub struct Callers {
     programs: Box<dyn Programs>,
     plain: Plain,
     interned: Interned,
-    /// What earlier mounts learnt.
+    /// The hints of earlier mounts.
     known: BTreeMap<u64, Hint>,
     store: Option<Hints>,
-    /// What was kept last.
+    /// The hints that were kept last.
     kept: Mutex<Vec<(ContextId, Hint)>>,
 }
 
@@ -108,7 +108,7 @@ impl Callers {
         })))
     }
 
-    /// Who reads `file`.
+    /// The handler and context of a reader of `file`.
     pub fn caller(&self, reader: Reader, file: &FileName) -> Caller {
         let handler = HandlerId(reader.thread);
         let context = match self.programs.context(reader) {
@@ -130,8 +130,8 @@ impl Callers {
         self.number(running.id, || Means::Plain(Arc::clone(executable), None))
     }
 
-    /// The dense number of a context. The first time, what is known of it goes to the core before
-    /// whatever it is numbered for.
+    /// The dense number of a context. The first time, the hint on it goes to the core before any
+    /// event with this number.
     #[inline]
     fn number(&self, id: u64, means: impl FnOnce() -> Means) -> ContextId {
         self.interned.get(id).unwrap_or_else(|| {
@@ -143,7 +143,7 @@ impl Callers {
         })
     }
 
-    /// What a number stands for: the 64-bit number between mounts, and what is known of its origin.
+    /// The 64-bit number that a context has between mounts, and its origin as far as it is known.
     pub fn origins(&self, contexts: &[ContextId]) -> BTreeMap<ContextId, (u64, Origin)> {
         let means: Vec<(ContextId, u64, Means)> = contexts
             .iter()
@@ -164,7 +164,7 @@ impl Callers {
         means.into_iter().map(|(context, id, means)| (context, (id, origin(id, means)))).collect()
     }
 
-    /// Says what contexts stand for.
+    /// Adds the contexts' identities and origins.
     pub fn name(&self, contexts: &mut [ContextStats]) {
         let numbers: Vec<ContextId> = contexts.iter().map(|stats| ContextId(stats.context)).collect();
         let mut origins = self.origins(&numbers);
@@ -175,8 +175,8 @@ impl Callers {
         }
     }
 
-    /// Keeps what was learnt, if it is anything new. What appeared and has no pattern any more is
-    /// forgotten. Returns of how many contexts.
+    /// Keeps the hints, if there are new ones. Contexts that appeared and have no pattern any more
+    /// are forgotten. Returns the number of contexts kept.
     pub fn keep(&self) -> Result<usize, HintsError> {
         let Some(store) = &self.store else { return Ok(0) };
         let learnt = self.engine.hints();
@@ -212,7 +212,7 @@ impl Engine {
         self.with_core(|_, _, _, core| core.contexts().is_some_and(|callers| callers.by() == By::Context))
     }
 
-    /// What was learnt of contexts.
+    /// The core's hints on contexts.
     fn hints(&self) -> Vec<(ContextId, Hint)> {
         self.with_core(|_, _, _, core| core.hints())
     }

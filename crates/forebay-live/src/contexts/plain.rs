@@ -1,4 +1,4 @@
-//! Contexts of programs that say nothing of theirs: an executable and a file.
+//! Contexts of programs without the preload library: an executable and a file.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use super::hints::Origin;
 
-/// For how long a thread is taken to run what it ran: it may have exec'd, or ended and left its
-/// number to another.
+/// For how long the answer about a thread's program is trusted: the thread may have exec'd, or
+/// ended and left its number to another.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How many threads are remembered, by the lower bits of their ids.
@@ -19,7 +19,7 @@ const THREADS: usize = 1024;
 pub struct Executable {
     /// Its path.
     pub path: String,
-    /// What tells it from others at that path: inode, size, time.
+    /// The mark that tells it from others at that path: inode, size, time.
     pub build: String,
 }
 
@@ -57,7 +57,7 @@ impl Running {
     }
 }
 
-/// What a file is called in messages and hints.
+/// A file's name in messages and hints.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileName {
     id: u64,
@@ -85,7 +85,7 @@ fn hash(before: u64, bytes: &[u8]) -> u64 {
     hash ^ hash >> 33
 }
 
-/// What threads run, looked up once a second at most for each.
+/// The programs of threads, looked up once a second at most for each.
 pub(super) struct Plain {
     slots: Box<[Mutex<Option<Slot>>]>,
 }
@@ -101,7 +101,7 @@ impl Plain {
         Plain { slots: (0..THREADS).map(|_| Mutex::new(None)).collect() }
     }
 
-    /// What a thread runs, as `look` says or said.
+    /// The program of a thread, as `look` says or said.
     pub(super) fn running(&self, thread: u32, look: impl FnOnce() -> Option<Executable>) -> Option<Arc<Running>> {
         let mut slot = self.slots[thread as usize % THREADS].lock();
         let now = Instant::now();

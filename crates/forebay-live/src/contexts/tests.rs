@@ -80,8 +80,8 @@ fn a_program_that_says_nothing_is_known_by_its_executable_and_file() {
     let origins = callers.origins(&[ContextId(2)]);
     let (_, origin) = &origins[&ContextId(2)];
     assert_eq!((origin.executable.as_str(), origin.file.as_deref()), ("/bin/1000", Some("b")));
-    // Another thread that runs the same is in the same contexts, and a slot is for one thread at a
-    // time.
+    // Another thread that runs the same program is in the same contexts, and a slot is for one
+    // thread at a time.
     assert_eq!(of(1000 + 1024, "a"), 4, "it runs something else");
     assert_eq!(of(1000, "a"), 1);
 }
@@ -111,7 +111,7 @@ fn without_contexts_in_the_policy_nobody_is_asked() {
     assert!(Callers::start(&engine("linux+arc"), Arc::clone(&fake), None).unwrap().is_none());
 }
 
-/// A file of so many blocks, read through the callers by a thread, so many times over.
+/// Reads a file of `blocks` blocks through the callers by a thread, `rounds` times over.
 fn read(callers: &Callers, engine: &Arc<Engine>, thread: u32, blocks: u64, rounds: usize) {
     let object = MemorySource::of(&["x"], blocks * 4096).open("x".as_ref()).unwrap();
     let open = engine.open(object, forebay_core::DeviceId(0));
@@ -219,7 +219,7 @@ fn a_table_is_found_when_it_comes_and_when_it_is_another() {
     assert_eq!(threads.executable(0), None);
 }
 
-/// What a read pays before the engine has it.
+/// The time that contexts add to a read before the engine has it.
 #[test]
 fn cost() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Readers as this machine shows them: the tables that preloaded programs write, and `/proc`.
+//! Readers as this machine shows them: the tables of preloaded programs, and `/proc`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::{Executable, Programs, Reader};
 /// before.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How many users' tables are looked into; who comes later is taken for one without.
+/// How many users' tables are looked into; readers of later users count as users without a table.
 const USERS: usize = 256;
 
 /// The threads of this machine, as far as our process id namespace shows them.
@@ -30,7 +30,7 @@ struct User {
     table: Option<Table>,
     /// When it was looked for.
     tried: Mutex<Instant>,
-    /// Whether something else than a table was found there, which is said once.
+    /// Whether something else than a table was found there, which is logged once.
     odd: bool,
 }
 
@@ -47,8 +47,8 @@ impl Threads {
         Ok(Threads { own: own.map(Path::to_owned), tables: RwLock::new(tables) })
     }
 
-    /// The same, but our own user's is looked for from time to time, as everybody's is, and costs
-    /// nothing until a program has made it.
+    /// The same, but our own user's table is looked for from time to time, as other users' are, and
+    /// costs nothing until a program has made it.
     pub fn found_at(own: Option<PathBuf>) -> Threads {
         Threads { own, tables: RwLock::default() }
     }
@@ -57,7 +57,7 @@ impl Threads {
         if user == rustix::process::geteuid().as_raw() { self.own.clone() } else { table_path(user) }
     }
 
-    /// Looks for the table of a user, but not too often; whether it did.
+    /// Looks for the table of a user, but not too often; returns whether it did.
     #[cold]
     fn look_for(&self, user: u32) -> bool {
         let mut odd = false;
@@ -85,7 +85,7 @@ impl Threads {
         true
     }
 
-    /// What a reader's table says; `None` if there is no table, or it says nothing.
+    /// The context in a reader's table; `None` if there is no table, or it has none for the reader.
     fn said(&self, reader: Reader) -> Option<u64> {
         self.tables.read().get(&reader.user)?.table.as_ref()?.get(reader.thread)
     }
@@ -126,7 +126,7 @@ impl Programs for Threads {
     }
 }
 
-/// A place in a program whose path is `executable`, as people read it: `libc.so.6+0x1234`.
+/// A place in a program whose path is `executable`, in the usual form: `libc.so.6+0x1234`.
 pub fn place(frame: &Frame, executable: &str) -> String {
     let module = if frame.module.is_empty() { executable } else { &frame.module };
     let name = Path::new(module).file_name().map_or_else(|| module.into(), |name| name.to_string_lossy());

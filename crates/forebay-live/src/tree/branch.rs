@@ -1,4 +1,4 @@
-//! What a tree is made of: sources, and where they hang.
+//! The parts of a tree: sources, and where they hang.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,8 +15,8 @@ pub struct Branch {
     pub name: Option<OsString>,
     /// Its names and bytes.
     pub source: Arc<dyn Source>,
-    /// The device of the engine that its bytes lie on; of a set, the first member's, and the
-    /// others' follow.
+    /// The device of the engine that its bytes lie on; for a set, the first member's device, and
+    /// the others' follow.
     pub device: DeviceId,
 }
 
@@ -37,8 +37,8 @@ impl Branch {
         Some(Entry { inode: self.number(Path::new(""), 0), name, kind: Kind::Folder, facts: None })
     }
 
-    /// What its devices are called: as the branch, else as the source; of a set, as the members,
-    /// after the branch's name.
+    /// The names of its devices: the branch's name, else the source's. For a set: the members'
+    /// names, after the branch's name.
     pub(super) fn devices(&self) -> Vec<String> {
         let name = self.name.as_ref().map(|name| name.display().to_string());
         let members = self.source.members();

@@ -1,6 +1,6 @@
-//! What a mount says of itself: counters and reasons, with names for what the engine numbers. Files
-//! are named by the nodes that the kernel holds, devices by their sources, contexts by their
-//! programs.
+//! A mount's account of itself: counters and reasons, with names for the things that the engine
+//! numbers. Files are named by the nodes that the kernel holds, devices by their sources, contexts
+//! by their programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::engine::Identified;
 use crate::source::Name;
 
 impl Tree {
-    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after what
-    /// lies on them and its streams after their files, as much as an extended attribute takes.
+    /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after
+    /// their branches and its streams after their files, as much as an extended attribute takes.
     pub fn stats(&self) -> String {
         let mut stats = self.engine.stats(&self.device_names());
         if let Some(callers) = &self.callers {
@@ -27,7 +27,7 @@ impl Tree {
         stats.to_json_within(XATTR_SIZE_MAX)
     }
 
-    /// What the devices are called, in order.
+    /// The devices' names, in order.
     fn device_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for branch in &self.branches {
@@ -58,8 +58,8 @@ impl Tree {
         explained.to_json_within(XATTR_SIZE_MAX)
     }
 
-    /// What files are called that the engine knows by number, as far as they are open or the kernel
-    /// holds them: of several hard links, the first by name.
+    /// The names of files that the engine knows by number, as far as they are open or the kernel
+    /// holds them. For several hard links, it is the first by name.
     fn names_of(&self, files: BTreeSet<FileId>) -> BTreeMap<FileId, String> {
         let mut names = BTreeMap::new();
         let mut others = Vec::new();

@@ -1,5 +1,5 @@
-//! Where the kernel found its nodes: each folder once, and names one behind the other, since a
-//! hundred thousand of them are held at a time.
+//! The places where the kernel found its nodes. Each folder is stored once, and names one behind
+//! the other, since a hundred thousand of them are held at a time.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,10 +13,10 @@ use crate::source::Kind;
 /// Names that are gone may take that many bytes, and as many as those that are there.
 const WASTE: usize = 64 << 10;
 
-/// Where a node was found first.
+/// The place where a node was found first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// The folder that it is in, by its place in the table; of a folder, itself.
+    /// The folder that it is in, by its place in the table; for a folder, itself.
     folder: u32,
     /// Its name in the text; a folder has none.
     start: u32,
@@ -29,10 +29,10 @@ pub(super) struct Finds {
     folders: Vec<Folder>,
     /// Places in the table that are free.
     free: Vec<u32>,
-    /// The places by the hash of what is there; what has the hash of another is not in it.
+    /// The places by the folders' hashes; of two folders with one hash, only one is in it.
     by_hash: ById<u32>,
     text: Vec<u8>,
-    /// Bytes of the text that nobody has any more.
+    /// Bytes of the text that no node has any more.
     wasted: usize,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Finds {
 struct Folder {
     path: Arc<Path>,
     branch: u32,
-    /// Nodes that have it.
+    /// How many nodes have it.
     nodes: u32,
 }
 
@@ -78,12 +78,12 @@ impl Finds {
         }
     }
 
-    /// Whether so much text is wasted that [`pack`](Finds::pack) is worth its while.
+    /// Whether so much text is wasted that [`pack`](Finds::pack) pays.
     pub(super) fn is_wasteful(&self) -> bool {
         self.wasted > WASTE && self.wasted > self.text.len() / 2
     }
 
-    /// Makes the text anew of the names of all that there are.
+    /// Makes the text anew from the names of all nodes.
     pub(super) fn pack<'a>(&mut self, all: impl Iterator<Item = &'a mut Found>) {
         let mut text = Vec::with_capacity(self.text.len() - self.wasted.min(self.text.len()));
         for found in all {
@@ -95,7 +95,7 @@ impl Finds {
         (self.text, self.wasted) = (text, 0);
     }
 
-    /// Whether it was found there.
+    /// Whether it was found in this spot.
     pub(super) fn is(&self, found: Found, spot: Spot<'_>) -> bool {
         let Some(folder) = self.folders.get(found.folder as usize) else { return false };
         if folder.branch as usize != spot.branch {
@@ -122,7 +122,7 @@ impl Finds {
         OsStr::from_bytes(self.text.get(start..start + usize::from(found.len)).unwrap_or_default())
     }
 
-    /// The place in the table of a folder that one more node has.
+    /// The place of a folder in the table, for one node more.
     fn folder(&mut self, branch: usize, path: &Arc<Path>) -> u32 {
         let branch = branch as u32;
         let key = hash(&(branch, &**path));

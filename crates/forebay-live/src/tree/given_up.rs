@@ -26,7 +26,7 @@ struct Failure {
 }
 
 impl GivenUp {
-    /// Keeps how the look-up of a name that the kernel knew has failed.
+    /// Keeps the error of a failed look-up of a name that the kernel knew.
     pub(super) fn keep(&self, place: Place, error: &Error) {
         let mut failures = self.0.lock();
         failures.retain(|failure| failure.at.elapsed() < MOMENT);
@@ -35,7 +35,7 @@ impl GivenUp {
         }
     }
 
-    /// Takes a failure of that name that is kept.
+    /// Takes the failure that is kept for that name, if there is one.
     pub(super) fn take(&self, branch: usize, path: &Path) -> Option<Error> {
         let mut failures = self.0.lock();
         if failures.is_empty() {

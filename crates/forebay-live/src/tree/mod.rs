@@ -54,8 +54,8 @@ pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
 const XATTR_SIZE_MAX: usize = 64 << 10;
 
-/// A tree of names over an engine. All calls may come from several threads. Those that take a
-/// [`Then`] never wait for what is far away; those without it that ask a source do.
+/// A tree of names over an engine. All calls may come from several threads. Calls that take a
+/// [`Then`] never wait for remote storage; those without it that ask a source do.
 pub struct Tree {
     engine: Arc<Engine>,
     branches: Vec<Branch>,
@@ -74,7 +74,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// How many there are.
+    /// The number of names.
     pub fn len(&self) -> usize {
         self.listing.len()
     }
@@ -84,14 +84,14 @@ impl Names {
         self.listing.is_empty()
     }
 
-    /// The name at a position, counted from zero. Its inode number is the source's: what the mount
-    /// shows, [`Tree::inode`] says.
+    /// The name at a position, counted from zero. Its inode number is the source's; [`Tree::inode`]
+    /// tells the one that the mount shows.
     pub fn get(&self, position: usize) -> Option<Listed<'_>> {
         self.listing.get(position)
     }
 }
 
-/// What a node id stands for, resolved.
+/// A node id, resolved.
 enum Node<'a> {
     /// The root over several sources.
     Top,
@@ -138,13 +138,13 @@ impl Tree {
         })
     }
 
-    /// From now on readers' program contexts are told to the policy.
+    /// Tells readers' program contexts to the policy from now on.
     pub fn know_callers(&mut self, callers: Arc<Callers>) {
         self.callers = Some(callers);
     }
 
-    /// Who reads from which program context, as far as the policy cares for that. `file` is what
-    /// [`file_name`](Tree::file_name) said.
+    /// The handler and, as far as the policy asks for it, the program context of a reader. `file`
+    /// is the answer of [`file_name`](Tree::file_name).
     #[inline]
     pub fn caller(&self, reader: Reader, file: Option<&FileName>) -> Caller {
         match (&self.callers, file) {
@@ -153,7 +153,7 @@ impl Tree {
         }
     }
 
-    /// What a node's file is called in messages and hints, if that makes a difference to
+    /// The name of a node's file in messages and hints, if that makes a difference to
     /// [`caller`](Tree::caller).
     pub fn file_name(&self, node: NodeId) -> Option<FileName> {
         self.callers.as_ref()?;
@@ -161,7 +161,7 @@ impl Tree {
         Some(FileName::new(format!("{}/{}", branch.source.describe().trim_end_matches('/'), place.path.display())))
     }
 
-    /// What it shows, for messages.
+    /// Its sources, for messages.
     pub fn describe(&self) -> String {
         let one = |branch: &Branch| match &branch.name {
             Some(name) => format!("{}={}", name.display(), branch.source.describe()),
@@ -170,18 +170,19 @@ impl Tree {
         self.branches.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
-    /// The sources, for who speaks in paths rather than in nodes.
+    /// The sources, for callers that use paths rather than nodes.
     pub fn branches(&self) -> &[Branch] {
         &self.branches
     }
 
-    /// What its files are read through.
+    /// The engine that reads of its files go through.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// Finds a name in a folder and takes a lookup reference on its node, to be given back with
-    /// [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the folder's place.
+    /// Finds a name in a folder and takes a lookup reference on its node. The caller gives the
+    /// reference back with [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the
+    /// folder's place.
     pub fn lookup_then(self: &Arc<Tree>, parent: NodeId, name: &OsStr, then: Then<(NodeId, Attributes)>) {
         let inside = match self.inside(parent, name) {
             Ok(found) => found,
@@ -205,7 +206,7 @@ impl Tree {
     fn keep_for_known(&self, inside: &Inside, error: &Error) {
         let spot = inside.spot();
         let (branch, path) = (&self.branches[spot.branch], spot.path());
-        // What may be given up has no inode numbers of its own.
+        // Sources whose look-ups may be given up have no inode numbers of their own.
         let number = branch.number(Path::new(spot.name), inode_number(branch.source.address(), &path));
         if self.nodes.lock().has(spot, number) {
             self.given_up.keep(Place { branch: spot.branch, path: path.into() }, error);
@@ -217,9 +218,9 @@ impl Tree {
         waited(|then| self.lookup_then(parent, name, then))
     }
 
-    /// Takes a lookup reference on a name of a listing, if what the listing or this machine's file
-    /// system says is enough to show it; else `None`, without a reference. Whether the folder is
-    /// still in its place the caller asks once for all of them, afterwards
+    /// Takes a lookup reference on a name of a listing, if the listing or this machine's file
+    /// system tells enough to show it; else `None`, without a reference. Afterwards the caller
+    /// checks once for all names that the folder is still in its place
     /// ([`unchanged`](Tree::unchanged)).
     pub fn refer_listed(&self, names: &Names, listed: &Listed<'_>) -> Result<Option<(NodeId, Attributes)>> {
         self.referring(names)(listed)
@@ -239,9 +240,9 @@ impl Tree {
         }
     }
 
-    /// Takes a lookup reference on a listed name of which that is not so, so that a listing can
-    /// show it all the same. Of a file's node only its kind is known: it is stale to everything but
-    /// [`forget`](Tree::forget).
+    /// Takes a lookup reference on a listed name for which [`refer_listed`](Tree::refer_listed) has
+    /// `None`, so that a listing can show it all the same. For a file, only the node's kind is
+    /// known: the node is stale to every call but [`forget`](Tree::forget).
     pub fn refer_unseen(&self, names: &Names, listed: &Listed<'_>) -> Result<NodeId> {
         let inside = match &names.folder {
             Some(Place { branch, path }) => {
@@ -271,12 +272,12 @@ impl Tree {
         (id, attributes)
     }
 
-    /// What tells a node from others that have its id after it.
+    /// Tells a node from later ones with the same id.
     pub fn generation(&self, node: NodeId) -> u64 {
         self.nodes.lock().generation(node)
     }
 
-    /// [`Error::Stale`] if something else is in the place of a node, where its source can tell.
+    /// [`Error::Stale`] if something else is in the place of a node and its source can tell.
     pub fn unchanged(&self, node: NodeId) -> Result<()> {
         self.of_node(node, Ok(()), |_, _| Ok(()))
     }
@@ -286,14 +287,14 @@ impl Tree {
         self.nodes.lock().forget(node, lookups);
     }
 
-    /// What is known of a node; [`Error::Stale`] if its name is another version by now.
+    /// The attributes of a node; [`Error::Stale`] if its name is another version by now.
     pub fn attributes_then(self: &Arc<Tree>, node: NodeId, then: Then<Attributes>) {
         let (branch, place, sameness) = match self.node(node) {
             Err(error) => return then(Err(error)),
             Ok(Node::Top) => return then(Ok(self.top())),
             Ok(Node::In { sameness: Some(sameness), .. }) if sameness.replaceable => {
-                // A file system's: it answers at once, and may know the file by another of its
-                // names.
+                // A node of a file system: it answers at once, and may know the file by another of
+                // its names.
                 return then(self.at_any_place(node, |branch, place| {
                     let attributes = self.still(branch, place, sameness)?;
                     Ok(Ok(self.shown(place, attributes)))
@@ -318,8 +319,8 @@ impl Tree {
         waited(|then| self.attributes_then(node, then))
     }
 
-    /// What `ask` says of a node, once it is known that its name still stands for it; `top` is the
-    /// answer of the root over several sources.
+    /// The answer of `ask` about a node, once it is known that its name still stands for it; `top`
+    /// is the answer of the root over several sources.
     fn of_node<T>(&self, node: NodeId, top: Result<T>, ask: impl Fn(&Branch, &Place) -> Result<T>) -> Result<T> {
         match self.node(node)? {
             Node::Top => top,
@@ -333,14 +334,14 @@ impl Tree {
         }
     }
 
-    /// What is known of a place if what has that sameness is still there.
+    /// The attributes of a place if it still has that sameness.
     fn still(&self, branch: &Branch, place: &Place, sameness: Sameness) -> Result<Attributes> {
         let attributes = branch.source.stat(&place.path)?;
         if Sameness::of(place.branch, &attributes) == sameness { Ok(attributes) } else { Err(stale(place)) }
     }
 
-    /// What `ask` says of the first place of a node where it finds it. A hard link may be gone or
-    /// out of reach where another is left.
+    /// The answer of `ask` for the first place of a node where `ask` finds it. A hard link may be
+    /// gone or out of reach while another is left.
     fn at_any_place<T>(&self, node: NodeId, ask: impl Fn(&Branch, &Place) -> Result<Result<T>>) -> Result<T> {
         let gone = || Error::Stale(format!("node {}", node.0));
         let (first, _) = self.nodes.lock().get(node).ok_or_else(gone)?;
@@ -348,7 +349,7 @@ impl Tree {
             Ok(answer) => return answer,
             Err(error) => error,
         };
-        // There may be thousands, so they are fetched only where the first is of no use.
+        // There may be thousands, so they are fetched only if the first is of no use.
         let others = self.nodes.lock().other_places(node);
         for place in &others {
             failed = match ask(&self.branches[place.branch], place) {
@@ -367,7 +368,7 @@ impl Tree {
         Attributes { inode, ..attributes }
     }
 
-    /// The names of a folder.
+    /// Lists the names of a folder.
     pub fn list_then(self: &Arc<Tree>, node: NodeId, then: Then<Names>) {
         let (branch, place) = match self.node(node) {
             Err(error) => return then(Err(error)),
@@ -390,7 +391,7 @@ impl Tree {
         waited(|then| self.list_then(node, then))
     }
 
-    /// Where a symbolic link points.
+    /// The target of a symbolic link.
     pub fn read_link(&self, node: NodeId) -> Result<PathBuf> {
         let top = Err(refused(Path::new("/"), libc::EINVAL));
         self.of_node(node, top, |branch, place| branch.source.read_link(&place.path))
@@ -456,7 +457,7 @@ impl Tree {
         waited(|then| self.open_then(node, then))
     }
 
-    /// A file, if its place still has what it had.
+    /// Opens a file, if the object at its place is still the same version.
     fn opened(&self, place: &Place, was: Option<Sameness>, object: Result<Arc<dyn Object>>) -> Result<OpenFile> {
         // Stale, so that the kernel walks the path anew and forgets a name that is gone.
         let object = object.map_err(|error| match error {
@@ -469,8 +470,8 @@ impl Tree {
         Ok(self.engine.open(object, self.branches[place.branch].device))
     }
 
-    /// Watches what the engine's handlers do when they don't read, if its policy asks for it. They
-    /// must be threads of this machine.
+    /// Watches the engine's handlers between their reads, if its policy asks for it. Handlers must
+    /// be threads of this machine.
     pub fn watch_handlers(&self) -> std::io::Result<Option<Watcher>> {
         Watcher::start(&self.engine, Proc::default())
     }
@@ -531,7 +532,7 @@ impl Tree {
     }
 }
 
-/// Whether something can be the name of a file.
+/// Whether `name` can be the name of a file.
 fn is_name(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
     !matches!(bytes, b"" | b"." | b"..") && !bytes.iter().any(|&byte| byte == b'/' || byte == 0)

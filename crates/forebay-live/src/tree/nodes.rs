@@ -1,12 +1,12 @@
-//! Node ids: which id stands for which version of which file, and how often the kernel holds it.
+//! Node ids: the version of a file that each id stands for, and how often the kernel holds it.
 //!
 //! An id is the inode number that the file shows, so that it is the same in the next mount and
-//! after it was forgotten. Where that number is another's (of an older version of the file that the
-//! kernel still holds, or of a file whose number happens to be equal) the id is one that is free,
-//! and only `stat` shows the number.
+//! after it was forgotten. That number may belong to another node: to an older version of the file
+//! that the kernel still holds, or to a file whose number happens to be equal. Then the id is one
+//! that is free, and only `stat` shows the number.
 //!
-//! The table does no I/O. It grows with what the kernel remembers (its dentry cache) and shrinks as
-//! the kernel forgets. A file takes some 60 bytes and its name.
+//! The table does no I/O. It grows with the kernel's memory of names (its dentry cache) and shrinks
+//! as the kernel forgets. A file takes some 60 bytes and its name.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -19,8 +19,8 @@ use super::sameness::{Sameness, hash};
 use crate::source::Kind;
 
 /// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
-/// given to another before all references to it are given back. Who keeps it for longer needs the
-/// generation, too ([`Tree::generation`](super::Tree::generation)).
+/// given to another before all references to it are given back. A holder that keeps it for longer
+/// needs the generation, too ([`Tree::generation`](super::Tree::generation)).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u64);
 
@@ -29,7 +29,7 @@ impl NodeId {
     pub const ROOT: NodeId = NodeId(1);
 }
 
-/// A name: the branch of the tree (which source) and the path within it.
+/// A name: the branch of the tree, which stands for a source, and the path within it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Place {
     pub(super) branch: usize,
@@ -55,9 +55,9 @@ impl Spot<'_> {
 #[derive(Debug)]
 struct Node {
     lookups: u64,
-    /// As [`Sameness`] has it, as the three at the end.
+    /// As in [`Sameness`], and so are the three at the end.
     identity: u64,
-    /// Where the kernel found it first.
+    /// The place where the kernel found it first.
     found: Found,
     format: u16,
     kind: Kind,
@@ -71,21 +71,21 @@ impl Node {
     }
 }
 
-/// The table of all ids that the kernel holds, the root apart. No two stand for the same.
+/// The table of all ids that the kernel holds, the root apart. No two stand for the same version.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     by_id: HashMap<NodeId, Node, Mixed>,
     finds: Finds,
-    /// Those whose id is not their inode number.
+    /// Nodes whose id is not their inode number.
     displaced: HashMap<Sameness, NodeId>,
-    /// Where else than in their first place, of those with several.
+    /// The further places of nodes that were found in several.
     others: HashMap<NodeId, BTreeSet<Place>>,
 }
 
 impl Nodes {
-    /// Takes one lookup reference on the id of a name as it is now: the id that it has, or another
-    /// one if it is another version than before. The old id stays until the kernel forgets it.
-    /// `number` is the inode number that it shows, always the same for one sameness.
+    /// Takes one lookup reference on the id of a name as it is now. It is the id that the name has,
+    /// or another one if the version changed. The old id stays until the kernel forgets it.
+    /// `number` is the inode number that the name shows, always the same for one sameness.
     pub(super) fn refer(&mut self, spot: Spot<'_>, number: u64, sameness: Sameness) -> NodeId {
         let id = self.id_for(number, sameness);
         let Some(node) = self.by_id.get_mut(&id) else {
@@ -106,8 +106,8 @@ impl Nodes {
         id
     }
 
-    /// The id that stands for the same; else the inode number if that is free, else the first free
-    /// id of those that follow from the sameness.
+    /// The id that stands for the same version; else the inode number if that is free, else the
+    /// first free id of those that follow from the sameness.
     fn id_for(&self, number: u64, sameness: Sameness) -> NodeId {
         if !self.displaced.is_empty()
             && let Some(&id) = self.displaced.get(&sameness)
@@ -141,26 +141,26 @@ impl Nodes {
         if !self.displaced.is_empty() {
             self.displaced.remove(&node.sameness());
         }
-        // After a walk over everything the table would stay as large as that.
+        // After a walk over a whole tree the table would stay as large as that.
         if self.by_id.capacity() > ROOMY && self.by_id.len() < self.by_id.capacity() / 8 {
             self.by_id.shrink_to(self.by_id.len() * 2);
         }
     }
 
-    /// Whether the kernel holds a node that was found there first; `number` is the inode number of
-    /// that name.
+    /// Whether the kernel holds a node that was found in this spot first; `number` is the inode
+    /// number of that name.
     pub(super) fn has(&self, spot: Spot<'_>, number: u64) -> bool {
         let mut ids = std::iter::once(NodeId(number)).chain(self.displaced.values().copied());
         ids.any(|id| self.by_id.get(&id).is_some_and(|node| self.finds.is(node.found, spot)))
     }
 
-    /// What an id stands for, and the first place where it was found.
+    /// The sameness that an id stands for, and the first place where it was found.
     pub(super) fn get(&self, id: NodeId) -> Option<(Place, Sameness)> {
         self.by_id.get(&id).map(|node| (self.finds.place(node.found), node.sameness()))
     }
 
-    /// What tells apart, for those who keep a file's handle, the files that an id stands for one
-    /// after the other. The kernel takes 32 bits of it, as a number with a sign.
+    /// Tells apart the files that an id stands for one after the other, for callers that keep a
+    /// file's handle. The kernel takes 32 bits of it, as a number with a sign.
     pub(super) fn generation(&self, id: NodeId) -> u64 {
         self.by_id.get(&id).map_or(0, |node| node.identity >> 33)
     }
@@ -170,7 +170,7 @@ impl Nodes {
         self.others.get(&id).map(|others| others.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Where the kernel found these, by the hash of their identity.
+    /// The places where the kernel found the nodes with these identities.
     pub(super) fn of_identities(&self, wanted: &BTreeSet<u64>) -> Vec<(u64, Place)> {
         let found = self.by_id.iter().filter(|(_, node)| wanted.contains(&node.identity));
         let places = |(id, node): (&NodeId, &Node)| {
@@ -252,7 +252,7 @@ mod tests {
         Place { branch: usize::from(path % 2), path: Path::new(&format!("folder/{path}")).into() }
     }
 
-    /// Files 4 and 5 are two names of one, and all other things have numbers of which some are
+    /// Files 4 and 5 are two names of one file, and all other names have numbers of which some are
     /// equal.
     fn number(path: u8) -> u64 {
         u64::from(path.min(4) / 2)
@@ -280,7 +280,7 @@ mod tests {
         prop::collection::vec(prop_oneof![3 => look, 2 => forget], 0..200)
     }
 
-    /// The naive twin: what the kernel holds, and every answer that it got.
+    /// The naive twin: the nodes that the kernel holds, and every answer that it got.
     #[derive(Default)]
     struct Twin {
         held: Vec<Held>,
@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Who kept a file's handle is not given the next file of its id.
+    /// The holder of a file's handle is not given the next file of its id.
     #[test]
     fn an_id_that_is_used_again_is_of_another_generation() {
         let mut nodes = Nodes::default();

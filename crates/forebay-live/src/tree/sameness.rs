@@ -1,11 +1,11 @@
-//! When two looks at a name find the same thing.
+//! Whether two looks at a name find the same file.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::source::{self, Attributes, Identity, Inode, Kind, Name};
 
-/// What must stay equal for a name to keep its node id, in 16 bytes: the kernel may hold a hundred
-/// thousand names.
+/// The properties that must stay equal for a name to keep its node id, in 16 bytes: the kernel may
+/// hold a hundred thousand names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Sameness {
     pub(super) kind: Kind,
@@ -14,14 +14,14 @@ pub(super) struct Sameness {
     /// The type bits of its mode: the kernel turns an inode whose type changes into a bad one. Zero
     /// for a file that was listed but not looked up.
     pub(super) format: u16,
-    /// What it is, hashed: of a regular file its identity, so that pages that the kernel caches for
-    /// an id are of one version of one file; of anything else its name, since a folder stays the
-    /// same when names in it change. Two are taken for one with a chance of 2^-64.
+    /// A hash. For a regular file, it is of its identity, so that pages that the kernel caches for
+    /// an id are of one version of one file. For anything else, it is of its name, since a folder
+    /// stays the same when names in it change. Two are taken for one with a chance of 2^-64.
     pub(super) identity: u64,
 }
 
 impl Sameness {
-    /// What has these attributes, in that branch.
+    /// From these attributes, in that branch.
     pub(super) fn of(branch: usize, attributes: &Attributes) -> Sameness {
         match attributes.kind {
             Kind::File => Sameness::file(branch, &attributes.identity),
@@ -39,13 +39,13 @@ impl Sameness {
         Sameness { kind: Kind::File, replaceable, format: format_of(libc::S_IFREG), identity }
     }
 
-    /// The regular file of that hash.
+    /// The regular file with that hash.
     #[cfg(test)]
     pub(super) fn of_hash(identity: u64) -> Sameness {
         Sameness { kind: Kind::File, replaceable: false, format: format_of(libc::S_IFREG), identity }
     }
 
-    /// What a listing alone tells.
+    /// From a listing alone.
     pub(super) fn unseen(branch: usize, name: &Name, kind: Kind) -> Sameness {
         let format = match kind {
             Kind::File => 0,

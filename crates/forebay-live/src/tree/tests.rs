@@ -17,7 +17,7 @@ use crate::source::{Entry, Fetch, Object, Source};
 #[derive(Default)]
 struct Shelf {
     names: Mutex<BTreeMap<PathBuf, Option<&'static str>>>,
-    /// It answers nothing, and who asks gives up.
+    /// It answers nothing, and callers give up.
     silent: AtomicBool,
     looks: AtomicUsize,
 }
@@ -269,14 +269,14 @@ fn a_file_that_becomes_a_folder_is_another_node() {
     assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0, folder, "a folder keeps its node");
 }
 
-/// As the kernel does, which looks a name that it knew up once more.
+/// The kernel looks a name that it knew up once more.
 #[test]
 fn a_failure_answers_the_second_look_up_of_a_known_name_and_no_other() {
     for several in [None, Some("shelf")] {
         let shelf = Shelf::with(&[("f", Some("one")), ("g", Some("two"))]);
         let tree = tree(vec![(several, Arc::clone(&shelf))]).unwrap();
         let root = several.map_or(NodeId::ROOT, |name| tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap().0);
-        // How many looks of the source look-ups of a name cost, and whether they succeed.
+        // How many looks at the source the look-ups of a name take, and how many look-ups succeed.
         let looks = |name: &str, times: usize| {
             let before = shelf.looks.load(Ordering::SeqCst);
             let found = (0..times).filter(|_| tree.lookup(root, OsStr::new(name)).is_ok()).count();

@@ -65,7 +65,7 @@ fn what_has_lost_its_pattern_is_forgotten() {
     assert_eq!(hints.merge(&some(&[(1, other)])).unwrap().keys().copied().collect::<Vec<_>>(), [2]);
 }
 
-/// What a program did long ago says nothing of what it does.
+/// A program's behaviour long ago does not predict its behaviour now.
 #[test]
 fn what_nobody_has_seen_for_long_is_forgotten() {
     let (_folder, hints) = scene();
@@ -76,8 +76,8 @@ fn what_nobody_has_seen_for_long_is_forgotten() {
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 3]);
 }
 
-/// A mount that has forgotten how long a context's streams are, or never saw any, takes nothing
-/// away from what is kept.
+/// A mount that has forgotten how long a context's streams are, or never saw any, removes nothing
+/// from the database.
 #[test]
 fn how_long_streams_are_is_kept() {
     let (_folder, hints) = scene();
@@ -131,7 +131,7 @@ fn damage_is_moved_aside_and_begun_anew() {
             2 => bytes.truncate(100),
             3 => bytes[..64].fill(0xff),
             seed => {
-                // Somewhere among what is used; the end of the file is room to grow.
+                // Somewhere among the used bytes; the end of the file is room to grow.
                 let place = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize % (bytes.len() / 4);
                 let end = (place + 300).min(bytes.len());
                 bytes[place..end].iter_mut().for_each(|byte| *byte ^= 0x5a);
