@@ -16,9 +16,9 @@
 //! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that
 //! never come (the stores bound their own requests in time).
 //!
-//! Which request fails is decided by a hash of the seed, the path, the offset and how often this
-//! very request has come before, not by a running generator: threads that race meet the same faults
-//! in every run.
+//! A hash of the seed, the path, the offset and the number of earlier requests of the same kind
+//! decides which request fails. There is no running generator: threads that race meet the same
+//! faults in every run.
 
 mod delay;
 
@@ -112,12 +112,12 @@ struct Faults {
     plan: FaultPlan,
     switch: Arc<Switch>,
     counters: Counters,
-    /// How often each request has come, by the hash of what it asks for.
+    /// How often each request has come, by its hash.
     seen: Mutex<HashMap<u64, u64>>,
     timer: Timer,
 }
 
-/// What a request asks for; each is unlucky on its own.
+/// A request; each is unlucky on its own.
 #[derive(Clone, Copy, Hash)]
 enum Asked {
     Lookup,
@@ -160,12 +160,12 @@ impl FaultySource {
         FaultySource { inner, faults: Arc::new(faults) }
     }
 
-    /// What turns this source off and on.
+    /// The switch that turns this source off and on.
     pub fn switch(&self) -> Arc<Switch> {
         Arc::clone(&self.faults.switch)
     }
 
-    /// What was done until now.
+    /// The faults made until now.
     pub fn injected(&self) -> Injected {
         let Counters { transient, short, delayed, lookup, bad, down } = &self.faults.counters;
         let [transient, short, delayed, lookup, bad, down] =
@@ -320,14 +320,14 @@ impl Object for FaultyObject {
         }
     }
 
-    /// What is being delayed goes on.
+    /// A fetch that still waits for its delay is not called off.
     fn call_off(&self, fetch: FetchId) {
         self.inner.call_off(fetch);
     }
 }
 
 /// A fetch that reads only `part` bytes, tells `error`, and spoils the rest of its buffer, so that
-/// nobody relies on it.
+/// no reader relies on it.
 fn shortened(fetch: Fetch, part: usize, error: Error) -> Fetch {
     let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
     let spoil = move |mut buffer: crate::arena::Segments, outcome| {

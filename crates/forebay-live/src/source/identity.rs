@@ -1,6 +1,6 @@
-//! What a cached block belongs to: (source, name, version), beside its place in the file.
+//! The file that a cached block belongs to: (source, name, version), beside its place in the file.
 //!
-//! A version alone says nothing. An entity tag is unique for one name of one server, an inode
+//! A version alone identifies nothing. An entity tag is unique for one name of one server, an inode
 //! number within one file system. Two names of one version are two files, unless their source
 //! vouches that they are one: [`Name::Linked`].
 
@@ -12,7 +12,8 @@ use std::sync::{Arc, LazyLock};
 
 use twox_hash::XxHash64;
 
-/// One version of one file. Equal identities have equal bytes; blocks are shared by nothing else.
+/// One version of one file. Equal identities have equal bytes, and only equal identities share
+/// blocks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// Which file.
@@ -32,7 +33,8 @@ impl Identity {
 }
 
 /// An identity, hashed: for tables of many files. Two identities have one fingerprint with a chance
-/// of 2^-128, and nobody can search for two such: half of it is hashed with keys of the process.
+/// of 2^-128. An attacker cannot search for two such: half of it is hashed with keys of the
+/// process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fingerprint {
     /// The same in every process.
@@ -40,7 +42,7 @@ pub struct Fingerprint {
     keyed: u64,
 }
 
-/// What tells a file from all others, whatever its version.
+/// Tells a file from all others, whatever its version.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Name {
     /// A name of its own: nothing else is this file.
@@ -49,8 +51,8 @@ pub enum Name {
         source: Arc<str>,
         /// The path in the source.
         path: Arc<Path>,
-        /// What it is in its file system, so that a file that was put in the place of another is
-        /// another one; [`Inode::NONE`] where there is none.
+        /// The file's inode, so that a file that replaces another is a different one;
+        /// [`Inode::NONE`] where there is none.
         inode: Inode,
     },
     /// A regular file that has several names. The file system vouches that all of them are this
@@ -97,17 +99,17 @@ pub struct Inode {
     pub device: u64,
     /// The inode number within it.
     pub number: u64,
-    /// Which mount of the device it is, if it may be taken off: the next one at its place may have
+    /// The number of the mount, if the mount may be taken off: the next one at its place may have
     /// the same device number, and files of the same numbers and times. Zero for the source's own.
     pub mount: u64,
 }
 
 impl Inode {
-    /// Of what has none.
+    /// For files without an inode.
     pub const NONE: Inode = Inode { device: 0, number: 0, mount: 0 };
 }
 
-/// One version of a file, told from the file's other versions, and from nothing else.
+/// One version of a file: tells it from the file's other versions only.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Version {
     /// Bytes.
@@ -125,7 +127,7 @@ pub struct Version {
 pub fn inode_number(source: &str, path: &Path) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     hasher.write(source.as_bytes());
-    // No address and no path holds it, so no two pairs have one spelling.
+    // No address and no path holds a zero, so no two pairs have one spelling.
     hasher.write(&[0]);
     hasher.write(path.as_os_str().as_bytes());
     hasher.finish()

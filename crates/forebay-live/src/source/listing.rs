@@ -14,13 +14,13 @@ use super::{Entry, Facts, Kind};
 pub struct Listed<'a> {
     /// The name.
     pub name: &'a OsStr,
-    /// What it stands for.
+    /// The kind of file.
     pub kind: Kind,
     /// The inode number that it shows.
     pub inode: u64,
-    /// What the listing said of it beyond that.
+    /// Further facts from the listing.
     pub facts: Option<Facts>,
-    /// When the storage said so.
+    /// When the storage told the name.
     pub told: Instant,
 }
 
@@ -56,7 +56,7 @@ struct Names {
     /// All names, each with its tag behind it.
     text: Vec<u8>,
     entries: Vec<Packed>,
-    /// There may be names that were not told.
+    /// Whether the storage may have left out names.
     may_lack: bool,
 }
 
@@ -161,7 +161,7 @@ impl Listing {
 pub(crate) struct Gathered(Names);
 
 impl Gathered {
-    /// Adds a name. Of more than 4 GiB of names the rest is left out.
+    /// Adds a name. Names beyond 4 GiB are left out.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.0.push(entry);
     }
@@ -218,7 +218,7 @@ impl Gathered {
         self.0.entries.is_empty()
     }
 
-    /// A file, counted from zero among those of which more is known than their name.
+    /// The file with this number, counted from zero among the files that have facts.
     pub(crate) fn file(&self, number: usize) -> Option<(&OsStr, Facts)> {
         let file = |packed: &Packed| packed.kind == Kind::File && packed.has_facts;
         let files = self.0.entries.iter().enumerate().filter(|(_, packed)| file(packed));
@@ -226,7 +226,7 @@ impl Gathered {
         Some((self.0.name(position), self.0.facts(position)?))
     }
 
-    /// Forgets what is known of files, but that they are files.
+    /// Forgets the facts of files.
     pub(crate) fn forget_facts(&mut self) {
         let files = self.0.entries.iter_mut().filter(|packed| packed.kind == Kind::File);
         files.for_each(|packed| packed.has_facts = false);
@@ -244,7 +244,7 @@ impl Packed {
         &text[self.start as usize..self.name_end as usize]
     }
 
-    /// The same behind so many bytes of text, which leave room for it.
+    /// The same with all offsets moved by `by` bytes, which the text has room for.
     fn behind(&self, by: u32) -> Packed {
         let Packed { start, name_end, tag_end, .. } = *self;
         Packed { start: start + by, name_end: name_end + by, tag_end: tag_end + by, ..self.clone() }

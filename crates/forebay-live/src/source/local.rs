@@ -115,7 +115,7 @@ impl LocalSource {
         failed.map(|()| listing)
     }
 
-    /// A name of an open folder; `None` of `.` and `..`, and of one that is gone.
+    /// A name of an open folder; `None` for `.` and `..`, and for one that is gone.
     fn entry(&self, folder: &OwnedFd, device: u64, entry: &RawDirEntry<'_>) -> rustix::io::Result<Option<Entry>> {
         if [c".", c".."].contains(&entry.file_name()) {
             return Ok(None);
@@ -142,7 +142,7 @@ impl LocalSource {
     }
 
     fn file(&self, path: &Path) -> Result<Arc<dyn Object>> {
-        // Opening a pipe or a device has effects, so ask what it is first.
+        // Opening a pipe or a device has effects, so look at its kind first.
         match self.attributes(path)?.kind {
             Kind::File => {}
             Kind::Folder => return Err(error(path, Errno::ISDIR)),
@@ -243,14 +243,14 @@ fn kind_of(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<Kind> {
     Ok(kind(FileType::from_raw_mode(told.stx_mode.into())))
 }
 
-/// What the kernel's refusal means here.
+/// Translates the kernel's refusal.
 fn error(path: &Path, errno: Errno) -> Error {
     let name = if path.as_os_str().is_empty() { ".".into() } else { path.display().to_string() };
     match errno {
         Errno::NOENT => Error::NotFound(name),
         Errno::ACCESS | Errno::PERM => Error::Denied(name),
         Errno::STALE => Error::Stale(name),
-        // It leads into a file system that asks us.
+        // It leads into a file system that we serve.
         SERVED => Error::Refused { name, errno: libc::EDEADLK },
         // The path would leave the source.
         Errno::XDEV => Error::Refused { name, errno: libc::EACCES },

@@ -13,7 +13,7 @@ use super::{
     Version,
 };
 
-/// Fetches that wait to be let go.
+/// Fetches that wait for the test.
 pub(crate) type Held = Arc<Mutex<Vec<Box<dyn FnOnce() + Send>>>>;
 
 /// Files of equal size by name, all in the root.

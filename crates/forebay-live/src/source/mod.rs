@@ -1,4 +1,4 @@
-//! Where names and bytes come from.
+//! Sources of names and bytes.
 //!
 //! A [`Source`] is a tree of names: a local folder, a prefix of a bucket. An [`Object`] is one
 //! *version* of one file's bytes: if the file changes, its old object fails with [`Error::Stale`]
@@ -37,13 +37,13 @@ pub use remote::{Modes, RemoteSource};
 pub(crate) mod memory;
 pub mod paced;
 
-/// What a source can answer instead of what it was asked for.
+/// Why a source does not answer a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// Nothing has that name.
     #[error("{0}: not found")]
     NotFound(String),
-    /// The source refuses.
+    /// The source denies access.
     #[error("{0}: permission denied")]
     Denied(String),
     /// The bytes are no longer those of the version that was opened.
@@ -52,28 +52,28 @@ pub enum Error {
     /// It is a folder, or it is not one, or has no such attribute.
     #[error("{name}: {}", std::io::Error::from_raw_os_error(*.errno))]
     Refused {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// The errno that says why.
+        /// The errno of the reason.
         errno: i32,
     },
-    /// Nobody needed it any more ([`Object::call_off`]).
+    /// No reader needed it any more ([`Object::call_off`]).
     #[error("called off")]
     CalledOff,
     /// The storage failed; trying again may help.
     #[error("{name}: {reason}")]
     Storage {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// What the storage said.
+        /// The storage's error.
         reason: String,
     },
-    /// The storage answers, and a setting has to be changed before it gives what it was asked for.
+    /// The storage answers, but a setting has to be changed before it grants the request.
     #[error("{name}: {reason}")]
     Setting {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// What is wrong, and what to do.
+        /// The fault, and the remedy.
         reason: String,
         /// The region that the bucket lies in, if another one was asked.
         region: Option<Box<str>>,
@@ -81,9 +81,9 @@ pub enum Error {
     /// The storage failed for as long as the source has patience with it.
     #[error("{name}: given up after {after:?}: {reason}")]
     GivenUp {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// What the storage said last.
+        /// The storage's last error.
         reason: String,
         /// For how long it was asked.
         after: Duration,
@@ -103,12 +103,13 @@ impl Error {
         }
     }
 
-    /// Whether it says something of the storage, and nothing of the name that was asked for.
+    /// Whether the error is about the storage, and not about the name in the request.
     pub fn is_of_the_storage(&self) -> bool {
         matches!(self, Error::Storage { .. } | Error::Setting { .. } | Error::GivenUp { .. } | Error::CalledOff)
     }
 
-    /// Whether the same request may succeed at once: what was given up was tried for long.
+    /// Whether the same request may succeed at once. A request that was given up was tried for
+    /// long.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Storage { .. })
     }
@@ -117,7 +118,7 @@ impl Error {
 /// The result of asking a source.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a name stands for.
+/// The kind of file that a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// A regular file.
@@ -130,10 +131,10 @@ pub enum Kind {
     Special,
 }
 
-/// What is known of a name.
+/// The attributes of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {
-    /// What it stands for.
+    /// The kind of file.
     pub kind: Kind,
     /// Bytes.
     pub size: u64,
@@ -155,17 +156,17 @@ pub struct Attributes {
     pub modified: SystemTime,
     /// Last change of the inode.
     pub changed: SystemTime,
-    /// The number to show for its inode: unique in the source, and the same whenever it is looked
-    /// at.
+    /// The number to show for its inode: unique in the source, and always the same.
     pub inode: u64,
-    /// Which version of which file its bytes are.
+    /// The file and the version that its bytes are of.
     pub identity: Identity,
-    /// When the storage said so, if the source remembered it; `None` if it said so just now.
+    /// When the storage told this, if the source remembered it; `None` if the storage told it just
+    /// now.
     pub told: Option<Instant>,
 }
 
 impl Attributes {
-    /// Which version of its file it is.
+    /// The version of its file.
     pub fn version(&self) -> &Version {
         &self.identity.version
     }
@@ -176,20 +177,21 @@ impl Attributes {
 pub struct Entry {
     /// The name, without a slash.
     pub name: OsString,
-    /// What it stands for.
+    /// The kind of file.
     pub kind: Kind,
     /// As [`Attributes::inode`].
     pub inode: u64,
-    /// What the listing said of a file beyond that; `None` if nothing, or not enough to open it.
+    /// Further facts about a file from the listing; `None` if there are none, or not enough to open
+    /// it.
     pub facts: Option<Facts>,
 }
 
-/// What a storage tells of one of its files.
+/// The facts that a storage tells about one of its files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// Bytes.
     pub size: u64,
-    /// Last modification, in nanoseconds since the epoch; `None` if it tells none.
+    /// Last modification, in nanoseconds since the epoch; `None` if the storage tells none.
     pub modified: Option<i64>,
     /// Entity tag or version.
     pub tag: Option<Box<str>>,
@@ -223,31 +225,31 @@ pub struct Run {
 /// may run on a thread that moves bytes, so it must not wait for a source.
 pub type Then<T> = Box<dyn FnOnce(Result<T>) + Send>;
 
-/// Tells what is known of names of one folder's listing.
+/// Tells the attributes of names of one folder's listing.
 pub type ListedIn<'a> = Box<dyn FnMut(&Listed<'_>) -> Result<Option<Attributes>> + 'a>;
 
-/// A tree of names. Calls come from several threads at once. Those that take a [`Then`] wait for
-/// nothing that is far away; what they ask for without one, a source answers from this machine.
+/// A tree of names. Calls come from several threads at once. Calls that take a [`Then`] do not wait
+/// for remote storage; a source answers those without one from this machine.
 pub trait Source: Send + Sync + 'static {
-    /// What it is, for messages: `/srv/data`, `s3://bucket/prefix`.
+    /// The source, for messages: `/srv/data`, `s3://bucket/prefix`.
     fn describe(&self) -> String;
-    /// What it is in full, with its server and all else that tells it from other sources: two
+    /// The source in full, with its server and all else that tells it from other sources: two
     /// sources of one address have the same files. Without secrets.
     fn address(&self) -> &Arc<str>;
-    /// What is known of a name. Symbolic links are not followed, in no part of the path.
+    /// The attributes of a name. Symbolic links are not followed, in no part of the path.
     fn stat_then(&self, path: &Path, then: Then<Attributes>);
     /// The names in a folder, without `.` and `..`, in any order, each once.
     fn list_then(&self, path: &Path, then: Then<Listing>);
     /// Opens a regular file for reading.
     fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>);
-    /// What is known of a name of a listing of that folder without asking anything far away: what
-    /// the listing said, or what this machine's file system says. `None` if that is not enough.
+    /// The attributes of a name of a listing of that folder, without asking remote storage: from
+    /// the listing, or from this machine's file system. `None` if these do not tell enough.
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>>;
     /// [`listed`](Source::listed) for many names of a listing, one after the other.
     fn listed_in<'a>(&'a self, folder: &'a Path) -> ListedIn<'a> {
         Box::new(move |listed| self.listed(folder, listed))
     }
-    /// Where a symbolic link points. A link that leads out of the source is refused with `EACCES`;
+    /// The target of a symbolic link. A link that leads out of the source is refused with `EACCES`;
     /// an absolute one that stays inside is given relative to its own folder.
     fn read_link(&self, path: &Path) -> Result<PathBuf>;
     /// The value of an extended attribute.
@@ -256,13 +258,13 @@ pub trait Source: Send + Sync + 'static {
     fn xattrs(&self, path: &Path) -> Result<Vec<OsString>>;
     /// How full it is.
     fn space(&self) -> Result<Space>;
-    /// A quick guess of what reading costs, where the source knows without measuring (a model);
+    /// A quick guess of the costs of reading, if the source knows them without measuring (a model);
     /// else `None`.
     fn cost(&self) -> Option<DeviceCost> {
         None
     }
     /// The sources behind it that lie on a device each, in order; none if it is one device itself.
-    /// All its objects say how they are dealt out over them ([`Object::stripes`]).
+    /// All its objects tell how they are dealt out over them ([`Object::stripes`]).
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
     }
@@ -275,7 +277,7 @@ pub trait Source: Send + Sync + 'static {
     fn listing(&self, path: &Path) -> Result<Listing> {
         waited(|then| self.list_then(path, then))
     }
-    /// [`listing`](Source::listing), taken apart.
+    /// [`listing`](Source::listing), as a vector of entries.
     fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         Ok(self.listing(path)?.iter().map(Entry::from).collect())
     }
@@ -303,9 +305,9 @@ impl From<Listed<'_>> for Entry {
 
 /// One version of one file's bytes.
 pub trait Object: Send + Sync + 'static {
-    /// Which version of which file: what its blocks are cached under.
+    /// The file and its version: its blocks are cached under this.
     fn identity(&self) -> &Identity;
-    /// Which version of its file.
+    /// The version of its file.
     fn version(&self) -> &Version {
         &self.identity().version
     }
@@ -313,23 +315,24 @@ pub trait Object: Send + Sync + 'static {
     fn stripes(&self) -> Option<Stripes> {
         None
     }
-    /// Where its bytes lie on the device, in order of offset; empty if that is unknown or has no
-    /// meaning. Of a striped one: where the members' own bytes lie, if that is the same on each.
+    /// The places of its bytes on the device, in order of offset; empty if they are unknown or have
+    /// no meaning. For a striped file: the places of the members' own bytes, if they are the same
+    /// on each.
     fn layout(&self) -> Vec<Run> {
         Vec::new()
     }
     /// Starts to read. `fetch.done` is called exactly once, from any thread, possibly before this
     /// returns.
     fn fetch(&self, fetch: Fetch);
-    /// Nobody needs the fetch of that name any more: if the storage has not begun with it, it is to
-    /// be finished with [`Error::CalledOff`], from any thread, possibly before this returns.
-    /// Otherwise, and if there is none of that name (any more), nothing happens. What has no queue
-    /// has nothing to do.
+    /// Calls a fetch off that no reader needs any more. If the storage has not begun with it, the
+    /// source finishes it with [`Error::CalledOff`], from any thread, possibly before this returns.
+    /// Otherwise, and if there is no fetch of that name (any more), nothing happens. A source
+    /// without a queue has nothing to do.
     fn call_off(&self, _fetch: FetchId) {}
 }
 
-/// The name of a fetch: no other one of this process has it, so that engines can share a store.
-/// When a failed fetch is repeated it keeps its name.
+/// The name of a fetch: no other one of this process has it, so that engines can share a store. A
+/// failed fetch that is repeated keeps its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FetchId(u64);
 
@@ -344,26 +347,26 @@ impl FetchId {
 /// A read under way: `buffer.len()` bytes of the object from `offset`, which is a multiple of the
 /// block size.
 pub struct Fetch {
-    /// What it is called off by.
+    /// The name for calling it off.
     pub id: FetchId,
     /// The first byte.
     pub offset: u64,
-    /// Where the bytes go. Its length is the number of bytes wanted rounded up to whole blocks; the
-    /// end of the object may come before.
+    /// Memory for the bytes. Its length is the number of bytes wanted rounded up to whole blocks;
+    /// the end of the object may come before.
     pub buffer: Segments,
     /// How many bytes of the buffer lie within the object. Fewer than these is an error.
     pub len: usize,
     /// Whether a reader waits; a store with a queue serves these first.
     pub urgent: bool,
-    /// What a level below is told: which of the bytes readers wait for, and what they have read
-    /// meanwhile. In bytes of this object.
+    /// The label for a level below: the bytes that readers wait for, and the bytes that they have
+    /// read meanwhile. In bytes of this object.
     pub label: Label,
     /// To be called with the outcome. `Ok` means that all `len` bytes are in the buffer.
     pub done: Box<dyn FnOnce(Segments, Result<()>) + Send>,
 }
 
 impl Fetch {
-    /// Says how it went.
+    /// Reports the outcome.
     pub fn finish(self, outcome: Result<()>) {
         (self.done)(self.buffer, outcome);
     }

@@ -47,14 +47,14 @@ struct Bucket {
     waits: Waits,
     /// Whether keys may have control characters.
     has_controls: bool,
-    /// The credentials that requests are signed with, where no setting tells them.
+    /// The credentials that requests are signed with, if no setting gives them.
     credentials: Option<Credentials>,
 }
 
 impl RemoteSource {
     /// A source over any store; its name is its address. `pages` is the same store once more, if it
     /// can list page by page: then questions about folders cost little however large they are.
-    /// Of the options only those count that do not say how to reach a store.
+    /// Options that tell how to reach a store do not count.
     pub fn of_store(
         name: impl Into<String>,
         store: Arc<dyn ObjectStore>,
@@ -76,9 +76,9 @@ impl RemoteSource {
         open::open(uri, options)
     }
 
-    /// [`open_uri`](Self::open_uri), and a check of what was opened, of which `options.tell` hears.
-    /// A bucket of S3 that turns out to be in another region is opened there, unless a region was
-    /// said.
+    /// [`open_uri`](Self::open_uri), and a check of the source, which is reported to
+    /// `options.tell`. A bucket of S3 that turns out to be in another region is opened there,
+    /// unless the options give a region.
     pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         let source = open::open(uri, options)?;
         let Err(error) = source.check_telling(options.tell) else { return Ok(source) };
@@ -113,9 +113,10 @@ impl Bucket {
         location.map_err(|_| Trouble::new(Error::NotFound(path.display().to_string()), "no key"))
     }
 
-    /// Takes an answer for an object's. A store tells a tag or a time of each object; an answer of
-    /// no bytes without either is somebody's in between who says 200 to everything, and must not
-    /// pass for an empty file. (Of one with bytes these are compared with what each range brings.)
+    /// Takes an answer as an object's. A store tells a tag or a time of each object. An empty
+    /// answer without either comes from a proxy in between that answers 200 to everything, and must
+    /// not pass for an empty file. (For an object with bytes, each range's tag and time are
+    /// compared with these.)
     fn of_an_object(&self, path: &Path, meta: &ObjectMeta) -> Answer<Told> {
         let untold = meta.e_tag.is_none() && meta.version.is_none() && meta.last_modified.timestamp() == 0;
         if self.listing.has_pages() && untold && meta.size == 0 {
@@ -126,7 +127,7 @@ impl Bucket {
         Ok(Told::File(facts(meta)))
     }
 
-    /// The trouble of a request concerning `path` that failed; `means` says what the error means. A
+    /// The trouble of a request concerning `path` that failed; `means` translates the error. A
     /// refusal of the credentials is tried again, if others can be had.
     fn trouble(&self, path: &Path, means: fn(&str, &StoreError) -> Error, error: &StoreError) -> Trouble {
         let trouble = self.waits.trouble(path, means, error);
@@ -170,7 +171,7 @@ impl Remote for Bucket {
         if below == Below::Some || next.is_some() || key.is_empty() {
             return Ok(page);
         }
-        // Nothing has this prefix. It may be a file's name.
+        // No key has this prefix. It may be a file's name.
         match self.store.head(&self.location(folder, &key)?).await {
             Ok(_) => {
                 let error = Error::Refused { name: folder.display().to_string(), errno: libc::ENOTDIR };
@@ -219,7 +220,7 @@ impl Remote for Bucket {
     }
 }
 
-/// What a store tells of an object: a tag, else a version, is its tag.
+/// The facts that a store tells about an object. Its tag is the entity tag, else the version.
 fn facts(meta: &ObjectMeta) -> Facts {
     let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty()).or_else(|| meta.version.clone());
     let modified = Some(meta.last_modified).filter(|time| time.timestamp() != 0);

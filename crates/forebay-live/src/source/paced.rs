@@ -12,7 +12,7 @@
 //! cache. The order of service is the scheduler's alone: a fetch for which a reader waits is not
 //! preferred to a prefetch, as it was not in the papers' kernels.
 //!
-//! Whoever keeps its [`PacedSource::pace`] can slow it down and let it recover while it is mounted:
+//! The holder of [`PacedSource::pace`] can slow it down and let it recover while it is mounted:
 //!
 //! ```no_run
 //! # use std::sync::Arc;
@@ -60,21 +60,21 @@ impl PacedSource {
         PacedSource::behind(inner, Box::new(DeviceQueue::new(model, scheduler)), speed)
     }
 
-    /// The same at the pace of any queue: of an array, or of what is at the other end of a network.
+    /// The same at the pace of any queue: of an array, or of a device at the other end of a
+    /// network.
     pub fn behind(inner: Arc<dyn Source>, queue: Box<dyn Queue>, speed: f64) -> std::io::Result<PacedSource> {
         let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
         let (capacity, cost) = (queue.capacity(), faster(queue.cost(), speed));
         Ok(PacedSource { inner, pacer: Arc::new(Pacer::start(queue, speed)?), capacity, cost })
     }
 
-    /// What keeps its pace: to slow it down while it is in use, and to see what the modelled device
-    /// did.
+    /// Its pace: to slow it down while it is in use, and to see the modelled device's activity.
     pub fn pace(&self) -> &Arc<Pace> {
         self.pacer.pace()
     }
 }
 
-/// Where a file of `size` bytes lies on a device of `capacity`: anywhere it fits, by its path.
+/// The place of a file of `size` bytes on a device of `capacity`: anywhere it fits, by its path.
 fn place(capacity: u64, path: &Path, size: u64) -> u64 {
     let fnv = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = path.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -180,8 +180,8 @@ impl Object for PacedObject {
         self.inner.fetch(Fetch { id, offset, buffer, len, urgent, label, done: Box::new(arrived) });
     }
 
-    /// If the modelled device has not begun with it. Its bytes may be here by then: they don't
-    /// count.
+    /// Takes effect if the modelled device has not begun with the fetch. Its bytes may be here by
+    /// then: they don't count.
     fn call_off(&self, fetch: FetchId) {
         if self.pacer.pace().call_off(fetch.0) {
             self.inner.call_off(fetch);

@@ -1,25 +1,23 @@
 //! A set of sources behind one name: files dealt out over its members, chunk by chunk (RAID-0),
 //! each member a device of its own.
 //!
-//! File `x` of the set lies in the members' files `x`, as [`Stripes`] says. What a member has must
-//! fit what the others have:
+//! File `x` of the set lies in the members' files `x`, as [`Stripes`] says. The members' files must
+//! fit together:
 //!
 //! - a name is in all members, of one kind: a folder in all, a file in all, a link to the same
 //!   place in all;
 //! - the lengths of a file are those that a file of their sum has when it is dealt out; some may be
 //!   zero.
 //!
-//! A folder lists the names that any member has, so that nothing disappears silently; whoever asks
-//! for one that does not fit gets [`Error::Storage`], which names the member and says what is wrong
-//! with it. Size is the sum, times are the latest, the rest (mode, owner, extended attributes) is
-//! the first member's. Inode numbers are hashes. A file has several links if it has in all members;
-//! a listing alone shows a number of its own for each of them. The version is that of all members
-//! together: a changed member makes another version, and is noticed by who opens the file and by
-//! who reads from that member.
+//! A folder lists the names that any member has, so that nothing disappears silently. A request for
+//! a name that does not fit gets [`Error::Storage`], which names the member and the fault. Size is
+//! the sum, times are the latest, the rest (mode, owner, extended attributes) is the first
+//! member's. Inode numbers are hashes. A file has several links if it has in all members; a listing
+//! alone shows a number of its own for each of them. The version is that of all members together: a
+//! changed member makes another version. Opening the file and reading from that member notice it.
 //!
-//! Known weakness. Nothing tells that a file's parts belong together but their lengths: a set that
-//! is written anew member by member is, to whoever opens a file meanwhile, what it is at that
-//! moment.
+//! Known weakness. Only their lengths tell that a file's parts belong together. If a set is written
+//! anew member by member, a reader that opens a file meanwhile gets the parts of that moment.
 
 mod deal;
 mod gather;
@@ -51,11 +49,11 @@ pub struct StripedSource {
     set: Arc<Set>,
 }
 
-/// What answers are made of.
+/// The parts that answers are made of.
 struct Set {
     stripes: Stripes,
     members: Vec<Arc<dyn Source>>,
-    /// What they are, for messages.
+    /// The members' descriptions, for messages.
     names: Vec<String>,
     address: Arc<str>,
 }
@@ -77,7 +75,7 @@ impl Set {
         format!("stripe:{unit}:{}", self.names.join(","))
     }
 
-    /// Asks all members the same. It is missing if all say so.
+    /// Asks all members the same. The name is missing if it is missing in all of them.
     fn all<T>(&self, path: &Path, ask: impl Fn(&dyn Source) -> Result<T>) -> Result<Vec<T>> {
         self.agreed(path, self.members.iter().map(|member| ask(&**member)).collect())
     }
@@ -96,7 +94,7 @@ impl Set {
         });
     }
 
-    /// What the members answered, if none failed and the name is in all of them.
+    /// The members' answers, if none failed and the name is in all of them.
     fn agreed<T>(&self, path: &Path, answers: Vec<Result<T>>) -> Result<Vec<T>> {
         let missing = |answer: &Result<T>| matches!(answer, Err(Error::NotFound(_)));
         if answers.iter().all(missing) {
@@ -109,14 +107,14 @@ impl Set {
         named.map(|(member, answer)| answer.map_err(|error| of_member(error, &self.names[member]))).collect()
     }
 
-    /// The error for what does not fit together.
+    /// The error for parts that do not fit together.
     fn misfit(&self, path: &Path, member: usize, what: &str) -> Error {
         let name = if path.as_os_str().is_empty() { "." } else { &path.to_string_lossy() };
         let reason = format!("{what} in {}, a member of {}", self.names[member], self.describe());
         Error::Storage { name: name.into(), reason }
     }
 
-    /// The length of the file whose parts are so long.
+    /// The length of the file whose parts have these lengths.
     fn size(&self, path: &Path, lengths: &[u64]) -> Result<u64> {
         let size = self.stripes.size(lengths);
         for (member, &length) in lengths.iter().enumerate() {
@@ -129,7 +127,7 @@ impl Set {
         Ok(size)
     }
 
-    /// What is known of a file, from its parts.
+    /// The attributes of a file, from its parts.
     fn file(&self, path: &Path, parts: &[Attributes]) -> Result<Attributes> {
         let lengths: Vec<u64> = parts.iter().map(|part| part.size).collect();
         let size = self.size(path, &lengths)?;
@@ -151,7 +149,7 @@ impl Set {
         })
     }
 
-    /// What is known of a name, from what is known of it in the members.
+    /// The attributes of a name, from its attributes in the members.
     fn attributes(&self, path: &Path, parts: &[Attributes]) -> Result<Attributes> {
         let kind = parts[0].kind;
         if let Some(member) = parts.iter().position(|part| part.kind != kind) {
@@ -168,7 +166,7 @@ impl Set {
         }
     }
 
-    /// By name; of a name that is of several kinds, the first member's.
+    /// By name; for a name that is of several kinds, the first member's entry.
     fn listing(&self, path: &Path, listings: &[Listing]) -> Listing {
         let mut names = BTreeMap::new();
         for listed in listings.iter().flat_map(Listing::iter) {
@@ -190,8 +188,8 @@ impl Set {
     }
 }
 
-/// What the file of these parts is. Hard links have one name if they have in all members. The
-/// parts' identities are hashed, 128 bits, since every file that the engine knows keeps its
+/// The identity of the file of these parts. Hard links have one name if they have in all members.
+/// The parts' identities are hashed, 128 bits, since every file that the engine knows keeps its
 /// version: two are taken for one with a chance of 2^-128.
 fn together<'a>(
     address: &Arc<str>,
@@ -211,7 +209,7 @@ fn together<'a>(
     Identity { name, version }
 }
 
-/// What stands for the inodes of all parts.
+/// Stands for the inodes of all parts.
 fn linked_in_all<'a>(parts: impl Iterator<Item = &'a Identity>) -> Inode {
     let mut hasher = XxHash64::with_seed(0);
     for Inode { device, number, mount } in parts.map(|part| part.name.inode()) {
@@ -274,8 +272,8 @@ impl Source for StripedSource {
         self.set.members[0].xattrs(path)
     }
 
-    /// What fits evenly: as often as there are members what the fullest of them has. Those without
-    /// bounds count as empty.
+    /// The space for files that are dealt out evenly: that of the fullest member, times the
+    /// members. Members without bounds count as empty.
     fn space(&self) -> Result<Space> {
         let spaces = self.set.all(Path::new(""), |member| member.space())?;
         let members = spaces.len() as u64;
@@ -294,7 +292,7 @@ impl Source for StripedSource {
     }
 }
 
-/// The same error, of a file in a member.
+/// The same error, about a file in a member.
 fn of_member(error: Error, member: &str) -> Error {
     let of = |name: String| format!("{name} in {member}");
     match error {

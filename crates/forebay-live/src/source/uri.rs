@@ -43,7 +43,7 @@ pub enum OpenError {
     BadUri {
         /// The whole URI.
         uri: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A set of members that is not understood.
@@ -51,7 +51,7 @@ pub enum OpenError {
     BadSet {
         /// The whole set.
         set: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A set that cannot be.
@@ -75,7 +75,7 @@ pub fn without_user(arg: &str) -> String {
     format!("{scheme}://{}", &rest[host..])
 }
 
-/// An argument, taken apart.
+/// An argument in its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place<'a> {
     /// A folder of this machine.
@@ -87,7 +87,7 @@ pub enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// What lies on a device of its own: the members of a set, else the place itself.
+    /// The places with a device of their own: the members of a set, else the place itself.
     pub fn devices(&self) -> &[Place<'a>] {
         match self {
             Place::Set(_, members) => members,
@@ -96,10 +96,9 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Takes an argument apart into a name, if it has one, and a place. In `name=place` the name holds
-/// no slash, so a folder whose own name holds `=` is written with a slash before that: `./a=b`. So
-/// is one that is called like a set, and a member whose name holds a comma needs a link without
-/// one.
+/// Splits an argument into a name, if it has one, and a place. In `name=place` the name holds no
+/// slash, so a folder whose own name holds `=` is written with a slash before that: `./a=b`. So is
+/// a folder that is called like a set. A member whose name holds a comma needs a link without one.
 pub fn parse(arg: &OsStr) -> Result<(Option<&str>, Place<'_>), OpenError> {
     let (name, place) = split_name(arg)?;
     let place = match place.as_bytes().strip_prefix(b"stripe:") {
@@ -177,7 +176,7 @@ fn split_scheme(place: &OsStr) -> Option<(&str, &[u8])> {
         .then_some((scheme, &bytes[at + 3..]))
 }
 
-/// Opens what an argument says, and makes sure that it can be reached.
+/// Opens the source of an argument, and makes sure that it can be reached.
 pub fn open_source(arg: &OsStr, options: &StoreOptions) -> Result<(Option<String>, Arc<dyn Source>), OpenError> {
     let (name, place) = parse(arg)?;
     let source = open_place(&place, options, |_, source| Ok::<_, OpenError>(source))?;
@@ -185,7 +184,7 @@ pub fn open_source(arg: &OsStr, options: &StoreOptions) -> Result<(Option<String
 }
 
 /// Opens a place, device by device, and makes sure that they can be reached. `each` sees every
-/// device's source, in order, and gives what is to be used instead: that, or something around it.
+/// device's source, in order, and returns the one to use: the same, or a wrapper around it.
 pub fn open_place<E: From<OpenError>>(
     place: &Place<'_>,
     options: &StoreOptions,
@@ -214,7 +213,7 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
             Ok(Arc::new(source))
         }
         Place::Store(uri) => Ok(Arc::new(RemoteSource::reach_uri(uri, options)?)),
-        // Only somebody else's arithmetic makes a set of sets; it is one device then.
+        // Only a `Place` built by hand can have a set of sets; it is one device then.
         Place::Set(..) => open_place(place, options, |_, source| Ok::<_, OpenError>(source)),
     }
 }

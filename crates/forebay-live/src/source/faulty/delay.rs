@@ -1,4 +1,4 @@
-//! Something done later: one thread, a heap of times.
+//! Runs jobs later: one thread, a heap of times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,8 @@ use parking_lot::{Condvar, Mutex};
 
 type Run = Box<dyn FnOnce() + Send>;
 
-/// Runs things later. When dropped it runs at once what is left, so that nobody waits for ever.
+/// Runs jobs later. When dropped, it runs those that are left at once, so that no reader waits for
+/// ever.
 #[derive(Default)]
 pub(super) struct Timer {
     shared: Arc<Shared>,
@@ -52,7 +53,7 @@ impl Drop for Timer {
     fn drop(&mut self) {
         self.shared.state.lock().stopping = true;
         self.shared.changed.notify_one();
-        // What runs on the thread may hold the last reference to us.
+        // A job on the thread may hold the last reference to us.
         if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id()) {
             let _ = thread.join();
         }

@@ -31,7 +31,7 @@ mod alike;
 
 use alike::AlikeStore;
 
-/// The numbers are kept by others (archives, indexes of version control), so they must not change
+/// Other programs keep the numbers (archives, indexes of version control), so they must not change
 /// from release to release.
 #[test]
 fn numbers_are_pinned() {
@@ -58,7 +58,7 @@ fn names_of_one_version_are_told_apart() {
 const UNIT: u64 = 4096;
 const SIZE: usize = 5 * UNIT as usize + 123;
 
-/// A source, what its files hold, and what it lies on.
+/// A source, the content of its files, and the folders that it lies on.
 struct Case {
     source: Arc<dyn Source>,
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -67,7 +67,7 @@ struct Case {
     kept: Vec<tempfile::TempDir>,
 }
 
-/// What a source is at the bottom.
+/// The innermost source.
 #[derive(Clone, Copy, Debug)]
 enum Bottom {
     /// A folder whose files have one time of modification; some are hard links.
@@ -76,14 +76,14 @@ enum Bottom {
     Store { tag: Option<&'static str> },
 }
 
-/// What stands before it.
+/// A wrapper around it.
 #[derive(Clone, Copy, Debug)]
 enum Wrapper {
     Paced,
     Faulty,
 }
 
-/// Where files lie: the names, and the seed of each one's bytes. Hard links come in pairs.
+/// The names of files, and the seed of each one's bytes. Hard links come in pairs.
 struct Plan {
     seed: u64,
     names: Vec<PathBuf>,
@@ -96,7 +96,7 @@ impl Plan {
         Plan { seed, names: (0..12).map(name).collect() }
     }
 
-    /// What all names hold, of which the member of a set has its share.
+    /// The content under all names, of which the member of a set has its share.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let bytes = |number| content(self.seed.wrapping_mul(1000) + number, SIZE);
         self.names.iter().zip(0..).map(|(name, number)| (name.clone(), bytes(number))).collect()
@@ -301,7 +301,7 @@ fn files_in_memory_are_told_apart_by_name() {
     check(&case, 1, Referenced::Kept, true);
 }
 
-/// What is read of one hard link is there for the other.
+/// Bytes that were read of one hard link are there for the other.
 #[test]
 fn hard_links_share_their_blocks() {
     let case = set(&[Bottom::Folder], &Plan::new(7));

@@ -1,4 +1,4 @@
-//! Where a file's bytes lie on its disk: the kernel's extent map (`FS_IOC_FIEMAP`).
+//! The places of a file's bytes on its disk: the kernel's extent map (`FS_IOC_FIEMAP`).
 
 use std::os::fd::{AsRawFd, OwnedFd};
 

@@ -1,4 +1,4 @@
-//! What the kernel says of a file, and what that means for a source.
+//! The kernel's facts about a file, and their meaning for a source.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Stat, Statx, StatxFlags, makedev};
 use crate::source::identity::{foreign_number, inode_number};
 use crate::source::{Attributes, Identity, Inode, Kind, Name, Version};
 
-/// Which folder of which file system the source is, for what names are in full.
+/// The source's folder and its file system, for the full names of files.
 #[derive(Clone)]
 pub(super) struct Here {
     pub(super) address: Arc<str>,
@@ -24,7 +24,7 @@ pub(super) struct Stamp {
     nanos: u32,
 }
 
-/// What the kernel says of a file.
+/// The kernel's facts about a file.
 pub(super) struct Seen {
     pub(super) device: u64,
     pub(super) number: u64,
@@ -116,9 +116,9 @@ impl Here {
         Inode { device: seen.device, number: seen.number, mount }
     }
 
-    /// Which version of which file has these attributes. Only of several links we believe that they
-    /// are one file: there are file systems that give one inode number to several files (9p over
-    /// several disks, unions that pass on their branches' numbers).
+    /// The identity of a file with these attributes. Only files with several links are believed to
+    /// be one file under one inode number: some file systems give one inode number to several files
+    /// (9p over several disks, unions that pass on their branches' numbers).
     pub(super) fn identity(&self, path: &Path, inode: Inode, seen: &Seen) -> Identity {
         let linked = seen.links > 1 && seen.kind() == Kind::File;
         let source = || Arc::clone(&self.address);
@@ -126,12 +126,12 @@ impl Here {
         Identity { name, version: seen.version() }
     }
 
-    /// What is known of a name that was opened.
+    /// The attributes of a name that was opened.
     pub(super) fn attributes(&self, path: &Path, fd: &OwnedFd, seen: &Seen) -> Attributes {
         self.attributes_of(path, self.inode(fd, seen), seen)
     }
 
-    /// What is known of a name that is this inode.
+    /// The attributes of a name that is this inode.
     pub(super) fn attributes_of(&self, path: &Path, inode: Inode, seen: &Seen) -> Attributes {
         Attributes {
             kind: seen.kind(),
@@ -151,7 +151,7 @@ impl Here {
         }
     }
 
-    /// What is shown of a folder on which Forebay is mounted.
+    /// The attributes shown for a folder on which Forebay is mounted.
     pub(super) fn covered(&self, path: &Path) -> Attributes {
         let inode = Inode { device: self.device, number: inode_number(&self.address, path), mount: 0 };
         let name = Name::Path { source: Arc::clone(&self.address), path: path.into(), inode };
@@ -174,8 +174,8 @@ impl Here {
     }
 }
 
-/// The number of the mount that a file was opened through, which the kernel gives to no other mount
-/// (before Linux 6.8: to none at the same time); zero if it tells none.
+/// The number of the mount that a file was opened through. The kernel gives it to no other mount
+/// (before Linux 6.8: to none at the same time). Zero if it tells none.
 fn mount_of(fd: &OwnedFd) -> u64 {
     /// `STATX_MNT_ID` and `STATX_MNT_ID_UNIQUE`.
     const MNT_ID: u32 = 0x1000 | 0x4000;

@@ -1,4 +1,4 @@
-//! What is known of many names of one folder, by one system call each.
+//! The attributes of many names of one folder, by one system call each.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::look::Seen;
 use super::served::{Mount, with_mount};
 use crate::source::{Attributes, Inode, Listed, ListedIn, Result, Source};
 
-/// File systems that know the attributes of their files without asking anybody (`f_type` of
+/// File systems that know the attributes of their files without asking a server (`f_type` of
 /// statfs(2)): `statx` tells the truth there when it is told not to synchronise.
 const IMMEDIATE: [u32; 7] = [
     0xef53,      // ext2, ext3, ext4
@@ -30,7 +30,7 @@ struct Folder<'a> {
     mount: Mount,
 }
 
-/// Tells what is known of names of a folder; `None` if each has to be opened for that.
+/// Tells the attributes of names of a folder; `None` if each has to be opened for that.
 pub(super) fn of<'a>(source: &'a LocalSource, path: &'a Path) -> Option<ListedIn<'a>> {
     let fd = source.root.open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW).ok()?;
     let mount = Mount::of(&fd).ok()?;

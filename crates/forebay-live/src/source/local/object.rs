@@ -1,14 +1,13 @@
 //! One version of a local file.
 //!
-//! The file is opened past the page cache (`O_DIRECT`), so that memory is not spent twice; where
-//! the file system refuses that, what was read is dropped from the page cache afterwards. After
-//! every read the file is looked at again: bytes count only if it still is the version that was
-//! opened.
+//! The file is opened past the page cache (`O_DIRECT`), so that memory is not spent twice. If the
+//! file system refuses that, the bytes read are dropped from the page cache afterwards. After every
+//! read the file is looked at again: bytes count only if it still is the version that was opened.
 //!
-//! Known weaknesses. Dropping from the page cache also drops what other programs may have wanted
-//! there. And a version is told by size and times. A change that leaves all of them alone goes
-//! unnoticed: a write within the same tick of a kernel's clock as the opening (before Linux 6.13, a
-//! few milliseconds), or a store through a mapping to a page that is dirty already.
+//! Known weaknesses. Dropping from the page cache also drops pages that other programs may have
+//! wanted there. And size and times identify a version, so a change that leaves all of them alone
+//! goes unnoticed: a write within the same tick of a kernel's clock as the opening (before Linux
+//! 6.13, a few milliseconds), or a store through a mapping to a page that is dirty already.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -66,15 +65,15 @@ impl LocalObject {
     }
 }
 
-/// Makes reads wait again: the opening must not, should the name have become a pipe. Then looks at
-/// what was opened.
+/// Makes reads wait again: only the opening must not wait, if the name has become a pipe. Then
+/// looks at the opened file.
 fn settled(fd: &OwnedFd) -> rustix::io::Result<Seen> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     rustix::fs::fcntl_setfl(fd, flags.difference(OFlags::NONBLOCK))?;
     rustix::fs::fstat(fd).map(|stat| Seen::from(&stat))
 }
 
-/// Looking ahead is our business: what the kernel reads ahead would only be dropped.
+/// Looking ahead is our business: the kernel's read-ahead would only be dropped.
 fn no_readahead(fd: &OwnedFd) {
     let _ = rustix::fs::fadvise(fd, 0, None, Advice::Random);
 }
@@ -124,7 +123,7 @@ impl File {
         Ok(())
     }
 
-    /// What a read is worth: nothing, if the file is not what it was.
+    /// Judges a read: its bytes do not count if the file has changed.
     fn judge(&self, offset: u64, len: usize, outcome: io::Result<usize>) -> Result<()> {
         if !self.direct.load(Ordering::Relaxed) {
             // Advice: if it is not taken, memory is spent twice and nothing else happens.

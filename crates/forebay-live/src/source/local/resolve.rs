@@ -31,9 +31,8 @@ impl Root {
         self.fd.as_fd()
     }
 
-    /// Opens what `path` names, in the source and through no link. `..` is refused even where it
-    /// would stay inside. [`SERVED`] if Forebay is mounted there; nothing is there below such a
-    /// place.
+    /// Opens `path`, in the source and through no link. `..` is refused even where it would stay
+    /// inside. [`SERVED`] if Forebay is mounted there; such a mount counts as an empty folder.
     pub(super) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
         if path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -69,8 +68,8 @@ impl Root {
         Err(Errno::NOENT)
     }
 
-    /// A descriptor of a name in a folder, which grants nothing. Of another mount nothing is asked
-    /// before it is known whose it is.
+    /// A descriptor of a name in a folder, which grants nothing. On another mount, no request is
+    /// made before it is known whether Forebay serves it.
     fn step(&self, folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let next = rustix::fs::openat(folder, name, flags, Mode::empty())?;
@@ -78,7 +77,7 @@ impl Root {
     }
 
     /// Whether following the links in `path` would leave the source, as far as can be told now. A
-    /// path that leads to nothing stays inside; if its last name is a link, that one is judged when
+    /// path that leads to nothing stays inside. If its last name is a link, that one is judged when
     /// it is read.
     pub(super) fn escapes(&self, path: &Path) -> bool {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -125,7 +124,7 @@ impl Root {
     }
 }
 
-/// What a descriptor stands for, opened.
+/// Opens the file that a descriptor names.
 fn reopened(name: OwnedFd, flags: OFlags) -> Result<OwnedFd> {
     if flags.contains(OFlags::PATH) {
         let wrong =

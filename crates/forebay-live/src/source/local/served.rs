@@ -1,12 +1,12 @@
-//! Which mounts are Forebay's: nothing may be asked of them on behalf of a request.
+//! Tells Forebay's own mounts: a request must not ask them anything.
 //!
 //! A mount point may lie inside the folder that the mount shows, or two mounts show each other's
-//! points. A server that walks into its own mount waits for itself; one that walks into another's
-//! may wait for one that waits for it. So no source enters a mount of Forebay below its root, of
-//! this process or of another. (Its root may lie in one: levels are stacked so.)
+//! points. A server that walks into its own mount waits for itself. A server that walks into
+//! another's may wait for one that waits for it. So no source enters a mount of Forebay below its
+//! root, of this process or of another. (Its root may lie in one: levels are stacked so.)
 //!
-//! Nothing but the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount
-//! would be a request to its server. `statx` answers without one if told not to synchronise.
+//! Only the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount would be a
+//! request to its server. `statx` answers without one if told not to synchronise.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -38,7 +38,7 @@ impl Mount {
         rustix::fs::statx(fd, c"", flags, MOUNT_ID).map(|told| Mount::told(&told))
     }
 
-    /// The mount of what was asked for with [`MOUNT_ID`].
+    /// The mount in an answer to a request with [`MOUNT_ID`].
     pub(super) fn told(told: &rustix::fs::Statx) -> Mount {
         let id = (told.stx_mask & MOUNT_ID.bits() != 0).then_some(told.stx_mnt_id);
         Mount { id, device: makedev(told.stx_dev_major, told.stx_dev_minor) }
@@ -50,7 +50,7 @@ impl Mount {
     }
 }
 
-/// What to ask `statx` for to be told the mount as well.
+/// The `statx` mask that asks for the mount as well.
 pub(super) fn with_mount(wanted: StatxFlags) -> StatxFlags {
     wanted | MOUNT_ID
 }
@@ -121,7 +121,7 @@ impl Table {
 
 /// The mount of a line of the table (proc_pid_mountinfo(5)), if it is one of Forebay.
 fn served(line: &[u8]) -> Option<Mount> {
-    // Paths need not be text, but nothing of them is looked at.
+    // Paths need not be text, but no path is looked at.
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split(' ');
     let id = fields.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The pace, and what is called off.
+//! The pace, and calling fetches off.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant as Moment};
@@ -107,7 +107,8 @@ fn bytes_that_come_late_are_delivered_when_they_come() {
     receivers[0].recv_timeout(LONG).unwrap().1.unwrap();
 }
 
-/// The disk works on the first and would take hours; of the others each is told once, and at once.
+/// The disk works on the first fetch and would take hours. Each of the others is told once, and at
+/// once.
 #[test]
 fn what_waits_for_the_disk_can_be_called_off() {
     let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1e-6);
@@ -125,8 +126,8 @@ fn what_waits_for_the_disk_can_be_called_off() {
     assert!(pending.iter().all(|receiver| receiver.recv_timeout(LONG).is_err()), "done is called once");
 }
 
-/// The storage below still has the buffer: it is over when the bytes have come, and they don't
-/// count.
+/// The storage below still has the buffer: the fetch is over when the bytes have come, and they
+/// don't count.
 #[test]
 fn what_is_called_off_before_its_bytes_came_ends_when_they_come() {
     let (inner, held) = MemorySource::of(&["a"], 8192).holding();
@@ -207,7 +208,7 @@ fn haste_leaves_the_competitive_depth_as_it_is() {
     assert!(one.competitive_depth(distance, 0).abs_diff(ten.competitive_depth(distance, 0)) < 100);
 }
 
-/// An array of flash behind a network is a pace as any other.
+/// The pace may be that of an array of flash behind a network.
 #[test]
 fn a_pace_may_be_that_of_many_devices() {
     let member = "name = 'm'\nabout = ''\n[model.array]\nmembers = ['ssd', 'ssd', 'ssd']\nstripe_kib = 4";
@@ -225,8 +226,8 @@ fn a_pace_may_be_that_of_many_devices() {
     }
 }
 
-/// Completions keep the order of the model's queue. None is due before all are submitted; those
-/// that are due before their bytes come would be delivered by whoever brings those.
+/// Completions keep the order of the model's queue. None is due before all are submitted; if a
+/// fetch were due before its bytes, the thread that brings them would deliver it.
 #[test]
 fn the_order_is_the_models() {
     let model = device("ibm-10k").unwrap().build(1).unwrap();
@@ -253,8 +254,8 @@ fn the_order_is_the_models() {
     assert!(order.is_sorted(), "{order:?}");
 }
 
-/// What would take three hours is over at once when the device recovers: the pacer's thread,
-/// asleep, is told.
+/// A request that would take three hours is over at once when the device recovers: the pacer's
+/// thread, asleep, is told.
 #[test]
 fn a_slow_device_recovers_while_requests_wait() {
     let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);
@@ -273,7 +274,8 @@ fn a_slow_device_recovers_while_requests_wait() {
     assert!(pace.is_idle());
 }
 
-/// One that turns slow keeps whoever waits waiting, and takes so much longer for each request.
+/// A device that turns slow keeps its readers waiting, and takes `factor` times as long for each
+/// request.
 #[test]
 fn a_device_that_turns_slow_takes_so_many_times_as_long() {
     let source = paced(MemorySource::of(&["a"], 1 << 20), "ibm-10k", 1.0);

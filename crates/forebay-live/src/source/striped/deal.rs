@@ -34,7 +34,7 @@ pub enum DealError {
     /// A member holds something that would be mixed with the set, or overwritten.
     #[error("{}: not empty; a member of a new set is an empty folder, or one that is not there yet", .0.display())]
     NotEmpty(PathBuf),
-    /// What cannot be copied.
+    /// A file that cannot be copied.
     #[error("{}: a pipe, socket or device cannot be striped", .0.display())]
     Special(PathBuf),
     /// The source failed.
@@ -43,9 +43,9 @@ pub enum DealError {
     /// A member failed.
     #[error("{}: {reason}", .path.display())]
     Write {
-        /// What was to be written.
+        /// The file that was to be written.
         path: PathBuf,
-        /// Why it was not.
+        /// Why it was not written.
         reason: io::Error,
     },
     /// It was told to stop.
@@ -60,7 +60,7 @@ impl DealError {
     }
 }
 
-/// What was dealt out.
+/// The files dealt out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dealt {
     /// Files.
@@ -73,19 +73,19 @@ pub struct Dealt {
     pub bytes: u64,
 }
 
-/// A name, and what is made of it.
+/// A name of the source.
 struct Item {
     path: PathBuf,
     attributes: Attributes,
-    /// Of a link.
+    /// The target of a link.
     target: PathBuf,
 }
 
-/// Copies everything that is in `source` to the folders `members`, dealt out in chunks of `unit`
-/// bytes, with modes, times and `user.` attributes, and with owners if we are root. Members are
-/// made if they are not there, and must be empty: nothing is overwritten. Everything is looked at
-/// before anything is written. Hard links become files of their own, holes become zeros. `progress`
-/// is told how many bytes are done, of how many; if it says `true` that is the end of it.
+/// Copies everything in `source` to the folders `members`, dealt out in chunks of `unit` bytes,
+/// with modes, times and `user.` attributes, and with owners if we are root. Members are made if
+/// they are not there, and must be empty: nothing is overwritten. Everything is looked at before
+/// anything is written. Hard links become files of their own, holes become zeros. `progress` is
+/// told how many bytes are done, of how many; if it answers `true`, the copy stops.
 pub fn deal(
     source: &dyn Source,
     unit: u64,
@@ -104,8 +104,8 @@ pub fn deal(
     let all = items.iter().filter(|item| item.attributes.kind == Kind::File).map(|item| item.attributes.size).sum();
     let mut dealer = Dealer { source, stripes, members, progress, all, dealt: Dealt::default() };
     items.iter().try_for_each(|item| dealer.item(item))?;
-    // Whoever fills a folder changes its time, and may need leave that its mode does not give: so
-    // these last, and inner ones first.
+    // Filling a folder changes its time, and may need permissions that its mode does not give. So
+    // folders get theirs last, and inner ones first.
     items.iter().rev().filter(|item| item.attributes.kind == Kind::Folder).try_for_each(|item| dealer.dressed(item))?;
     Ok(dealer.dealt)
 }
@@ -123,7 +123,7 @@ fn done<T>(path: &Path, outcome: io::Result<T>) -> Result<T, DealError> {
     outcome.map_err(|reason| DealError::Write { path: path.to_owned(), reason })
 }
 
-/// Everything in a source, folders before what is in them, the root first.
+/// Everything in a source, each folder before its content, the root first.
 fn walk(source: &dyn Source) -> Result<Vec<Item>, DealError> {
     let mut items = Vec::new();
     let mut left = vec![PathBuf::new()];
@@ -210,7 +210,7 @@ impl Dealer<'_> {
         parts.into_iter().try_for_each(|(part, path)| done(&path, written(part)))
     }
 
-    /// Gives a name in each member what its original has beside bytes.
+    /// Gives a name in each member the original's attributes.
     fn dressed(&self, item: &Item) -> Result<(), DealError> {
         let attributes = &item.attributes;
         let link = attributes.kind == Kind::Link;

@@ -1,13 +1,13 @@
 //! One version of a striped file: reads go to the members that have the bytes.
 //!
-//! Within one chunk, which is all that the engine ever asks for, a read is handed on as it is, into
-//! the same memory. One that spans members becomes one read of each, into memory of its own, and
-//! what they bring is put together when the last one has come.
+//! A read within one chunk is handed on as it is, into the same memory; the engine asks for nothing
+//! else. A read that spans members becomes one read of each, into memory of its own, and the parts
+//! are put together when the last one has come.
 //!
 //! A range of the file is one range of each member's own bytes, so labels are handed on whole.
-//! Known weakness: a member hears of its share of the hits that are told with a fetch from it; a
-//! note's other shares, which belong to other members, are lost, since those are asked another time
-//! with another note.
+//! Known weakness: a member hears only of its share of the hits that are told with a fetch from it.
+//! The other members' shares in that label are lost, since those members are asked another time
+//! with another label.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::arena::Segments;
 use crate::label::Label;
 use crate::source::{Error, Fetch, FetchId, Identity, Object, Result, Run};
 
-/// What a member has of a file.
+/// A member's part of a file.
 pub(super) struct Part {
     pub(super) object: Arc<dyn Object>,
     /// The member, for messages.
@@ -32,7 +32,7 @@ pub(super) struct StripedObject {
     identity: Identity,
     stripes: Stripes,
     parts: Vec<Part>,
-    /// A member was found changed: nothing more is read of this version, of none.
+    /// A member was found changed: nothing more of this version is read, of no part.
     stale: Arc<AtomicBool>,
 }
 
@@ -41,7 +41,7 @@ impl StripedObject {
         StripedObject { identity, stripes, parts, stale: Arc::default() }
     }
 
-    /// Tells what a member answered, with its name on errors.
+    /// Takes in a member's outcome, and adds its name to errors.
     fn judge(&self, member: usize) -> impl FnOnce(Result<()>) -> Result<()> + Send + use<> {
         let (name, stale) = (Arc::clone(&self.parts[member].member), Arc::clone(&self.stale));
         move |outcome| {
@@ -52,7 +52,7 @@ impl StripedObject {
         }
     }
 
-    /// What is wanted is within one chunk.
+    /// Hands on a fetch that lies within one chunk.
     fn hand_on(&self, member: usize, fetch: Fetch) {
         let judge = self.judge(member);
         let Fetch { id, offset, buffer, len, urgent, label, done } = fetch;
@@ -62,7 +62,7 @@ impl StripedObject {
         self.parts[member].object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });
     }
 
-    /// What a member is told, in its own bytes.
+    /// The label for a member, in its own bytes.
     fn label_of(&self, label: &Label, member: usize) -> Label {
         let within = |range| self.stripes.within(range, member);
         Label { demand: within(&label.demand), hits: within(&label.hits) }
@@ -92,7 +92,7 @@ impl StripedObject {
 /// A read that spans members.
 struct Gathering {
     stripes: Stripes,
-    /// Of the file.
+    /// The range in the file.
     range: Range<u64>,
     state: Mutex<State>,
 }
@@ -139,7 +139,7 @@ impl Object for StripedObject {
         &self.identity
     }
 
-    /// Where the parts lie, in the members' own bytes, if that is the same on all of them.
+    /// The places of the parts, in the members' own bytes, if they are the same on all of them.
     fn layout(&self) -> Vec<Run> {
         let layouts: Vec<Vec<Run>> = self.parts.iter().map(|part| part.object.layout()).collect();
         let length = |member: usize| self.parts[member].object.version().size;
@@ -160,8 +160,8 @@ impl Object for StripedObject {
         }
     }
 
-    /// Whoever has not begun with its part ends it; one part is enough to end the whole. Others may
-    /// bring theirs in vain.
+    /// Members that have not begun with their part end it; one part is enough to end the whole. The
+    /// others may bring theirs in vain.
     fn call_off(&self, fetch: FetchId) {
         self.parts.iter().for_each(|part| part.object.call_off(fetch));
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a striped file lie (RAID-0): chunk `k` is chunk `k / n` of member `k % n`.
+//! The places of a striped file's bytes (RAID-0): chunk `k` is chunk `k / n` of member `k % n`.
 //!
 //! ```text
 //!  the file:     │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │ 6 ▏         each │ │ is a unit, the last one may be shorter
@@ -8,8 +8,8 @@
 //!  member 2:     │ 2 │ 5 │
 //! ```
 //!
-//! Whatever stands together in the file stands together in each member, too: any range of the file
-//! is at most one range of each.
+//! Neighbours in the file are neighbours in each member, too: any range of the file is at most one
+//! range of each.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Stripes {
     /// Members that a set can have.
     pub const MOST: usize = 1024;
 
-    /// Chunks of `unit` bytes over so many members.
+    /// Chunks of `unit` bytes over this many members.
     pub fn new(unit: u64, members: usize) -> Result<Stripes, StripesError> {
         if unit == 0 || unit > LARGEST || !unit.is_multiple_of(BLOCK as u64) {
             return Err(StripesError::Unit(unit));
@@ -74,9 +74,9 @@ impl Stripes {
     }
 
     /// The length of the file that most of its members' `lengths` speak for, and of several such
-    /// the longest: a member that lacks something is likelier than all others having too much.
+    /// the longest: it is likelier that one member lacks bytes than that all others have too many.
     pub fn size(&self, lengths: &[u64]) -> u64 {
-        // The shortest file with so many bytes on that member.
+        // The shortest file with this many bytes on that member.
         let least = |(member, &length): (usize, &u64)| match length.checked_sub(1) {
             None => 0,
             Some(last) => {
@@ -92,7 +92,7 @@ impl Stripes {
         lengths.iter().enumerate().map(least).max_by_key(agree).unwrap_or(0)
     }
 
-    /// What `range` of the file is on `member`, within the member's own file.
+    /// The part of `range` of the file that lies on `member`, within the member's own file.
     pub fn within(&self, range: &Range<u64>, member: usize) -> Range<u64> {
         self.share(range.start, member)..self.share(range.end, member)
     }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(stripes.chunks(7..7).count(), 0);
     }
 
-    /// Whoever lacks something is the one that does not fit.
+    /// The member that lacks bytes is the one that does not fit.
     #[test]
     fn lengths_that_contradict_each_other() {
         let stripes = Stripes::new(4096, 3).unwrap();

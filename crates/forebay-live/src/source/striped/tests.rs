@@ -169,7 +169,7 @@ fn calling_off_reaches_whoever_has_not_begun() {
     object.call_off(id);
     assert!(matches!(came.try_recv().unwrap(), Err(Error::CalledOff)));
 
-    // Of one that spans members, the one that has begun is waited for: its bytes are still being
+    // If the read spans members, the part that has begun is waited for: its bytes are still being
     // written.
     let (id, came) = fetch(&object, 0..3);
     let begun = parts[2].queue.lock().remove(0);
