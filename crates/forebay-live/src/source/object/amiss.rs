@@ -1,4 +1,4 @@
-//! Answers that a store would not give, or that tell of a setting to mend.
+//! Answers that a store would not give, or that reveal a setting to mend.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,10 +9,10 @@ use crate::source::Error;
 /// How far a clock may be off before S3 refuses signatures.
 const SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Why an answer is not taken for what it was asked for.
+/// Why an answer is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Amiss {
-    /// A listing was asked for, and something else came.
+    /// The request was for a listing, and the answer is something else.
     #[error("the answer is {0} instead of a listing: is this the endpoint of an S3 store?")]
     NotListing(String),
     /// An error as the body of a listing.
@@ -21,7 +21,7 @@ pub(super) enum Amiss {
     /// A listing that cannot be read to its end.
     #[error("the listing is broken: {0}")]
     Broken(String),
-    /// An object was asked for, and a page for browsers came.
+    /// The request was for an object, and the answer is a page for browsers.
     #[error("the answer is a page of HTML without any mark of an S3 store: does a portal answer for it?")]
     NotObject,
     /// The bucket is in another region, which a good server names.
@@ -42,7 +42,7 @@ pub(super) enum Skew {
     Behind(Duration),
 }
 
-/// What a refusal says beside its body.
+/// A refusal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused<'a> {
     pub(super) status: u16,
@@ -76,7 +76,7 @@ impl Amiss {
         }
     }
 
-    /// What kind of trouble it is, for the log.
+    /// The kind of trouble, for the log.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Amiss::NotListing(_) | Amiss::NotObject => "not a store's answer",
@@ -88,7 +88,8 @@ impl Amiss {
         }
     }
 
-    /// What it means for a request concerning `name`. What a setting would mend is not tried again.
+    /// The error of a request concerning `name`. Trouble that a setting would mend is not tried
+    /// again.
     pub(super) fn error(&self, name: String) -> Error {
         let reason = self.to_string();
         match self {
@@ -102,7 +103,7 @@ impl Amiss {
 }
 
 impl Skew {
-    /// By the date of an answer.
+    /// From the date of an answer.
     fn of(headers: &HeaderMap, now: SystemTime) -> Option<Skew> {
         let server = httpdate::parse_http_date(headers.get("date")?.to_str().ok()?).ok()?;
         Some(match now.duration_since(server) {
@@ -117,7 +118,7 @@ impl Skew {
     }
 }
 
-/// The region of the bucket, if another one was asked.
+/// The region of the bucket, if the request went to another one.
 fn other_region(refused: &Refused<'_>) -> Option<Box<str>> {
     let header = refused.headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
     let region = header.or_else(|| element(refused.body, "Region"))?;

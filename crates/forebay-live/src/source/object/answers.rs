@@ -1,5 +1,5 @@
 //! Listens to the answers of a store, between the `object_store` crate and its HTTP client: the
-//! crate keeps much of them to itself, and takes more for an answer than a store gives.
+//! crate keeps much of them to itself, and accepts answers that a store would not give.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -120,13 +120,13 @@ impl HttpService for Listening {
     }
 }
 
-/// Whether a request is for a listing. Nothing else that is asked for has a query of this kind.
+/// Whether a request is for a listing. No other request has a query of this kind.
 fn lists(request: &HttpRequest) -> bool {
     request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "list-type=2"))
 }
 
 /// Whether it is the answer of a portal or a web server. An object may be a page of HTML, but every
-/// store gives it a tag, or says who it is itself.
+/// store gives it a tag, or names itself.
 fn is_of_no_store(headers: &HeaderMap) -> bool {
     let marked = |name: &str| MARKS.iter().any(|mark| name.starts_with(mark));
     is_html(headers) && !headers.contains_key(ETAG) && !headers.keys().any(|name| marked(name.as_str()))
@@ -142,7 +142,7 @@ fn amiss(amiss: Amiss) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, amiss)
 }
 
-/// A body, or so much of it.
+/// A body, or its first `most` bytes.
 async fn front(body: HttpResponseBody, most: usize) -> Result<Bytes, HttpError> {
     let (mut body, mut front) = (body.bytes_stream(), BytesMut::new());
     while let Some(bytes) = body.next().await {

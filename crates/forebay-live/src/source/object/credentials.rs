@@ -1,4 +1,4 @@
-//! Credentials of S3 sources that no setting tells: asked for when a request first needs them, and
+//! Credentials of S3 sources that no setting gives: asked for when a request first needs them, and
 //! renewed while the source is in use.
 //!
 //! ```text
@@ -49,21 +49,21 @@ const LATE: Duration = Duration::from_secs(10);
 /// The pause after a renewal that failed while the old credentials last.
 const REST: Duration = Duration::from_secs(10);
 
-/// The same while there are none. All requests that come meanwhile get the same error, so that many
-/// readers don't run a process many times a second.
+/// The pause while there are no credentials. All requests that come meanwhile get the same error,
+/// so that many readers don't run a process many times a second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a refusal may concern the credentials before.
+/// How long after a renewal a refusal may concern the old credentials.
 const YOUNG: Duration = Duration::from_secs(10);
 
 /// Credentials with their end.
 pub(super) struct Given {
     pub(super) credential: AwsCredential,
-    /// `None` if nobody knows of one.
+    /// `None` if no end is known.
     pub(super) end: Option<SystemTime>,
 }
 
-/// Where credentials come from.
+/// A place where credentials come from.
 #[async_trait]
 pub(super) trait Giver: Send + Sync + 'static {
     /// Asks for credentials, once. Ends in time, whatever happens.
@@ -97,7 +97,7 @@ struct Held {
     times: Option<Times>,
     /// When it was first given.
     since: Instant,
-    /// Whether others were there before it.
+    /// Whether it replaced other credentials.
     replaced_others: bool,
     /// When it was last given.
     given: Instant,
@@ -133,7 +133,7 @@ enum Next {
 }
 
 impl Credentials {
-    /// Credentials of the source `name`. Asks nothing yet.
+    /// Credentials of the source `name`. Sends no request yet.
     pub(super) fn new(name: &str, giver: impl Giver) -> Credentials {
         let (name, giver) = (name.to_owned(), Box::new(giver));
         Credentials(Arc::new(Inner { name, giver, state: Mutex::default() }))
@@ -148,7 +148,7 @@ impl Credentials {
         }
     }
 
-    /// Hears that the server refuses the credentials that a request was signed with. True if
+    /// Takes in the server's refusal of the credentials that a request was signed with. True if
     /// another try has better ones, or may have.
     pub(super) fn doubt(&self) -> bool {
         let state = &mut *self.0.state.lock();
@@ -186,7 +186,7 @@ impl Inner {
         }
     }
 
-    /// The renewal under way, or a new one. It goes on if nobody waits for it any more.
+    /// The renewal under way, or a new one. It goes on even if no request waits for it any more.
     fn renewal(self: &Arc<Self>, state: &mut State) -> Renewal {
         if let Some(renewal) = state.renewal.as_ref().filter(|renewal| renewal.peek().is_none()) {
             return renewal.clone();
@@ -224,7 +224,7 @@ impl Inner {
 }
 
 impl Held {
-    /// Takes what was given at `now`. What is over already is none.
+    /// Takes the credentials given at `now`. An error if they have ended already.
     fn new(given: Given, before: Option<&Held>, now: SystemTime) -> Result<Held, Missing> {
         let times = given.end.map(|end| Times::new(now, end).ok_or(Missing::Over(end))).transpose()?;
         let given_at = Instant::now();

@@ -1,5 +1,5 @@
-//! Keys as the `object_store` crate takes them. It takes none with control characters, which keys
-//! of S3 may have. Such a character is written as a mark and a letter, and put back in the request.
+//! Keys for the `object_store` crate. It accepts none with control characters, which keys of S3 may
+//! have. Such a character is written as a mark and a letter, and put back in the request.
 //!
 //! ```text
 //!  a␊b  ──▶  a‹mark›Jb  ──▶  GET /bucket/a%F4%8F%BF%BEJb  ──▶  GET /bucket/a%0Ab, signed again
@@ -7,13 +7,13 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// No character of any text by the rules of Unicode.
+/// A character that no text has, by the rules of Unicode.
 const MARK: char = '\u{10FFFE}';
 
 /// The mark in an address.
 const MARK_ENCODED: &str = "%F4%8F%BF%BE";
 
-/// What S3 wants encoded in the path of a request.
+/// The characters that S3 wants encoded in the path of a request.
 const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The key without control characters.
@@ -29,7 +29,7 @@ pub(super) fn marked(key: &str) -> String {
     marked
 }
 
-/// The reverse, of the path of a request; `None` if it has no mark.
+/// The reverse, for the path of a request; `None` if it has no mark.
 pub(super) fn unmarked(path: &str) -> Option<String> {
     if !path.contains(MARK_ENCODED) {
         return None;

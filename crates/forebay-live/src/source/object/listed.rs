@@ -1,4 +1,4 @@
-//! What S3 says of a page of keys: the document that answers `ListObjectsV2`.
+//! S3's page of keys: the document that answers `ListObjectsV2`.
 //!
 //! The `object_store` crate takes any document for a listing, and an unknown one for an empty
 //! listing. So the document is read here. An entry that is not understood is left out, and hides no
@@ -21,7 +21,7 @@ const SHOWN: usize = 40;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Keys {
     pub(super) entries: Vec<Entry>,
-    /// What to ask the next page with.
+    /// The token to ask the next page with.
     pub(super) next: Option<String>,
 }
 
@@ -32,12 +32,12 @@ pub(super) struct Entry {
     pub(super) told: Entity,
 }
 
-/// What stands behind a key.
+/// The entity behind a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Entity {
-    /// An object, and what is told of it; `None` if its length is not.
+    /// An object and its facts; `None` if its length is not told.
     Object(Option<Facts>),
-    /// Keys that begin so.
+    /// Keys that begin with this one.
     Prefix,
 }
 
@@ -146,12 +146,12 @@ impl Listing {
             _ => {}
         }
         self.open.pop();
-        // What follows is the text of the element around, which has none.
+        // The text that follows belongs to the element around, which has none.
         self.text.clear();
         Ok(())
     }
 
-    /// The keys, now that it is known how they are written.
+    /// The keys, now that their encoding is known.
     fn whole(self) -> Keys {
         let mut keys = self.keys;
         for entry in keys.entries.iter_mut().filter(|_| self.encoded) {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever comes, it is a listing or an error.
+        /// Any bytes are read as a listing or refused with an error.
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
             let _ = parse(&bytes);

@@ -21,7 +21,7 @@ use crate::source::remote::{Next, Page, Told};
 /// Keys a page: the most that S3 gives.
 const PAGE: usize = 1000;
 
-/// A store as something that lists.
+/// A store that can list.
 #[derive(Clone)]
 pub(super) struct Listing {
     store: Arc<dyn ObjectStore>,
@@ -40,7 +40,7 @@ impl Listing {
         self.pages.is_some()
     }
 
-    /// What lies below `prefix`.
+    /// Whether there are keys below `prefix`.
     pub(super) async fn any(&self, prefix: &str) -> Result<Below> {
         let Some(pages) = &self.pages else {
             return Ok(Below::of(&self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?));
@@ -53,7 +53,7 @@ impl Listing {
         }
     }
 
-    /// A page of the names in the folder `prefix`, and what there is of it at all.
+    /// A page of the names in the folder `prefix`, and whether there are keys below it.
     pub(super) async fn page(&self, prefix: &str, next: Option<&Next>) -> Result<(Page, Below)> {
         let Some(pages) = &self.pages else {
             let all = self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?;
@@ -86,8 +86,8 @@ impl Listing {
         }
     }
 
-    /// How to go on after a page that failed because one of its keys cannot be a path: with smaller
-    /// pages, until the key stands alone, then behind it. The page itself tells no more than that
+    /// The way on after a page that failed because one of its keys cannot be a path: smaller pages,
+    /// until the key stands alone, then the page behind it. The failed page tells no more than that
     /// key.
     fn around(&self, options: PaginatedListOptions, source: KeyError) -> Result<PaginatedListOptions> {
         match (options.max_keys, source) {
@@ -96,8 +96,7 @@ impl Listing {
                 if !self.told.swap(true, Ordering::Relaxed) {
                     log::warn!("{path:?} and other keys that no path can name are left out");
                 }
-                // What was listed as a prefix stands for all keys below it: go behind the last of
-                // them.
+                // A listed prefix stands for all keys below it: go behind the last of them.
                 let behind = if path.ends_with('/') { path + "\u{10FFFF}" } else { path };
                 Ok(PaginatedListOptions { offset: Some(behind), page_token: None, max_keys: Some(PAGE), ..options })
             }
@@ -106,7 +105,7 @@ impl Listing {
     }
 }
 
-/// What there is below a prefix.
+/// Whether there are keys below a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Below {
     /// Nothing.
@@ -133,7 +132,7 @@ fn keys(page: &ListResult) -> Option<&Keys> {
     page.extensions.get::<Arc<Keys>>().map(|keys| &**keys)
 }
 
-/// The names of a page, and what they stand for.
+/// The names of a page, and their meaning.
 fn names(prefix: &str, page: &ListResult) -> Gathered {
     if let Some(keys) = keys(page) {
         return names_of_keys(&below(prefix).unwrap_or_default(), keys);
@@ -144,7 +143,7 @@ fn names(prefix: &str, page: &ListResult) -> Gathered {
     files.chain(folders).collect()
 }
 
-/// The names of keys that begin with `below`; none of the folder's own marker. Those that no file
+/// The names of keys that begin with `below`; none for the folder's own marker. Names that no file
 /// system can hold are left out later (`remote/asker.rs`).
 fn names_of_keys(below: &str, keys: &Keys) -> Gathered {
     let name = |entry: &Entry| {

@@ -31,7 +31,7 @@ use crate::source::{Error, Result};
 /// The schemes that are object stores.
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 
-/// How to reach an object store.
+/// Options for reaching an object store.
 #[derive(Clone)]
 pub struct StoreOptions {
     /// The server, if it is not the provider's own: `http://127.0.0.1:7070`. Buckets are then named
@@ -56,25 +56,25 @@ pub struct StoreOptions {
     pub connections: usize,
     /// How long a connection may stay silent, though no longer than the patience.
     pub silence: Duration,
-    /// For how long a request that somebody waits for is repeated while the storage fails.
+    /// For how long a request that a reader waits for is repeated while the storage fails.
     pub patience: Duration,
     /// For how long the names that a storage told are believed.
     pub ttl: Duration,
     /// The memory in which they are kept, bytes.
     pub names: usize,
-    /// Hears, when a store is opened, that it is waited for.
+    /// Told, when a store is opened, that the start waits for it.
     pub tell: fn(&str),
     /// Modes and owners to show, since stores keep none.
     pub modes: Modes,
-    /// What web servers are shown; other stores have credentials of their own.
+    /// The token for web servers; other stores have credentials of their own.
     pub token: Option<Token>,
-    /// What web servers are shown instead, unless their URL says it.
+    /// The login for web servers instead, unless their URL has one.
     pub login: Option<Login>,
     /// A file of certificates in PEM that vouch for the server's, beside those that the system
     /// trusts.
     pub authority: Option<PathBuf>,
-    /// How much web servers are told of what readers do. Servers that are no level of ours ignore
-    /// it.
+    /// How much of the readers' behaviour web servers are told. Servers that are no level of ours
+    /// ignore it.
     pub labels: Labels,
 }
 
@@ -126,7 +126,7 @@ pub(super) struct Found {
     store: Arc<dyn ObjectStore>,
     /// The same store as one that lists page by page.
     pages: Option<Arc<dyn PaginatedListStore>>,
-    /// What tells its server from others, where the URI doesn't: endpoint and region.
+    /// Tells its server from others, where the URI doesn't: endpoint and region.
     server: String,
     /// The server, if it is not the provider's own.
     endpoint: Option<String>,
@@ -182,8 +182,8 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     RemoteSource::new(Arc::new(bucket), about, options.limits(), options.modes)
 }
 
-/// The prefix of the keys below a folder of the bucket, without the slash at its end; or the name
-/// in it that no folder can have.
+/// The prefix of the keys below a folder of the bucket, without the slash at its end. Else the
+/// error is the first name in it that no folder can have.
 fn folder(prefix: &str) -> std::result::Result<String, String> {
     let folder = prefix.strip_suffix('/').unwrap_or(prefix);
     let unnamed = |name: &str| matches!(name, "" | "." | "..") || name.contains('\0');
@@ -258,7 +258,7 @@ fn az(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store
     builder.build().map(|store| both(store, answers.waits, options.endpoint.as_deref(), account.as_deref()))
 }
 
-/// A web server is no store of this kind, and reached as one.
+/// A web server is no store of this kind, but is opened the same way.
 fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let web = WebOptions {
         token: options.token.clone(),
@@ -282,7 +282,7 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
 }
 
 impl StoreOptions {
-    /// What a source may take.
+    /// The bounds on a source's resources.
     pub(super) fn limits(&self) -> Limits {
         let StoreOptions { connections, ttl, names, patience, .. } = *self;
         Limits { connections, ttl, names, patience }
@@ -312,7 +312,7 @@ fn client(options: &StoreOptions, uri: &str) -> Result<ClientOptions> {
     Ok(certificates.into_iter().fold(client, ClientOptions::with_root_certificate))
 }
 
-/// One try: the rule for more is `remote/patience.rs`.
+/// One try; `remote/patience.rs` has the rule for more.
 pub(super) fn once() -> RetryConfig {
     RetryConfig { backoff: BackoffConfig::default(), max_retries: 0, retry_timeout: Duration::from_secs(180) }
 }

@@ -1,4 +1,4 @@
-//! What a store's errors mean.
+//! The meaning of a store's errors.
 //!
 //! The `object_store` crate sorts some answers into variants and leaves others (all failures of a
 //! listing) inside a generic one, as text only. There the status is read from the text, whose form
@@ -15,8 +15,8 @@ use crate::source::remote::{Hint, explained};
 /// The kind of a failure for which there were no credentials to sign with.
 pub(super) const CREDENTIALS: &str = "credentials";
 
-/// The codes of servers that don't take the credentials as such. One that says `AccessDenied` knows
-/// them.
+/// The codes of servers that don't accept the credentials as such. A server that says
+/// `AccessDenied` knows them.
 const OF_CREDENTIALS: [&str; 6] = [
     "ExpiredToken",
     "ExpiredTokenException",
@@ -53,8 +53,8 @@ pub(super) fn of(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// Why a range of an open object could not be read. What existed when it was opened and is gone, or
-/// is now too short for the range, has changed.
+/// Why a range of an open object could not be read. An object that existed when it was opened has
+/// changed if it is gone, or is now too short for the range.
 pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     match of(name, error) {
         Error::NotFound(name) => Error::Stale(name),
@@ -63,8 +63,8 @@ pub(super) fn of_range(name: &str, error: &StoreError) -> Error {
     }
 }
 
-/// What kind of failure it is, for the log: the store's own code, else the status, else what
-/// happened.
+/// The kind of failure, for the log: the store's own code, else the status, else the error in
+/// words.
 pub(super) fn kind(error: &StoreError) -> String {
     if cause::<Missing>(error).is_some() {
         return CREDENTIALS.into();
@@ -120,7 +120,7 @@ fn code(message: &str) -> Option<String> {
     element(message, "Code").map(str::to_owned)
 }
 
-/// What happened, on one line.
+/// The error, on one line.
 fn line(error: &StoreError) -> String {
     let words = error.to_string();
     let words = match (status(&words), cause::<HttpError>(error).map(HttpError::kind)) {

@@ -1,5 +1,5 @@
-//! S3 and whatever speaks like it. Settings of the library and of the command line come before the
-//! environment, and that before the profile of the AWS files.
+//! S3 and stores that speak like it. Settings of the library and of the command line come before
+//! the environment, and the environment before the profile of the AWS files.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::answers::{Answers, Dialect};
 use super::credentials::{Chain, Credentials, Profile};
 use super::open::{Found, StoreOptions, both, once};
 
-/// The region of a bucket of which nobody says one, as the `object_store` crate has it.
+/// The region of a bucket if none is given, as the `object_store` crate has it.
 const REGION: &str = "us-east-1";
 
 /// Settings that say where credentials come from.
@@ -27,7 +27,7 @@ const OWN: [Key; 7] = [
 pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) -> object_store::Result<Found> {
     let answers = Answers::new(Dialect::S3);
     let builder = AmazonS3Builder::from_env().with_http_connector(answers.clone());
-    // A file that is not understood is an error only for those who need it: see `Chain`.
+    // A file that is not understood is an error only if credentials come from it: see `Chain`.
     let profile = Profile::read(options.profile.as_deref()).ok();
     let options = &completed(options, &builder, profile.as_ref());
     let mut builder =
@@ -39,7 +39,7 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     if let Some(endpoint) = &options.endpoint {
         let endpoint = endpoint.trim_end_matches('/');
         builder = builder.with_endpoint(endpoint);
-        // One for S3 alone, of the environment, would come before it.
+        // The environment's endpoint for S3 alone would come before it.
         if builder.get_config_value(&Key::S3Endpoint).is_some() {
             builder = builder.with_config(Key::S3Endpoint, endpoint);
         }
@@ -72,14 +72,14 @@ pub(super) fn open(base: &str, options: &StoreOptions, client: ClientOptions) ->
     Ok(found)
 }
 
-/// Refuses what is no URL of a server. The client would notice when it signs a request, and panic.
+/// Refuses an endpoint that is no URL of a server. The client would notice when it signs a request,
+/// and panic.
 fn checked(endpoint: &str) -> object_store::Result<()> {
     let shown = endpoint.rsplit('@').next().unwrap_or_default();
     let url = reqwest::Url::parse(endpoint).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let reason = match url {
-        // S3 signs requests; a user and a password would be sent to nobody, and be shown in
-        // messages.
+        // S3 signs requests; a user and a password would never be sent, but be shown in messages.
         _ if endpoint.contains('@') => {
             format!("the endpoint …{shown} has a user: keys of S3 come from AWS_ACCESS_KEY_ID, a profile, or the like")
         }
@@ -101,7 +101,7 @@ fn completed(options: &StoreOptions, builder: &AmazonS3Builder, profile: Option<
     StoreOptions { endpoint, region, ..options.clone() }
 }
 
-/// Whether a region is an option or a setting, or said by the environment or the profile.
+/// Whether options, settings, environment or profile give a region.
 pub(super) fn region_is_said(options: &StoreOptions) -> bool {
     let is_region = |(key, _): &(String, String)| key.parse().is_ok_and(|key: Key| key == Key::Region);
     let builder = AmazonS3Builder::from_env();
@@ -109,7 +109,7 @@ pub(super) fn region_is_said(options: &StoreOptions) -> bool {
     options.settings.iter().any(is_region) || completed(options, &builder, profile.as_ref()).region.is_some()
 }
 
-/// Whether requests need credentials that no setting tells. A profile that the options name comes
+/// Whether requests need credentials that no setting gives. A profile that the options name comes
 /// before keys of the environment, but not before keys of the settings.
 fn lacks_keys(builder: &AmazonS3Builder, options: &StoreOptions) -> bool {
     let is_own = |(key, _): &(String, String)| key.parse().is_ok_and(|key: Key| OWN.contains(&key));

@@ -1,4 +1,4 @@
-//! Requests to S3 as the `object_store` crate does not make them: changed, and signed again.
+//! Requests to S3 that the `object_store` crate does not make: changed, and signed again.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -22,7 +22,7 @@ impl Signer {
         let _ = self.0.set(Arc::downgrade(credentials));
     }
 
-    /// The request as S3 is to get it.
+    /// The request to send to S3.
     pub(super) async fn prepared(&self, request: HttpRequest, is_listing: bool) -> Result<HttpRequest, HttpError> {
         let path = unmarked(request.uri().path());
         // A session of a directory bucket has credentials of its own.
@@ -62,8 +62,8 @@ fn sign(request: &mut HttpRequest, credential: &AwsCredential, region: &str) -> 
     authorizer.try_authorize(request, None).map_err(failed)
 }
 
-/// The region that a request is signed for: `…Credential=KEY/DATE/REGION/s3/aws4_request, …`. None
-/// of a request without a signature.
+/// The region that a request is signed for: `…Credential=KEY/DATE/REGION/s3/aws4_request, …`.
+/// `None` for a request without a signature.
 pub(super) fn region(request: &HttpRequest) -> Option<String> {
     let signature = request.headers().get("authorization")?.to_str().ok()?;
     let (_, scope) = signature.split_once("Credential=")?;

@@ -1,5 +1,5 @@
-//! The wish of a store that has too much to do: the client keeps the header `Retry-After` to
-//! itself, so it is read where answers pass through (`answers.rs`).
+//! `Retry-After` of a store that has too much to do. The client keeps this header to itself, so it
+//! is read where answers pass through (`answers.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::source::remote::{Trouble, retry_after};
 /// The longest wish that is kept, so that one odd answer does not count for years.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Until when a store wants to be left alone.
+/// The moment until which a store wants to be left alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits(Arc<Mutex<Option<Instant>>>);
 
 impl Waits {
-    /// The trouble of a request concerning `path` that failed; `means` says what the error means.
+    /// The trouble of a request concerning `path` that failed; `means` translates the error.
     pub(super) fn trouble(
         &self,
         path: &Path,
@@ -33,7 +33,7 @@ impl Waits {
         Trouble { error: means(&path.display().to_string(), error), hint: refusal::hint(&kind), kind, wait }
     }
 
-    /// Hears what an answer wishes for.
+    /// Takes in the `Retry-After` of an answer.
     pub(super) fn listen(&self, answer: &HttpResponse) {
         if matches!(answer.status().as_u16(), 429 | 503)
             && let Some(wish) = answer.headers().get("retry-after").and_then(|wish| wish.to_str().ok())

@@ -36,16 +36,16 @@ pub(super) struct Asker {
     pub(super) told_of_names: AtomicBool,
 }
 
-/// How a name is asked for.
+/// The manner in which a name is asked for.
 #[derive(Clone, Copy)]
 struct Asking {
-    /// Since when somebody waits.
+    /// Since when a reader waits.
     since: Instant,
     /// A listing of its folder lacks it.
     unlisted: bool,
 }
 
-/// Where a listing ends.
+/// The end of a listing.
 struct Cut {
     /// There are names behind it.
     more: bool,
@@ -54,7 +54,7 @@ struct Cut {
 }
 
 impl Asker {
-    /// What a name stands for; the root is not asked for.
+    /// Looks up a name; the root is not asked for.
     pub(super) fn look_up(self: &Arc<Self>, path: &Path, then: Then<Known>) {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return then(Err(Error::NotFound(path.display().to_string())));
@@ -101,7 +101,7 @@ impl Asker {
         });
     }
 
-    /// Asks for at most so many pages of a folder; for all if somebody waits for all.
+    /// Asks for at most `most` pages of a folder; for all if a listing waits for all.
     fn fetch(self: &Arc<Self>, folder: &Path, most: usize) {
         let folder = folder.to_path_buf();
         self.start(move |asker| async move {
@@ -128,7 +128,7 @@ impl Asker {
             // come.
             let since = if self.names.is_awaited(folder) { Instant::now() } else { at };
             let page = match self.patience.since(since, &self.complaints, &shown, ask).await {
-                // All that was in it may have been removed since it was opened.
+                // The names in it may all have been removed since it was opened.
                 Err(Error::NotFound(_)) if root => Page::default(),
                 page => page?,
             };
@@ -148,12 +148,12 @@ impl Asker {
         let mut names = Gathered::default();
         self.add(&mut names, root, page.names);
         let heard = heard(names, Cut { more: page.next.is_some(), given_up: false }, at);
-        // Nobody can wait for it yet.
+        // No look-up can wait for it yet.
         self.names.listed(root, &heard);
         Ok(())
     }
 
-    /// Adds the names of a page. Where one is a file and a folder it is shown as the folder: better
+    /// Adds the names of a page. A name that is a file and a folder is shown as the folder: better
     /// one name less than a whole tree.
     fn add(&self, names: &mut Gathered, folder: &Path, mut page: Gathered) {
         page.number(|name| {
@@ -194,14 +194,14 @@ impl Asker {
         for looking in lookings {
             match error {
                 error if error.is_of_the_storage() => (looking.then)(Err(error.clone())),
-                // Where names cannot be listed, or may not, they may still be asked for.
+                // Where names cannot be listed, or listing is refused, they may still be asked for.
                 _ => self.singly(folder, looking, false),
             }
         }
     }
 
-    /// Asks for a name of which a listing did not tell. The patience goes on from the look-up,
-    /// unless the listing took longer because it was long: then the storage is alive.
+    /// Asks for a name that a listing did not tell. The patience goes on from the look-up, unless
+    /// the listing took longer because it was long: then the storage is alive.
     fn singly(self: &Arc<Self>, folder: &Path, Looking { name, since, then }: Looking, unlisted: bool) {
         let since = if since.elapsed() < self.patience.0 { since } else { Instant::now() };
         if self.names.look_up_singly(folder, &name, then) {

@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 use super::Trouble;
 use crate::source::Error;
 
-/// How long nothing more is said of a kind.
+/// How long a kind of trouble is not told again.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Kinds that are kept apart; what comes beyond is one kind.
+/// Kinds that are kept apart; all beyond are one kind.
 const KINDS: usize = 100;
 
-/// What was said of one storage.
+/// The complaints about one storage.
 pub(super) struct Complaints {
     source: String,
     kinds: Mutex<HashMap<String, Said>>,
@@ -27,13 +27,13 @@ struct Said {
 }
 
 impl Complaints {
-    /// Of the storage that messages call so.
+    /// About the storage with this name in messages.
     pub(super) fn new(source: impl Into<String>) -> Complaints {
         Complaints { source: source.into(), kinds: Mutex::default() }
     }
 
-    /// Says what happened, unless that was said a moment ago. That a name is not there, or has
-    /// changed, is no trouble of the storage.
+    /// Reports the trouble, unless its kind was reported a moment ago. A name that is missing, or
+    /// has changed, is no trouble of the storage.
     pub(super) fn hear(&self, trouble: &Trouble) {
         if let Some(line) = self.line(trouble, Instant::now()) {
             log::warn!("{line}");

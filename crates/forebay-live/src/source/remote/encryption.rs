@@ -1,4 +1,4 @@
-//! What to do where two ends do not agree on encryption.
+//! Helps if the two ends do not agree on encryption.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use reqwest::{Client, Url};
 /// How long a server that is asked for encryption may take.
 const PROBE: Duration = Duration::from_secs(2);
 
-/// The words of the TLS library with what to do.
+/// The words of the TLS library with a remedy.
 pub(crate) fn explained(words: String) -> String {
     let way_out = match &*words {
         words if words.contains("InvalidContentType") => "the server speaks without encryption there, with http://",
@@ -17,17 +17,17 @@ pub(crate) fn explained(words: String) -> String {
     format!("{words} ({way_out})")
 }
 
-/// The address with encryption of a server that is spoken to without, and speaks only with it. Such
-/// servers refuse a request in words of their own, or end the connection. The server is shown
-/// nothing but its own name.
+/// The address with encryption, for a server that was asked without it and speaks only with it.
+/// Such servers refuse a request in words of their own, or end the connection. The probe shows the
+/// server nothing but the server's own name.
 pub(super) async fn encrypted(plain: &str) -> Option<String> {
     let mut url = Url::parse(plain).ok().filter(|url| url.scheme() == "http")?;
-    // A port that is not said is 80, where nobody speaks with encryption.
+    // A port that is not given is 80, where no server speaks with encryption.
     let port = url.port()?;
     url.set_scheme("https").and_then(|()| url.set_port(Some(port)).map_err(drop)).ok()?;
     let shown = url.to_string();
     url.set_path("/");
-    // Whom the server is, the mount will ask.
+    // The mount checks the server's identity later.
     let client = Client::builder().tls_danger_accept_invalid_certs(true).timeout(PROBE);
     let client = client.redirect(reqwest::redirect::Policy::none()).http1_only().build().ok()?;
     let speaks = match client.head(url).send().await {

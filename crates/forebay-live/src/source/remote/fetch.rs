@@ -13,7 +13,7 @@ pub(super) struct RemoteObject {
     gate: Arc<Gate>,
 }
 
-/// What every range of it is asked for with.
+/// The context of requests for its ranges.
 struct File {
     identity: Identity,
     asker: Arc<Asker>,
@@ -64,8 +64,7 @@ impl File {
         pending.finish(outcome);
     }
 
-    /// Tries once what was only thought to be wanted, and what is waited for as long as the
-    /// patience lasts.
+    /// Tries a prefetch once, and demand for as long as the patience lasts.
     async fn read(&self, fetch: &mut Fetch, room: Room<'_>) -> Result<()> {
         let Name::Path { path, .. } = &self.identity.name else { return Err(Error::Stale(self.name())) };
         if fetch.len == 0 {

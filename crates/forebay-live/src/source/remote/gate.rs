@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 use crate::source::FetchId;
 
-/// Something that may begin, and holds its [`Turn`] until it is over; without one it was called
+/// A task that may begin, and holds its [`Turn`] until it is over. Without a turn it was called
 /// off.
 type Start = Box<dyn FnOnce(Option<Turn>) + Send>;
 
-/// Who waits, in order.
+/// The tasks that wait, in order.
 type Line = VecDeque<(FetchId, Start)>;
 
-/// A bound, and who waits for it.
+/// A bound, and the tasks that wait for it.
 pub(crate) struct Gate {
     state: Mutex<State>,
 }
@@ -27,11 +27,11 @@ struct State {
     rest: Line,
 }
 
-/// Room for more at once than one, for what is under way already.
+/// Room for further requests of a fetch that is under way.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Room<'a>(pub(super) Option<&'a Arc<Gate>>);
 
-/// Leave to be under way; dropping it lets the next one in.
+/// Permission to be under way; dropping it lets the next one in.
 pub(crate) struct Turn(Arc<Gate>);
 
 impl Gate {
@@ -54,7 +54,7 @@ impl Gate {
         start(Some(Turn(Arc::clone(self))));
     }
 
-    /// Calls off who still waits.
+    /// Calls off the fetch if it still waits.
     pub(super) fn call_off(&self, id: FetchId) {
         let mut state = self.state.lock();
         let State { urgent, rest, .. } = &mut *state;
@@ -70,7 +70,7 @@ impl Gate {
 }
 
 impl Room<'_> {
-    /// At most so many turns, as far as nobody waits for them.
+    /// At most `most` turns, as far as no fetch waits for them.
     pub(crate) fn turns(&self, most: usize) -> Vec<Turn> {
         let Some(gate) = self.0 else { return Vec::new() };
         let mut state = gate.state.lock();

@@ -1,9 +1,9 @@
-//! What lies at the other end of a network: object stores and web servers, behind one [`Source`].
+//! Storages at the other end of a network: object stores and web servers, behind one [`Source`].
 //!
-//! A [`Remote`] knows how to ask: one name, one page of a folder, one range of a file, each of them
-//! one try. Everything else is here, once for all kinds of storage:
+//! A [`Remote`] can ask for one name, one page of a folder, or one range of a file, each with one
+//! try. Everything else is here, once for all kinds of storage:
 //!
-//! - names are remembered for a while, and whole folders asked for where several names of one are
+//! - names are remembered for a while, and the whole folder is asked for if several names of it are
 //!   looked up (`names.rs`, `asker.rs`);
 //! - every request is tried again as long as [`Patience`] says (`patience.rs`), and trouble is told
 //!   in the log, one line a minute for each kind (`complaints.rs`);
@@ -40,12 +40,12 @@ pub(crate) use retry_after::retry_after;
 pub(crate) use source::{About, Limits};
 pub use source::{Modes, RemoteSource};
 
-/// What a name stands for at a remote storage.
+/// A name at a remote storage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Told {
     /// A regular file.
     File(Facts),
-    /// A regular file of which a listing said only that, so that it has to be asked for by itself.
+    /// A regular file whose listing told nothing else, so that it has to be asked for by itself.
     Unmeasured,
     /// A folder, and its last modification where the storage knows one.
     Folder(Option<SystemTime>),
@@ -54,34 +54,34 @@ pub(crate) enum Told {
 /// Names of a folder: all of them, or the first or next ones.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// The names and what they stand for, in any order, without inode numbers. A name that is there
-    /// twice is a folder if either is.
+    /// The names and their meaning, in any order, without inode numbers. A name that is there twice
+    /// is a folder if either is.
     pub(crate) names: Gathered,
-    /// What to ask the next page with; `None` if this was the last.
+    /// The token to ask the next page with; `None` if this was the last.
     pub(crate) next: Option<Next>,
 }
 
-/// Where a listing goes on, in the storage's own words.
+/// The place where a listing goes on, in the storage's own words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Next(pub(crate) Box<str>);
 
 /// Why one try of a request failed.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    /// What it means. Only [`Error::Storage`] is tried again.
+    /// The error to report. Only [`Error::Storage`] is tried again.
     pub(crate) error: Error,
-    /// What kind of trouble it is, for the log: the storage's own code, as `SlowDown` or `503`.
+    /// The kind of trouble, for the log: the storage's own code, as `SlowDown` or `503`.
     pub(crate) kind: String,
-    /// What to do about it, where that is known.
+    /// The remedy, if one is known.
     pub(crate) hint: Option<Hint>,
     /// For how long the storage asked to be left alone (`Retry-After`).
     pub(crate) wait: Option<Duration>,
 }
 
-/// What to do about a trouble.
+/// The remedy for a trouble.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hint {
-    /// The credentials have come to their end.
+    /// The credentials have expired.
     Renew,
 }
 
@@ -99,25 +99,25 @@ pub(crate) struct Range<'a> {
     pub(crate) offset: u64,
     /// How many bytes, not zero, all within the file.
     pub(crate) len: usize,
-    /// What a level of ours at the other end is told.
+    /// The label for a level of ours at the other end.
     pub(crate) label: &'a Label,
     /// Room for requests beside the first one.
     pub(crate) room: Room<'a>,
 }
 
-/// A storage at the other end of a network. Each call is one try: whether to try again is not its
-/// business. Paths are relative to its root; the empty path is the root and is never looked at.
+/// A storage at the other end of a network. Each call is one try; the caller decides on further
+/// ones. Paths are relative to its root; the empty path is the root and is never looked at.
 #[async_trait]
 pub(crate) trait Remote: Send + Sync + 'static {
-    /// Fetches beforehand what requests need, such as credentials. Nothing, for most.
+    /// Fetches beforehand what requests need, such as credentials. Most storages need nothing.
     async fn ready(&self) -> Answer<()> {
         Ok(())
     }
 
-    /// What a name stands for. [`Error::NotFound`] only if the storage says that nothing has it.
+    /// Looks up a name. [`Error::NotFound`] only if the storage says that there is no such name.
     async fn look(&self, path: &Path) -> Answer<Told>;
 
-    /// The same of a name that a listing of its folder lacks which may have left it out.
+    /// The same for a name that a listing of its folder lacks, if the listing may have left it out.
     async fn look_unlisted(&self, path: &Path) -> Answer<Told> {
         self.look(path).await
     }
@@ -132,19 +132,19 @@ pub(crate) trait Remote: Send + Sync + 'static {
     fn pages_are_cheap(&self) -> bool;
 
     /// Reads a range into the front of the buffer. [`Error::Stale`] if the file has changed or is
-    /// gone. Whatever is in the buffer after an error is ignored.
+    /// gone. After an error the buffer's content is ignored.
     async fn read(&self, range: Range<'_>, buffer: &mut Segments) -> Answer<()>;
 }
 
 impl Trouble {
-    /// Trouble that may pass, or not, by what the error says; without a wish of the storage.
+    /// Trouble that may pass or not, depending on the error; without a `Retry-After`.
     pub(crate) fn new(error: Error, kind: impl Into<String>) -> Trouble {
         Trouble { error, kind: kind.into(), hint: None, wait: None }
     }
 }
 
 impl Hint {
-    /// For people.
+    /// The remedy in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Hint::Renew => "the credentials have expired: log in again, or renew them",
@@ -153,7 +153,7 @@ impl Hint {
 }
 
 impl Told {
-    /// What a name of a listing stands for.
+    /// The meaning of a name of a listing.
     pub(super) fn of(listed: &Listed<'_>) -> Told {
         match (listed.kind, &listed.facts) {
             (Kind::Folder, facts) => Told::Folder(facts.as_ref().and_then(|facts| facts.modified).map(time)),
@@ -177,7 +177,7 @@ impl Told {
 }
 
 impl Gathered {
-    /// Adds a name of a page and what it stands for.
+    /// Adds a name of a page and its meaning.
     pub(crate) fn add(&mut self, name: OsString, told: Told) {
         self.push(&told.entry(name));
     }
@@ -191,7 +191,7 @@ impl FromIterator<(OsString, Told)> for Gathered {
     }
 }
 
-/// A time that many nanoseconds after the epoch, or before.
+/// A time this many nanoseconds after the epoch, or before.
 fn time(nanos: i64) -> SystemTime {
     let distance = Duration::from_nanos(nanos.unsigned_abs());
     let time = if nanos < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
@@ -207,8 +207,8 @@ fn nanos(time: SystemTime) -> Option<i64> {
 }
 
 impl Facts {
-    /// The version of a file by what is known of it. A tag is the version, where there is one; else
-    /// size and time are, in whole seconds since listings and single answers differ in precision.
+    /// The version of a file by its facts. If there is a tag, it is the version. Else size and time
+    /// are, in whole seconds since listings and single answers differ in precision.
     pub(crate) fn version(&self) -> Version {
         let tag = self.tag.clone().filter(|tag| !tag.is_empty());
         let seconds = self.modified.unwrap_or(0).div_euclid(1_000_000_000);

@@ -1,15 +1,15 @@
-//! What a storage told of its names lately: whole folders, and names that were asked for one by
-//! one.
+//! Names that a storage told lately: whole folders, and names that were asked for one by one.
 //!
-//! It answers for as long as `ttl`, and is bounded: beyond `limit` bytes the folder that was used
-//! longest ago goes, and a folder that takes more than that by itself is not kept at all.
+//! The memory answers for as long as `ttl`, and is bounded. Beyond `limit` bytes the folder that
+//! was used longest ago is forgotten, and a folder that takes more than that by itself is not kept
+//! at all.
 //!
 //! How a look-up is answered:
 //!
 //! ```text
-//!  the folder was listed, all of it        what the listing says, also that there is no such name
-//!  ... a page of it, and the name is on it what the page says
-//!  the name was asked for                  what was said
+//!  the folder was listed, all of it        the listing's answer, also that there is no such name
+//!  ... a page of it, and the name is on it the page's answer
+//!  the name was asked for                  the answer to that
 //!  ... all of it, but the storage may hide   ask for the name
 //!      names, or told too little of it
 //!  the same is being asked                 wait for that
@@ -37,7 +37,7 @@ const SINGLY: Duration = Duration::from_secs(300);
 /// Bytes of a folder's record beside its names, and of a name's that was asked for, about.
 const OVERHEAD: usize = 160;
 
-/// What is remembered of the names of one storage.
+/// The memory of one storage's names.
 pub(super) struct Names {
     ttl: Duration,
     limit: usize,
@@ -60,9 +60,9 @@ struct Folder {
     /// If that is only a page: the last key on it. Names up to there are known.
     up_to: Option<Vec<u8>>,
     singles: HashMap<OsString, Single>,
-    /// Who waits for the listing that is under way.
+    /// The callers that wait for the listing that is under way.
     listing_for: Option<Vec<Then<Listing>>>,
-    /// Who waits for a page, or the whole, to look a name up on it.
+    /// The look-ups that wait for a page, or the whole, to find a name on it.
     looking: Vec<Looking>,
     /// When a name was asked for last.
     asked: Option<Instant>,
@@ -72,7 +72,7 @@ struct Folder {
     last_use: u64,
 }
 
-/// Who waits for a name.
+/// A look-up that waits for a name.
 pub(super) struct Looking {
     pub(super) name: OsString,
     /// Since when: the patience counts from there.
@@ -85,32 +85,32 @@ enum Single {
     Told(Known),
 }
 
-/// What is known of a name.
+/// The knowledge about a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Known {
-    /// What it stands for; `None` if nothing has it.
+    /// The meaning of the name; `None` if there is no such name.
     pub(super) told: Option<Told>,
     /// When the storage was asked.
     pub(super) at: Instant,
 }
 
-/// What a look-up has to do.
+/// The next step of a look-up.
 pub(super) enum LookUp {
     /// Nothing: here is the answer.
     Known(Known, Then<Known>),
-    /// Nothing: somebody is asking.
+    /// Nothing: the name is being asked for.
     Waits,
-    /// Ask for the name and say how it went ([`Names::told`]).
+    /// Ask for the name and report the outcome ([`Names::told`]).
     Ask {
         /// The folder was listed, and the listing lacks the name.
         unlisted: bool,
     },
-    /// Ask for a page of the folder, or for all of it, and say how it went ([`Names::listed`],
+    /// Ask for a page of the folder, or for all of it, and report the outcome ([`Names::listed`],
     /// [`Names::failed`]).
     List { whole: bool },
 }
 
-/// What a listing has to do.
+/// The next step of a listing.
 pub(super) enum ToList {
     /// Nothing: here it is.
     Known(Listing, Then<Listing>),
@@ -131,7 +131,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// What it says of a name; `None` if that has to be asked for.
+    /// The answer about a name; `None` if the name has to be asked for.
     pub(super) fn of(&self, name: &OsStr) -> Option<Known> {
         on(&self.listing, self.up_to.as_deref(), name)
     }
@@ -142,19 +142,19 @@ impl Heard {
     }
 }
 
-/// Who is to be answered when a listing has come, or has failed.
+/// The callers to answer when a listing has come, or has failed.
 pub(super) struct Waiting {
     pub(super) listings: Vec<Then<Listing>>,
     pub(super) lookings: Vec<Looking>,
 }
 
 impl Names {
-    /// A memory of at most `limit` bytes that believes what was told for `ttl`.
+    /// A memory of at most `limit` bytes that believes answers for `ttl`.
     pub(super) fn new(ttl: Duration, limit: usize) -> Names {
         Names { ttl, limit, state: Mutex::default() }
     }
 
-    /// Looks a name up; `pages` says whether a page of the folder costs no more than the name.
+    /// Looks a name up; `pages` tells whether a page of the folder costs no more than the name.
     pub(super) fn look_up(&self, folder: &Path, name: &OsStr, pages: bool, then: Then<Known>) -> LookUp {
         let mut state = self.state.lock();
         let record = state.folder(folder);
@@ -170,7 +170,7 @@ impl Names {
             record.looking.push(looking(then));
             return LookUp::Waits;
         }
-        // All that a listing can tell is known.
+        // The listing has told all that it can.
         let whole = record.listing.as_ref().filter(|_| record.up_to.is_none() && record.is_fresh(self.ttl));
         let unlisted = whole.is_some_and(|listing| listing.find(name).is_none());
         let singly = self.ttl.is_zero() || record.singly_until.is_some_and(|until| Instant::now() < until);
@@ -188,7 +188,7 @@ impl Names {
         LookUp::Ask { unlisted }
     }
 
-    /// Looks up a name that a page did not tell of. Whether it has to be asked for.
+    /// Looks up a name that a page did not tell. Returns whether it has to be asked for.
     pub(super) fn look_up_singly(&self, folder: &Path, name: &OsStr, then: Then<Known>) -> bool {
         let mut state = self.state.lock();
         let record = state.folder(folder);
@@ -201,7 +201,7 @@ impl Names {
         true
     }
 
-    /// What was said of a name that was asked for. Returns those who wait for it.
+    /// Takes in the answer for a name. Returns the callers that wait for it.
     pub(super) fn told(&self, folder: &Path, name: &OsStr, answer: &Result<Known>) -> Vec<Then<Known>> {
         let mut state = self.state.lock();
         let record = state.folder(folder);
@@ -232,14 +232,14 @@ impl Names {
         ToList::List
     }
 
-    /// Whether somebody waits for all names of the folder, so that a page does not do.
+    /// Whether a caller waits for all names of the folder, so that a page does not do.
     pub(super) fn is_awaited(&self, folder: &Path) -> bool {
         let state = self.state.lock();
         let waiting = state.folders.get(folder).and_then(|record| record.listing_for.as_ref());
         waiting.is_some_and(|waiting| !waiting.is_empty())
     }
 
-    /// The names of a folder. Returns those who wait for it.
+    /// Takes in the names of a folder. Returns the callers that wait for it.
     pub(super) fn listed(&self, folder: &Path, heard: &Heard) -> Waiting {
         let Heard { listing, up_to, given_up } = heard;
         let mut state = self.state.lock();
@@ -249,7 +249,7 @@ impl Names {
             record.singly_until = Some(Instant::now() + SINGLY);
         }
         if !large {
-            // What was told of single names is older.
+            // The answers for single names are older.
             record.singles.retain(|_, single| matches!(single, Single::Asked(_)));
             record.listing = Some(listing.clone());
             record.up_to.clone_from(up_to);
@@ -259,8 +259,8 @@ impl Names {
         waiting
     }
 
-    /// A folder could not be listed. Returns those who waited; for some time the names in it are
-    /// asked for singly.
+    /// A folder could not be listed. Returns the callers that waited; for some time the names in it
+    /// are asked for singly.
     pub(super) fn failed(&self, folder: &Path) -> Waiting {
         let mut state = self.state.lock();
         let record = state.folder(folder);
@@ -270,8 +270,7 @@ impl Names {
         waiting
     }
 
-    /// A name has turned out to be something else than was told: whoever asks next asks the
-    /// storage.
+    /// A name is not what the storage told: the next look-up asks the storage.
     pub(super) fn forget(&self, folder: &Path, name: &OsStr) {
         let mut state = self.state.lock();
         let record = state.folder(folder);
@@ -330,7 +329,7 @@ impl Folder {
         OVERHEAD * (1 + self.singles.len()) + listing
     }
 
-    /// Whether nobody waits for anything in it.
+    /// Whether no caller waits for anything in it.
     fn is_idle(&self) -> bool {
         let asked = |single: &Single| matches!(single, Single::Asked(_));
         self.listing_for.is_none() && !self.singles.values().any(asked)
@@ -356,8 +355,8 @@ impl Folder {
     }
 }
 
-/// What a listing says of a name; `None` if it has to be asked for. Beyond the last key of a page
-/// nothing is known, nor of a name whose folder would come behind it.
+/// A listing's answer about a name; `None` if the name has to be asked for. Beyond the last key of
+/// a page no name is known, nor is a name whose folder would come behind that key.
 fn on(listing: &Listing, up_to: Option<&[u8]>, name: &OsStr) -> Option<Known> {
     let as_folder = || name.as_bytes().iter().chain(b"/");
     if up_to.is_some_and(|last| as_folder().gt(last)) {

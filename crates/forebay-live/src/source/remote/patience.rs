@@ -1,10 +1,11 @@
 //! One rule for every request to a storage: how it is tried again, and when it is given up.
 //!
-//! A try that failed for a reason that may pass is repeated after a pause that doubles from one try
-//! to the next, up to [`LONGEST`], and is drawn between half of that and the whole, so that many
-//! readers do not come back at once. A storage that says for how long it wants to be left alone
-//! (`Retry-After`) is. No pause of our own is longer than half of the patience that is left. Once
-//! next to nothing of it is left, or less than the storage wants, whoever waits gets the last error.
+//! A try that failed for a reason that may pass is repeated after a pause. The pause doubles from
+//! one try to the next, up to [`LONGEST`], and is drawn between half of that and the whole, so that
+//! many readers do not come back at once. If a storage asks to be left alone for some time
+//! (`Retry-After`), the pause is at least that long. No pause of our own is longer than half of the
+//! patience that is left. Once next to nothing of it is left, or less than the storage asks for,
+//! the caller gets the last error.
 
 use std::future::Future;
 use std::time::Duration;
@@ -56,8 +57,8 @@ impl Patience {
         self.from(Instant::now(), complaints, name, ask).await
     }
 
-    /// Asks until there is an answer, or the patience has run out, which somebody has had since
-    /// that moment. No try lasts longer than that.
+    /// Asks until there is an answer, or the patience, counted from `since`, has run out. No try
+    /// lasts longer than that.
     pub(super) async fn since<T, F>(
         &self,
         since: Moment,
@@ -102,7 +103,7 @@ impl Tries<'_> {
         let Trouble { error, wait, .. } = trouble;
         let Error::Storage { name, reason } = error else { return Err(error) };
         let now = Instant::now();
-        // It came on for so long that bytes must have flowed: the storage is alive.
+        // The try took so long that bytes must have flowed: the storage is alive.
         if now - self.this_began > 2 * self.patience {
             self.began = now;
             self.failed = 0;
@@ -119,7 +120,7 @@ impl Tries<'_> {
     }
 }
 
-/// What is left of a patience.
+/// The rest of a patience.
 pub(super) struct Left {
     /// The whole.
     pub(super) of: Duration,
@@ -134,7 +135,7 @@ impl Left {
         let left = self.of.checked_sub(self.after).filter(|&left| left > self.of / LITTLE)?;
         let whole = LONGEST.min(FIRST * (1 << failed.min(10)));
         let pause = whole.mul_f64(0.5 + rand::random::<f64>() / 2.0).min(left / 2);
-        // Whatever the storage asks for: an hour, or more years than a clock has.
+        // The storage may ask for an hour, or for more years than a clock has.
         Some(pause.max(wait.unwrap_or_default())).filter(|&pause| pause < left)
     }
 }

@@ -23,37 +23,37 @@ pub struct RemoteSource {
     about: About,
 }
 
-/// What answers are made of.
+/// The parts that answers are made of.
 struct View {
     asker: Arc<Asker>,
     gate: Arc<Gate>,
     modes: Modes,
-    /// The time that is shown of what has none.
+    /// The time that is shown for names without one.
     opened: SystemTime,
 }
 
-/// What a remote source is called.
+/// The names of a remote source.
 pub(crate) struct About {
     /// For messages: `s3://bucket/prefix`.
     pub(crate) name: String,
     /// See [`Source::address`].
     pub(crate) address: Arc<str>,
-    /// What to say of its server when it cannot be reached.
+    /// The server, for the message that it cannot be reached.
     pub(crate) server: String,
-    /// The URL of its server, if that is spoken to without encryption.
+    /// The URL of its server, if the source speaks to it without encryption.
     pub(crate) plain: Option<String>,
-    /// What to do when it refuses us.
+    /// The remedy if the server refuses us.
     pub(crate) hint: &'static str,
 }
 
-/// How much a remote source may take of what there is.
+/// Bounds on a remote source's resources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Ranges under way at once.
     pub(crate) connections: usize,
-    /// For how long what was told of names is believed.
+    /// For how long answers about names are believed.
     pub(crate) ttl: Duration,
-    /// Memory of what was told of names, bytes.
+    /// Memory for answers about names, bytes.
     pub(crate) names: usize,
     /// For how long a storage that fails is asked again.
     pub(crate) patience: Duration,
@@ -73,7 +73,7 @@ pub struct Modes {
 }
 
 impl Default for Modes {
-    /// Everybody may read, and all belongs to the user of this process.
+    /// All users may read, and all belongs to the user of this process.
     fn default() -> Modes {
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Modes { file: 0o444, folder: 0o555, uid, gid }
@@ -99,7 +99,7 @@ impl RemoteSource {
         Ok(RemoteSource { view: Arc::new(view), about })
     }
 
-    /// The memory that what is remembered of names takes, in bytes, about.
+    /// The memory that the names take, in bytes, about.
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         self.view.asker.names.bytes()
@@ -111,7 +111,7 @@ impl RemoteSource {
     }
 
     /// Whether the storage answers, accepts our credentials and has the folder. A storage that is
-    /// busy or silent is waited for as long as the patience lasts, and `tell` hears that. Of a
+    /// busy or silent is waited for as long as the patience lasts, and `tell` is told so. For a
     /// wrong address, or a refusal, the error comes at once.
     pub fn check_telling(&self, tell: fn(&str)) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
@@ -129,7 +129,7 @@ impl RemoteSource {
         }
         let with = |hint: &str| format!("{name} ({hint}; the server says {})", trouble.kind);
         Err(match trouble.error {
-            // A web server that lists nothing: its files can be read by those who know their names.
+            // A web server that lists nothing: its files can be read by their names.
             Error::Refused { errno: libc::EOPNOTSUPP, .. } => {
                 log::warn!("{name} cannot list names ({}); files can be opened by name only", trouble.kind);
                 return Ok(());
@@ -157,8 +157,8 @@ impl RemoteSource {
 }
 
 impl RemoteSource {
-    /// The error of a first question that was asked without encryption where the server wants it,
-    /// if that is what the trouble is.
+    /// The error for a first question without encryption to a server that wants it, if that is the
+    /// trouble.
     fn wants_encryption(&self, trouble: &Trouble) -> Option<Error> {
         let About { name, server, plain, .. } = &self.about;
         let may_be = match &trouble.error {
@@ -175,7 +175,7 @@ impl RemoteSource {
 }
 
 impl View {
-    /// What is shown of a name; `None` of a file without a length.
+    /// The attributes shown for a name; `None` for a file without a length.
     fn attributes(&self, path: &Path, told: &Told, at: Option<Instant>) -> Option<Attributes> {
         let Modes { file, folder, uid, gid } = self.modes;
         let (kind, mode, modified, version) = match told {
@@ -208,7 +208,7 @@ impl View {
         Identity { name: Name::path(&self.asker.address, path), version }
     }
 
-    /// What a name stands for, and when the storage said so; asked for where nothing is known.
+    /// The meaning of a name, and when the storage told it; asked for if it is not known.
     fn look_up(&self, path: &Path, then: impl FnOnce(Result<(Told, Instant)>) + Send + 'static) {
         if path.as_os_str().is_empty() {
             return then(Ok((Told::Folder(None), Instant::now())));
@@ -277,7 +277,7 @@ impl Source for RemoteSource {
         }
     }
 
-    /// Asks nothing that a look-up has answered: every range names the version that it wants.
+    /// Sends no request if a look-up has answered: every range names the version that it wants.
     fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
         let path = match names_of(path) {
             Ok(path) => path,

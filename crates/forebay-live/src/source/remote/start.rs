@@ -1,4 +1,4 @@
-//! The first question to a storage, before anything is shown of it.
+//! The first question to a storage, before a mount shows anything of it.
 //!
 //! ```text
 //!  the address is wrong, or we are refused       told at once
@@ -16,7 +16,7 @@ use super::patience::Left;
 use super::{Answer, Trouble};
 use crate::source::Error;
 
-/// After how long it is said that somebody waits.
+/// The delay before the notice that the start waits.
 const NOTICE: Duration = Duration::from_secs(2);
 
 /// How often a storage is asked whose trouble may pass, though it is not busy.
@@ -47,8 +47,7 @@ const BUSY: [&str; 17] = [
 /// The kind of trouble with a storage that has not answered at all.
 const SILENCE: &str = "silence";
 
-/// Asks until the storage answers, or its trouble does not pass. `tell` hears it if that takes
-/// long.
+/// Asks until the storage answers, or its trouble does not pass. `tell` is told if that takes long.
 pub(super) async fn ask<T, F>(
     patience: Duration,
     name: &str,

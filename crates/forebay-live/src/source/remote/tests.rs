@@ -16,15 +16,15 @@ use super::{Answer, Modes, Next, Page, Range, Remote, RemoteSource, Told, Troubl
 use crate::arena::Segments;
 use crate::source::{Error, Facts, Kind, Source};
 
-/// Names and their lengths; folders are what lies above.
+/// Names and their lengths; the folders above them follow.
 #[derive(Default)]
 struct Shelf {
     files: Mutex<BTreeMap<PathBuf, u64>>,
-    /// Names a page; without one a page is not cheap, and holds all.
+    /// Names per page; without it a page is not cheap, and holds all.
     page: Option<usize>,
     /// It lists nothing.
     mute: bool,
-    /// It takes so long to say that, and tells of no name at all.
+    /// It takes this long to refuse a listing, and answers for no name at all.
     silent_after: Option<Duration>,
     looks: AtomicUsize,
     pages: AtomicUsize,
@@ -41,10 +41,10 @@ impl Shelf {
         Shelf { page: Some(page), ..self }
     }
 
-    /// What a name stands for, by a naive look at all names.
+    /// The meaning of a name, by a naive look at all names.
     fn told(&self, path: &Path) -> Option<Told> {
         let files = self.files.lock();
-        // Paths are in the order of their components, so what lies below comes next.
+        // Paths are in the order of their components, so paths below it come next.
         let mut from = files.range(path.to_path_buf()..);
         let (first, &size) = from.next().filter(|(file, _)| file.starts_with(path))?;
         let file = (first == path).then_some(Told::File(Facts { size, modified: None, tag: None }));
@@ -118,7 +118,7 @@ impl Remote for Shelf {
     }
 }
 
-/// A source over it that believes names for `ttl`, in so many bytes.
+/// A source over it that believes names for `ttl`, in `names` bytes.
 fn source(shelf: &Arc<Shelf>, ttl: Duration, names: usize) -> RemoteSource {
     let about = About { name: "shelf".into(), address: "shelf".into(), server: String::new(), plain: None, hint: "" };
     let limits = Limits { connections: 8, ttl, names, patience: Duration::from_secs(5) };
@@ -281,7 +281,7 @@ fn readers_that_ask_the_same_share_one_request() {
 }
 
 proptest! {
-    /// Whatever is asked in whatever order, the answer is that of a naive look at all names.
+    /// For all questions in any order, the answer is that of a naive look at all names.
     #[test]
     fn answers_are_the_storages(
         names in prop::collection::btree_set("[ab-]{1,3}(/[ab-]{1,3}){0,2}", 0..40),

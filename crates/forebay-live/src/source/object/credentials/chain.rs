@@ -2,8 +2,8 @@
 //! container, instance. The official crate asks each of them. Keys of the environment are settings
 //! of the store, and are found before.
 //!
-//! The crate's own default chain has the same steps. They are walked here because that chain does
-//! not tell which step failed, nor why the others have nothing.
+//! The crate's own default chain has the same steps. They are walked here because that chain tells
+//! neither which step failed, nor why the others have nothing.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(in crate::source::object) struct Chain {
     region: Region,
     http: Http,
     limit: Duration,
-    /// What processes that it starts are known by.
+    /// Marks the processes that it starts.
     mark: Mark,
 }
 
@@ -47,7 +47,7 @@ struct Step {
     provider: Box<dyn ProvideCredentials>,
     /// Why it has nothing, when it has nothing.
     lacks: String,
-    /// Words for no answer, of a place that answers nobody outside of a cloud.
+    /// The reason if it does not answer, for a place that answers only inside a cloud.
     silent: Option<&'static str>,
     /// A way out when it fails.
     hint: Option<String>,
@@ -68,7 +68,7 @@ impl Chain {
 
     /// The steps, made anew each time: the crate would not read the files again.
     fn steps(&self, profile: &Profile) -> [Step; 4] {
-        // Whether to try again is for the patience to say.
+        // Further tries are up to the patience.
         let config = ProviderConfig::without_region()
             .with_region(Some(self.region.clone()))
             .with_http_client(self.http.clone())
@@ -145,7 +145,8 @@ fn given(credentials: &aws_credential_types::Credentials) -> Given {
     Given { credential, end: credentials.expiry() }
 }
 
-/// Whether nobody answers for an instance, or something else does, which has no tokens to give.
+/// Whether the instance's service is silent, or another server answers in its place, which has no
+/// tokens to give.
 fn is_silence(error: &CredentialsError) -> bool {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {

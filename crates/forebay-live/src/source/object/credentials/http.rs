@@ -1,5 +1,5 @@
-//! The HTTP client of the AWS crates. It is the one that asks object stores and web servers, so
-//! that the same certificates and proxies count, and the program has one TLS.
+//! The HTTP client of the AWS crates. It is the client of object stores and web servers, so that
+//! the same certificates and proxies count, and the program has one TLS.
 
 use std::path::Path;
 use std::time::Duration;
@@ -96,7 +96,7 @@ async fn answer(mut response: Response) -> Result<HttpResponse, ConnectorError> 
     let status = response.status().as_u16().try_into().map_err(|_| ConnectorError::other("no status".into(), None))?;
     let mut answer = HttpResponse::new(status, SdkBody::from(body));
     for (name, value) in response.headers() {
-        // Of no use to anybody where it is not text.
+        // A value that is not text is of no use.
         if let Ok(value) = value.to_str() {
             let _ = answer.headers_mut().try_append(name.as_str().to_owned(), value.to_owned());
         }

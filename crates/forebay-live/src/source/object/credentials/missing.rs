@@ -1,14 +1,14 @@
-//! Why there are no credentials, in words for people, without secrets.
+//! Why there are no credentials, in words for users, without secrets.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use aws_config::imds::client::error::ImdsError;
 
-/// The longest reason that is shown, characters. A process may say anything.
+/// The longest reason that is shown, characters. A process may write anything.
 const LONGEST: usize = 300;
 
-/// Words of the AWS crates that add nothing to what follows them.
+/// Words of the AWS crates that add nothing to the words after them.
 const EMPTY: [&str; 8] = [
     "an error occurred while loading credentials",
     "unexpected credentials error",
@@ -32,7 +32,7 @@ pub(in crate::source::object) enum Missing {
         /// Each place, and why it has none.
         looked: String,
     },
-    /// The profile that somebody chose is not there.
+    /// The chosen profile is not there.
     #[error("no profile {profile} in {files}")]
     NoProfile {
         /// Its name.
@@ -40,7 +40,7 @@ pub(in crate::source::object) enum Missing {
         /// The files, and which of them cannot be read.
         files: String,
     },
-    /// A role that wants a second factor, for which nobody can be asked.
+    /// A role that wants a second factor, which a mount cannot ask for.
     #[error(
         "the role of profile {profile} wants a code of a second factor (mfa_serial), which is not supported; \
          use a credential_process, or keys of a session (AWS_SESSION_TOKEN)"
@@ -52,21 +52,21 @@ pub(in crate::source::object) enum Missing {
     /// The profile files are not understood.
     #[error("{0}")]
     Files(String),
-    /// One place should have given them, and did not.
+    /// One place should have given credentials, and did not.
     #[error("no credentials from {place}: {reason}")]
     Refused {
-        /// Which place.
+        /// The place.
         place: String,
-        /// Why not.
+        /// Why it did not.
         reason: String,
     },
-    /// They were given, and have ended.
+    /// The credentials were given, and have ended.
     #[error("the credentials that were given ended on {} (is the clock right?)", date(*.0))]
     Over(SystemTime),
     /// One place answers with neither credentials nor an error.
     #[error("no credentials from {place} within {} s", .limit.as_secs_f64())]
     Silent {
-        /// Which place.
+        /// The place.
         place: String,
         /// How long it had.
         limit: Duration,
@@ -84,7 +84,7 @@ fn date(moment: SystemTime) -> String {
     if known { httpdate::fmt_http_date(moment) } else { "a day that no calendar has".into() }
 }
 
-/// The causes of an error that say something, on one line.
+/// The causes of an error that add something, on one line.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
@@ -103,8 +103,7 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// An error on one line. Its own words are not shown where they have a secret in them, or a whole
-/// answer.
+/// An error on one line. Its own words are not shown if they hold a secret, or a whole answer.
 fn words(error: &(dyn Error + 'static)) -> String {
     if let Some(ImdsError::ErrorResponse(answer)) = error.downcast_ref() {
         return format!("the answer is {}", answer.response().status().as_u16());
@@ -116,7 +115,7 @@ fn words(error: &(dyn Error + 'static)) -> String {
     if words.contains("credentials-login") {
         return "logins of `aws login` are not supported".into();
     }
-    // The crate's words for a process, which are those of a program to its programmer.
+    // The crate's words for a process, which address a programmer.
     let words = words.strip_prefix("Error retrieving credentials: ").unwrap_or(&words);
     let words = words.replace("external process exited with code ", "the process ended with ");
     let words = words.replace("Error retrieving credentials from external process, could not", "could not");

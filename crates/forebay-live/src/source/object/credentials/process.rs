@@ -1,6 +1,6 @@
 //! Processes that give credentials (`credential_process`). The AWS crate starts them, and leaves
-//! one that hangs to itself. So each gets a mark, by which it is found and ended with all that it
-//! started.
+//! one that hangs to itself. So each gets a mark, by which it is found and ended with all the
+//! processes that it started.
 //!
 //! ```text
 //!  credential_process = login --json
@@ -24,11 +24,11 @@ const VARIABLE: &str = "FOREBAY_CREDENTIALS";
 /// How often processes are looked for: those that end may have started others meanwhile.
 const ROUNDS: usize = 10;
 
-/// What the processes of one source are known by.
+/// Marks the processes of one source.
 pub(super) struct Mark(String);
 
 impl Mark {
-    /// One that nobody else has.
+    /// A mark that no other source has.
     pub(super) fn new() -> Mark {
         Mark(format!("{VARIABLE}={}-{:016x}", std::process::id(), rand::random::<u64>()))
     }
@@ -68,7 +68,7 @@ impl Mark {
         }
     }
 
-    /// A shell has the mark in its command, and what it starts in its environment.
+    /// A shell has the mark in its command, and its child processes have it in their environment.
     fn is_on(&self, id: Pid) -> bool {
         let folder = Path::new("/proc").join(id.as_raw_nonzero().to_string());
         let mark = self.0.as_bytes();

@@ -1,5 +1,5 @@
-//! The profile of the AWS files: `~/.aws/config` and `~/.aws/credentials`, or where the environment
-//! says that they are.
+//! The profile of the AWS files: `~/.aws/config` and `~/.aws/credentials`, unless the environment
+//! names others.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,14 +22,14 @@ const FILES: [(&str, &str); 2] =
 /// The profile that counts, and all others that it may refer to.
 pub(in crate::source::object) struct Profile {
     name: String,
-    /// Whether somebody named it, so that it must be there.
+    /// Whether an option or the environment named it, so that it must be there.
     chosen: bool,
     set: ProfileSet,
 }
 
 impl Profile {
-    /// Reads the files: of `name`, else `AWS_PROFILE`, else `default`. A profile that is not there
-    /// is one without settings.
+    /// Reads the files for the profile `name`, else `AWS_PROFILE`, else `default`. A profile that
+    /// is not there is one without settings.
     pub(in crate::source::object) fn read(name: Option<&str>) -> Result<Profile, Missing> {
         let chosen = name.map(str::to_owned).or_else(|| variable("AWS_PROFILE"));
         let (name, chosen) = chosen.map_or_else(|| ("default".to_owned(), false), |name| (name, true));
@@ -105,7 +105,7 @@ impl Profile {
     }
 }
 
-/// Where the two files are.
+/// The paths of the two files.
 pub(super) fn paths() -> [PathBuf; 2] {
     let home = variable("HOME").unwrap_or_else(|| "~".into());
     FILES.map(|(name, place)| match variable(name) {

@@ -1,4 +1,4 @@
-//! Renewal, with a giver that says what the test wants.
+//! Renewal, with a giver whose answers the test sets.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +89,8 @@ async fn what_is_over_when_it_comes_is_an_error() {
     assert!(matches!(key(&credentials).await, Err(Missing::Over(_))));
 }
 
-/// The server refuses what is held: the next request waits for others, and gets them.
+/// The server refuses the credentials that are held: the next request waits for others, and gets
+/// them.
 #[tokio::test(start_paused = true)]
 async fn refused_credentials_are_renewed() {
     let (credentials, asked) = scripted(10, vec![Ok(Said(1, None)), Ok(Said(2, None))]);
@@ -106,7 +107,7 @@ async fn refused_credentials_are_renewed() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// Asking again brings the same: then a refusal is one.
+/// Asking again brings the same credentials: then the refusal counts.
 #[tokio::test(start_paused = true)]
 async fn credentials_that_stay_the_same_are_refused_for_good() {
     let (credentials, asked) = scripted(10, vec![Ok(Said(1, None))]);
@@ -136,8 +137,8 @@ async fn the_old_ones_are_used_while_a_renewal_fails() {
     assert_eq!(asked.load(Ordering::SeqCst), 4);
 }
 
-/// The clock of ends is the system's, so these pass in real time: half of them is due, and nobody
-/// waits for the renewal.
+/// The clock of ends is the system's, so these pass in real time: half of them is due, and no
+/// request waits for the renewal.
 #[tokio::test]
 async fn what_is_due_is_renewed_behind_requests() {
     let (credentials, asked) = scripted(0, vec![Ok(Said(1, HOUR)), Ok(Said(2, HOUR))]);
