@@ -14,10 +14,10 @@ use forebay_live::source::{Error, Fetch, FetchId, Identity, Name, Object, Versio
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// What the store does wrong.
+/// The faults of the store.
 #[derive(Clone, Copy, Default)]
 struct Faults {
-    /// One in so many fetches fails, but no more than [`MOST`] in a row at one place; zero for
+    /// One in this many fetches fails, but no more than [`MOST`] in a row at one place; zero for
     /// none.
     fails: u32,
     /// This byte can never be read.
@@ -25,7 +25,7 @@ struct Faults {
 }
 
 /// As often as a place may fail in a row. The engine asks once more than that, so that no reader
-/// has bad luck.
+/// gets an error by chance.
 const MOST: u32 = 3;
 
 /// Bytes that follow from their offset.
@@ -109,8 +109,7 @@ impl Object for Pattern {
     }
 }
 
-/// Bytes as in [`Pattern`], but what nobody waits for stays queued until it is called off or let
-/// go.
+/// Bytes as in [`Pattern`], but a pure prefetch stays queued until it is called off or let go.
 struct Slow {
     identity: Identity,
     queued: Mutex<Vec<Fetch>>,
@@ -154,8 +153,8 @@ impl Object for Slow {
     }
 }
 
-/// Opens, reads the first two blocks, and checks them. The second read looks ahead, and nobody
-/// waits for what it brings.
+/// Opens, reads the first two blocks, and checks them. The second read looks ahead, and no reader
+/// waits for that prefetch.
 fn read_beginning(engine: &Arc<Engine>, slow: &Arc<Slow>) -> forebay_live::engine::OpenFile {
     let file = engine.open(Arc::clone(slow) as Arc<dyn Object>, DeviceId(0));
     let mut buffer = vec![0; 4096];
@@ -240,7 +239,7 @@ fn calling_off_races_with_answers() {
     }
 }
 
-/// Answers what nobody's request has brought out yet.
+/// Answers the fetches that no later request has brought out yet.
 fn drain(patterns: Vec<Arc<Pattern>>) -> impl Drop {
     struct Stop(Arc<std::sync::atomic::AtomicBool>, Option<std::thread::JoinHandle<()>>);
     impl Drop for Stop {
@@ -324,8 +323,8 @@ fn many_threads_read_right_bytes_under_every_policy() {
     }
 }
 
-/// Readers that keep what they are given: right bytes under load, faults included, and nothing
-/// kept; a flight says so.
+/// Readers that keep the bytes that they get: right bytes under load, faults included, and nothing
+/// kept here. The flight records that.
 #[test]
 fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
     let folder = tempfile::tempdir().unwrap();
@@ -342,7 +341,7 @@ fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
         read_all(&engine, &patterns, 8, 40);
         let stats = engine.stats(&[]);
         assert_eq!(stats.referenced, Referenced::HandedOn);
-        // What is still under way when the last reader leaves is prefetched, too.
+        // A prefetch that is still under way when the last reader leaves counts, too.
         let (counts, block) = (stats.counts, stats.block_bytes);
         let unread = counts.prefetched_bytes / block - counts.used - counts.late - counts.wasted - counts.called_off;
         assert_eq!(stats.frames - stats.frames_free, unread, "{policy}: {stats:?}");
@@ -355,8 +354,8 @@ fn what_is_handed_on_is_not_kept_and_a_flight_replays_that() {
     }
 }
 
-/// Blocks of a closed file go only when many others were closed after it, however often those or it
-/// are opened again.
+/// Blocks of a closed file are dropped only when many others were closed after it, however often
+/// these files are opened again.
 #[test]
 fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     let engine = engine("competitive", 32 << 20, None);
@@ -377,8 +376,8 @@ fn a_file_that_is_opened_ever_again_keeps_its_blocks() {
     assert_eq!(fetched(), before, "nothing of either is fetched again");
 }
 
-/// Goes so often around in that many files of `size` bytes, each opened for itself. The bytes
-/// fetched each time, of all that were read.
+/// Reads `files` files of `size` bytes in turn, each opened for itself, `times` times over. Returns
+/// for each time the bytes fetched, as a share of all that were read.
 fn around(policy: &str, files: u64, size: usize, times: usize) -> Vec<f64> {
     let engine = engine(policy, 20 << 20, None);
     let patterns: Vec<_> = (0..files).map(|seed| pattern(size as u64, seed, Faults::default())).collect();
@@ -401,15 +400,15 @@ fn frames(policy: &str) -> u64 {
     Budget::divide(20 << 20, policy.parse().unwrap()).unwrap().frames.into()
 }
 
-/// Whoever goes around in a tree of small files finds them where he left them, as long as there is
-/// room.
+/// A program that loops over a tree of small files finds their blocks in the cache, as long as
+/// there is room.
 #[test]
 fn small_files_are_kept_as_large_ones_are() {
     // Of four blocks and a bit less each, in two thirds of the frames.
     assert_eq!(around("competitive", frames("competitive") / 6, 15_000, 2)[1], 0.0);
 }
 
-/// Where there is not room for all of them, those stay of which the policy keeps blocks, not those
+/// If there is no room for all of them, the files stay whose blocks the policy keeps, not those
 /// that were closed last.
 #[test]
 fn of_small_files_those_stay_that_the_policy_keeps() {
@@ -417,14 +416,15 @@ fn of_small_files_those_stay_that_the_policy_keeps() {
     let fetched = |policy: &str| around(policy, frames(policy) / 2, 15_000, 4);
     let (mru, lru) = (fetched("competitive+mru"), fetched("competitive+lru"));
     assert!(lru.iter().all(|&all| all == 1.0), "{lru:?}");
-    // Of a loop over twice the cache half can be kept, and the first time around brings what stays.
+    // Of a loop over twice the cache half can be kept, and the first time around brings the blocks
+    // that stay.
     assert!(mru[1..].iter().all(|&part| part < 0.6), "{mru:?}");
 }
 
 #[test]
 fn failing_fetches_are_tried_again() {
-    // Which fetches are prefetches follows from who runs when, so that a seed alone doesn't promise
-    // a failed one.
+    // The order of threads decides which fetches are prefetches, so that a seed alone doesn't
+    // promise a failed one.
     let failed = (7..57).any(|seed| {
         let engine = engine("competitive", 20 << 20, None);
         read_all(&engine, &[pattern(3_000_000, seed, Faults { fails: 6, bad_byte: None })], 4, 30);
@@ -449,7 +449,7 @@ fn only_readers_of_a_bad_block_get_the_error() {
         }
     }
     assert_eq!(failed, [(bad / 65_536 * 65_536, libc::EIO)]);
-    // Within the unlucky read, every block but the bad one can be had.
+    // Within the read that failed, every block but the bad one can be had.
     let block = bad / 4096 * 4096;
     assert!(file.read(1, block, &mut buffer[..4096]).is_err());
     assert_eq!(file.read(1, block - 4096, &mut buffer[..4096]).unwrap(), 4096);
@@ -487,7 +487,7 @@ fn a_changed_flight_is_noticed() {
     assert_ne!(flight::replay(&path).unwrap().differs_at, None);
 }
 
-/// What a policy goes by is shown, and nothing where it goes by nothing of the kind.
+/// The quantities that a policy uses are shown, and those that it does not use are not.
 #[test]
 fn trigger_distances_and_lead_times_are_shown() {
     for (policy, triggers, measures) in [("ets", true, true), ("even", true, false), ("competitive", false, false)] {
@@ -531,9 +531,9 @@ fn too_little_memory_is_said() {
     assert!(error.contains("1 MiB are not enough") && error.contains("are needed"), "{error}");
 }
 
-/// Hits within one block hold no frame while they are copied; a fetch that is given the frame
-/// meanwhile must wait. Hot blocks are hit while scans through a cache much smaller than the file
-/// push everything out.
+/// Hits within one block hold no frame while they are copied; a fetch that gets the frame meanwhile
+/// must wait. Hot blocks are hit while scans through a cache much smaller than the file push
+/// everything out.
 #[test]
 fn hits_are_never_overwritten_while_they_are_copied() {
     let engine = engine("none+fifo", 18 << 20, None);

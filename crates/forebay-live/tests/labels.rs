@@ -1,5 +1,5 @@
-//! Labels through the engine: what a level tells the one below, and two levels one on the other
-//! (SCM §4.2).
+//! Labels through the engine: from a level to the one below, and two levels one on the other (SCM
+//! §4.2).
 
 use std::ops::Range;
 use std::path::Path;
@@ -30,10 +30,10 @@ fn identity(name: &str, size: u64) -> Identity {
     Identity { name: Name::path(&"memory".into(), Path::new(name)), version }
 }
 
-/// A fetch: which bytes, what was said of them, and where its reader was.
+/// A fetch: its bytes, its label, and where its reader was.
 type Asked = (Range<u64>, Label, u64);
 
-/// Bytes that follow from their offset, of a file that remembers what was said of them.
+/// Bytes that follow from their offset, in a file that remembers the labels.
 struct Listening {
     identity: Identity,
     position: AtomicU64,
@@ -100,7 +100,7 @@ fn demand_and_hits_add_up_to_what_was_read() {
         let told = blocks(size, asked.iter().flat_map(|(_, label, _)| [label.demand.clone(), label.hits.clone()]));
         let end = told.iter().position(|&n| n == 0).unwrap_or(told.len());
         assert!(told[..end].iter().all(|&n| n == 1) && told[end..].iter().all(|&n| n == 0), "{policy}: {told:?}");
-        // Of what was read after the last fetch nobody could tell.
+        // Reads after the last fetch have no fetch to be told with.
         let last = asked.last().unwrap().2;
         assert!(end as u64 >= last / 4096, "{policy}: told of {end} blocks, asked last at byte {last}");
         let prefetched =
@@ -125,7 +125,7 @@ impl Object for Below {
     }
 }
 
-/// Reads what is left of a request behind its first `done` bytes, part by part.
+/// Reads the rest of a request behind its first `done` bytes, part by part.
 fn part(file: Arc<OpenFile>, mut fetch: Fetch, done: usize) {
     if done == fetch.len {
         return fetch.finish(Ok(()));
@@ -147,8 +147,8 @@ fn part(file: Arc<OpenFile>, mut fetch: Fetch, done: usize) {
     file.read_labelled_then(7, at, left, Some(label), then);
 }
 
-/// Readers of a level over a level get the bytes that they would get from the file itself; what the
-/// levels told each other is in the lower one's flight, and both flights replay.
+/// Readers of a level over a level get the bytes that they would get from the file itself. The
+/// labels between the levels are in the lower one's flight, and both flights replay.
 #[test]
 fn two_levels_serve_the_bytes_of_one_and_replay() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,8 +195,8 @@ fn two_levels_serve_the_bytes_of_one_and_replay() {
     }
 }
 
-/// How many blocks each label of a flight says are wanted, and were hit. Each comes directly before
-/// the read that it is of.
+/// The numbers of blocks demanded and hit in each label of a flight. Each comes directly before its
+/// read.
 fn labelled(flight: &Path) -> Vec<(u32, u32)> {
     let text = std::fs::read_to_string(flight).unwrap();
     let events: Vec<EventKind> = text
@@ -221,8 +221,8 @@ fn labelled(flight: &Path) -> Vec<(u32, u32)> {
     labels
 }
 
-/// A request longer than what is read at once is cut, and its label with it; a hit does not pass by
-/// the core if it says something.
+/// A request longer than one read may be is cut, and its label with it. A hit goes through the core
+/// if it has a label that tells something.
 #[test]
 fn long_requests_are_cut_with_their_labels() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Answers that no S3 store gives, and those that tell of a setting to mend.
+//! Answers that no S3 store gives, and those that reveal a setting to mend.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ fn options(endpoint: String) -> StoreOptions {
     StoreOptions { endpoint: Some(endpoint), region: Some("us-east-1".into()), settings, patience, ..fresh(8) }
 }
 
-/// The line with which a source is refused.
+/// The line that refuses a source.
 fn refusal(uri: &str, options: &StoreOptions) -> String {
     let error = open_source(OsStr::new(uri), options).err().unwrap_or_else(|| panic!("{uri} opens")).to_string();
     assert!(!error.contains('\n'), "{error}");
@@ -74,7 +74,7 @@ fn a_portal_makes_neither_files_nor_empty_folders() {
     assert_eq!(source.stat(Path::new("none")).unwrap_err().errno(), libc::ENOENT);
 }
 
-/// An object may well be a page.
+/// An object may be a page of HTML.
 #[test]
 fn objects_of_html_are_files() {
     let s3 = S3::start(&need!("versitygw")).unwrap();
@@ -88,7 +88,7 @@ fn objects_of_html_are_files() {
     assert_eq!(names, BTreeSet::from(["page.html".into()]));
 }
 
-/// The server is real, and takes no signature for another region.
+/// The server is real, and accepts no signature for another region.
 #[test]
 fn a_bucket_of_another_region_is_found_unless_a_region_was_said() {
     let s3 = S3::start_in_region(&need!("versitygw"), "eu-west-1").unwrap();
@@ -125,7 +125,7 @@ fn what_a_setting_would_mend_is_not_tried_again() {
         assert_eq!(source.list(Path::new("")).unwrap_err().errno(), errno, "{fault:?}");
         assert_eq!(proxy.requests().all().len(), 2, "{fault:?}");
         assert_eq!(source.stat(Path::new("file")).unwrap_err().errno(), errno, "{fault:?}");
-        // A page, then the name by itself where a refusal may be of the folder alone.
+        // A page, then the name by itself if a refusal may be of the folder alone.
         assert!(proxy.requests().all().len() <= 5, "{fault:?}");
     }
     // The bucket is looked for in the region that the server names, once.

@@ -22,7 +22,8 @@ fn source(plan: FaultPlan) -> (tempfile::TempDir, FaultySource) {
     (folder, FaultySource::new(Arc::new(local), plan))
 }
 
-/// Reads block by block; the blocks that failed. The others are compared with what is there.
+/// Reads block by block; returns the blocks that failed. The others are compared with the file's
+/// bytes.
 fn failures(source: &FaultySource) -> BTreeSet<u64> {
     let object = source.open(Path::new("file")).unwrap();
     let expected = content(1, BLOCKS as usize * 4096);

@@ -15,11 +15,11 @@ use object_store::path::Path as Key;
 use object_store::{ListResult, ObjectMeta, Result};
 use proptest::prelude::*;
 
-/// Lists as S3 does: raw keys in order, grouped by the delimiter, so many a page; a page with a key
-/// that is no path fails whole, as the client makes it fail.
+/// Lists as S3 does: raw keys in order, grouped by the delimiter, at most `most` a page. A page
+/// with a key that is no path fails whole, as the client makes it fail.
 struct Pages {
     keys: BTreeSet<String>,
-    /// The most that this server gives, whatever it is asked for.
+    /// The most that this server gives, for any request.
     most: usize,
 }
 
@@ -34,8 +34,8 @@ impl Pages {
                 None => (key.clone(), false),
             }
         };
-        // As with S3: whether a key counts is decided by the key, or by its group if that has been
-        // given already.
+        // As with S3: the key decides whether it counts, or its group if the group has been given
+        // already.
         let given = |key: &String, group: &String| after.is_some_and(|after| key <= after || group == after);
         let keys = self.keys.iter().filter(|key| key.starts_with(prefix)).map(|key| (key, group(key)));
         let mut groups: Vec<_> = keys.filter(|(key, (group, _))| !given(key, group)).map(|(_, group)| group).collect();
@@ -71,7 +71,7 @@ impl PaginatedListStore for Pages {
     }
 }
 
-/// What a folder shows, by the words of the documentation.
+/// The names that a folder shows, by the words of the documentation.
 fn expected(keys: &BTreeSet<String>, folder: &str) -> BTreeMap<String, Kind> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let nameable = |name: &str| !["", ".", ".."].contains(&name) && !name.contains(char::is_control);

@@ -1,4 +1,4 @@
-//! What web servers are told, by a server of the test's own that remembers the heads of requests.
+//! Labels to web servers, seen by a server of the test's own that remembers the heads of requests.
 
 use forebay_core::level::Labels;
 use std::collections::BTreeMap;
@@ -32,9 +32,9 @@ struct Shared {
     requests: Mutex<Vec<Request>>,
     /// The file and its tag.
     file: Mutex<(Vec<u8>, String)>,
-    /// What the `Authorization` must be, if anything.
+    /// The `Authorization` that requests must have, if any.
     secret: Option<String>,
-    /// Everything is answered so, if it is said.
+    /// If set, the answer to all requests.
     refusal: Mutex<Option<&'static str>>,
     stopping: Mutex<bool>,
 }
@@ -64,7 +64,7 @@ impl Server {
         RemoteSource::open_uri(&format!("http://{}", self.address), options).unwrap()
     }
 
-    /// The requests since last asked, of one method.
+    /// The requests of one method since the last call.
     fn requests(&self, method: &str) -> Vec<Request> {
         let mut requests = std::mem::take(&mut *self.shared.requests.lock().unwrap());
         requests.retain(|(other, ..)| other == method);
@@ -87,7 +87,8 @@ impl Shared {
         loop {
             let Some(request) = head(&mut requests)? else { return Ok(()) };
             let answer = self.answer(&request);
-            // Known before its answer can be: who has that may ask at once what was requested.
+            // Recorded before the answer: the client may ask for the record as soon as it has the
+            // answer.
             self.requests.lock().unwrap().push(request);
             answers.write_all(&answer)?;
         }
@@ -148,16 +149,16 @@ fn head(from: &mut impl BufRead) -> io::Result<Option<Request>> {
     Ok(Some((method, path, headers)))
 }
 
-/// `bytes=A-B`, as A and what follows B.
+/// `bytes=A-B`, as A and B + 1.
 fn bytes(text: &str) -> (u64, u64) {
     let (start, last) = text.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
     (start.parse().unwrap(), last.parse::<u64>().unwrap() + 1)
 }
 
-/// A request for a range, and what came with it: demand and hits.
+/// A request for a range, with its demand and hits.
 type Asked = ((u64, u64), Option<String>, Option<String>);
 
-/// Reads the file from end to end through an engine that looks ahead; returns what was asked for.
+/// Reads the file from end to end through an engine that looks ahead; returns the requests.
 fn read_through(server: &Server, labels: Labels) -> Vec<Asked> {
     let source = server.source(&StoreOptions { labels, ..StoreOptions::default() });
     let config = Config::new(32 << 20, "fixed".parse().unwrap());
@@ -170,7 +171,7 @@ fn read_through(server: &Server, labels: Labels) -> Vec<Asked> {
         assert!(buffer[..n] == expected[at as usize..at as usize + n], "at {at}");
         at += n as u64;
     }
-    // Whose answer has come has been heard.
+    // A fetch whose answer has come has been recorded.
     while engine.stats(&[]).devices[0].in_flight > 0 {
         thread::yield_now();
     }
@@ -200,8 +201,8 @@ fn web_servers_hear_what_readers_wait_for_and_have_read() {
         told += hits.as_deref().map(bytes).map_or(0, |(start, end)| end - start);
     }
     assert_eq!(fetched, 500_001);
-    // All that was read before the last request, which looked ahead of its reader by no more than
-    // it looks ahead.
+    // All reads before the last request are told. That request was ahead of its reader by no more
+    // than the prefetch depth.
     assert!(told <= fetched && told + 64 * 4096 >= fetched, "{told} bytes told of {fetched}: {asked:?}");
     assert!(asked.iter().any(|(_, demand, _)| demand.as_deref() == Some("none")), "{asked:?}");
 
@@ -218,7 +219,7 @@ fn a_changed_file_of_a_web_server_is_stale() {
     let object = source.open(Path::new("file")).unwrap();
     assert!(fetch(&*object, 0, 4096).unwrap() == content(1, 100_000)[..4096]);
     *server.shared.file.lock().unwrap() = (content(2, 100_000), "\"two\"".to_owned());
-    // The server says so (412).
+    // The server refuses the condition (412).
     assert!(matches!(fetch(&*object, 4096, 4096), Err(Error::Stale(_))));
     assert_eq!(server.requests("GET").last().unwrap().2["if-match"], "\"one\"");
     assert!(fetch(&*source.open(Path::new("file")).unwrap(), 0, 4096).unwrap() == content(2, 100_000)[..4096]);

@@ -38,7 +38,7 @@ fn every_odd_file_reads_as_it_is() {
         for file in tree.files.iter().filter(|file| *file != Path::new("sparse")) {
             match fs::read(tree.root().join(file)) {
                 Ok(expected) => assert!(read_all(&source, file).unwrap() == expected, "{what}: {}", file.display()),
-                // Root reads everything; others are refused here as there.
+                // Root reads everything; other users are refused here as there.
                 Err(error) => assert_eq!(error.raw_os_error(), Some(read_all(&source, file).unwrap_err().errno())),
             }
         }
@@ -120,7 +120,7 @@ fn a_changed_file_is_stale_and_never_mixed() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("file");
             fs::write(&path, content(10, 100_000)).unwrap();
-            // The weakness that is documented: kernels before 6.13 tell times in ticks.
+            // The documented weakness: kernels before 6.13 tell times in ticks.
             std::thread::sleep(std::time::Duration::from_millis(20));
             let source = LocalSource::with(folder.path(), Arc::clone(&reader), direct).unwrap();
             let object = source.open(Path::new("file")).unwrap();
@@ -416,7 +416,7 @@ fn what_was_read_is_not_in_the_page_cache_as_well() {
     }
 }
 
-/// A reader in whose world direct reads are refused, or every read fails.
+/// A reader for which direct reads are refused, or every read fails.
 struct Refusing {
     inner: Pool,
     only_direct: bool,

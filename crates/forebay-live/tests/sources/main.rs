@@ -1,4 +1,4 @@
-//! Sources against what they stand for: bytes, names, versions and refusals.
+//! Sources against the originals: bytes, names, versions and refusals.
 
 mod amiss;
 mod faulty;
@@ -20,7 +20,7 @@ use forebay_live::arena::Segments;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::{Fetch, FetchId, Object, Result, Source};
 
-/// Options of a store that is asked each time: nothing that it told is believed later.
+/// Options of a store that is asked each time: no earlier answer is believed.
 pub(crate) fn fresh(connections: usize) -> StoreOptions {
     StoreOptions { connections, ttl: Duration::ZERO, patience: Duration::from_secs(5), ..StoreOptions::default() }
 }

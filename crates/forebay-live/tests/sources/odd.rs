@@ -1,5 +1,5 @@
-//! Servers that are odd, break and lie: what is read is the file's own bytes, or an error, and
-//! there is an answer.
+//! Servers that are odd, break and lie: the bytes read are the file's own, or there is an error,
+//! and there is always an answer.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn served() -> Files {
     files().into_iter().map(|(name, bytes)| (name.into_bytes(), bytes)).collect()
 }
 
-/// So short that servers which are silent don't keep the tests.
+/// So short that silent servers don't hold up the tests.
 fn impatient() -> StoreOptions {
     StoreOptions {
         silence: Duration::from_millis(500),
@@ -68,7 +68,7 @@ fn listings() {
     for shape in Shape::every() {
         let server = WebDav::start(served(), shape).unwrap();
         let source = web(server.address());
-        // Whatever it says of the names, which is not the matter here.
+        // The listing may fail; this test is not about names.
         let _ = source.list(Path::new(""));
         assert_eq!(read(&source, &format!("{shape:?}")), 3, "{shape:?}: names that are asked for are there");
     }

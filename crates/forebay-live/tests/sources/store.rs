@@ -114,7 +114,7 @@ fn random_ranges_many_at_once_read_as_they_are() {
     assert_eq!(receive.iter().count(), 100, "fetches outlive their source");
 }
 
-/// The first has the only connection, and keeps it until it is let go.
+/// The first fetch has the only connection, and keeps it until it is let go.
 #[test]
 fn what_waits_for_a_connection_can_be_called_off() {
     let store = Arc::new(InMemory::new());
@@ -173,7 +173,7 @@ fn a_changed_object_is_stale_and_never_mixed() {
     assert_eq!(source.open(path).err().map(|error| error.errno()), Some(libc::ENOENT));
 }
 
-/// What `check` or opening says, which must be one line and come soon.
+/// The error of `check` or of opening, which must be one line and come soon.
 fn refusal(arg: &str, options: &StoreOptions) -> String {
     let begun = Instant::now();
     let error = open_source(OsStr::new(arg), options).err().unwrap_or_else(|| panic!("{arg} opens")).to_string();

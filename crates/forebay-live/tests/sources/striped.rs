@@ -82,7 +82,7 @@ proptest! {
                 }
             }
         }
-        // And what we deal out ourselves is the same, part by part.
+        // The set that we deal out ourselves is the same, part by part.
         let (whole, (_also, others)) = (tempfile::tempdir().unwrap(), folders(members));
         files.iter().for_each(|(name, bytes)| fs::write(whole.path().join(name), bytes).unwrap());
         let dealt = deal(&*local(whole.path()), unit, &others, &|_, _| false).unwrap();
@@ -168,10 +168,10 @@ fn a_tree_is_the_same_as_a_set() {
     assert_eq!(names, 7);
     let colour = source.xattr(Path::new("a/large"), "user.colour".as_ref()).ok();
     assert_eq!(set.xattr(Path::new("a/large"), "user.colour".as_ref()).ok(), colour);
-    // What it takes: as often as there are members what one has.
+    // The space of the set: one member's, times the members.
     let (one, all) = (local(&paths[0]).space().unwrap(), set.space().unwrap());
     assert_eq!((all.bytes, all.names), (one.bytes * 3, one.names));
-    // So that root's own rights don't leave the folder behind.
+    // So that root's permissions don't leave the folder behind.
     for path in paths.iter().chain([&whole.path().to_owned()]) {
         fs::set_permissions(path.join("a"), fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -224,11 +224,11 @@ fn a_changed_member_is_another_version() {
     let set = set(4096, &paths);
     let object = set.open(Path::new("x")).unwrap();
     assert_eq!(set.stat(Path::new("x")).unwrap().identity, *object.identity());
-    // As many bytes as before: only the times and the inode tell.
+    // As many bytes as before: only the times and the inode differ.
     fs::remove_file(paths[1].join("x")).unwrap();
     fs::write(paths[1].join("x"), content(5, 16_384)).unwrap();
     assert_ne!(set.stat(Path::new("x")).unwrap().identity, *object.identity());
-    // What was opened is read as it was, until the change shows.
+    // The open version is read on, until the change shows.
     assert!(fetch(&*object, 0, 4096).unwrap() == content(4, 50_000)[..4096]);
     let error = fetch(&*object, 4096, 4096).unwrap_err();
     assert!(matches!(&error, Error::Stale(what) if what.contains("d1")), "{error}");
@@ -237,7 +237,7 @@ fn a_changed_member_is_another_version() {
     assert!(new[4096..8192] == content(5, 16_384)[..4096] && new[..4096] == content(4, 50_000)[..4096]);
 }
 
-/// Members that fail, answer late and stop early: whatever comes with a good outcome is right, and
+/// Members that fail, answer late and stop early: all bytes with a good outcome are right, and
 /// asking again helps.
 #[test]
 fn bad_members_bring_right_bytes_or_an_error() {
@@ -271,7 +271,7 @@ fn bad_members_bring_right_bytes_or_an_error() {
         assert!(brought == bytes[from..from + len], "at {from}");
     }
     assert!(failed > 3, "only {failed} failed: the test shows little");
-    // One that is gone takes its chunks with it, and no others.
+    // A member that is gone takes its chunks with it, and no others.
     switch.set_down(true);
     assert!(fetch(&*object, 0, 8192).unwrap() == bytes[..8192]);
     assert!(fetch(&*object, 2 * 8192, 4096).unwrap_err().to_string().contains("d2"));

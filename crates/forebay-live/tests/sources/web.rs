@@ -1,4 +1,4 @@
-//! A plain web server as a source: no names, no folders, but files for those who know them.
+//! A plain web server as a source: no listing, no folders, but files by their names.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
