@@ -12,7 +12,7 @@ use twox_hash::XxHash64;
 use super::names::{Segments, escape, segments};
 use super::secrets::Login;
 
-/// An address, taken apart.
+/// An address in its parts.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     /// Without user, password and fragment.
@@ -24,7 +24,7 @@ pub(super) struct Address {
 #[error("{0}")]
 pub(super) struct NoAddress(pub(super) String);
 
-/// What is in a text that names a web source.
+/// The parts of a text that names a web source.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) address: Address,
@@ -34,7 +34,7 @@ pub(super) struct Parsed {
     pub(super) user: Option<String>,
 }
 
-/// Parameters of a query that grant access and select nothing: they differ from one signing to the
+/// Parameters of a query that grant access and select no file: they differ from one signing to the
 /// next. Names are compared in small letters; `x-amz-` and `x-goog-` are further beginnings.
 const GRANTS: [&str; 20] = [
     "access_token",
@@ -60,7 +60,7 @@ const GRANTS: [&str; 20] = [
 ];
 
 impl Address {
-    /// Takes `text` apart.
+    /// Parses `text`.
     pub(super) fn parse(text: &str) -> Result<Parsed, NoAddress> {
         let refuse = |reason: &str| NoAddress(reason.to_owned());
         let mut url = Url::parse(text).map_err(|error| NoAddress(error.to_string()))?;
@@ -77,7 +77,7 @@ impl Address {
             }
             None => None,
         };
-        // An address without a base takes all of these.
+        // A web address always has a base, so these cannot fail.
         let _ = (url.set_username(""), url.set_password(None));
         url.set_fragment(None);
         Ok(Parsed { address: Address { url }, login, user: Some(user).filter(|user| !user.is_empty()) })
@@ -98,13 +98,13 @@ impl Address {
         segments(self.url.path().as_bytes())?.names.pop().map(OsString::from_vec)
     }
 
-    /// The address of a folder below it. `None` if no address can say it.
+    /// The address of a folder below it. `None` if no address can hold the path.
     pub(super) fn folder(&self, path: &Path) -> Option<Url> {
         let escaped = escape(path)?;
         Some(self.below(&if escaped.is_empty() { escaped } else { format!("{escaped}/") }))
     }
 
-    /// The address of a name below it, without a slash. `None` if no address can say it.
+    /// The address of a name below it, without a slash. `None` if no address can hold the path.
     pub(super) fn name(&self, path: &Path) -> Option<Url> {
         escape(path).filter(|escaped| !escaped.is_empty()).map(|escaped| self.below(&escaped))
     }
@@ -132,8 +132,8 @@ impl Address {
         url.as_str().trim_end_matches('/').to_owned()
     }
 
-    /// What tells it from other sources: with the user, who may see other files than another one,
-    /// and with a hash of what in the query is no signature, since that may select other files.
+    /// Tells it from other sources. It has the user, who may see other files than another one, and
+    /// a hash of the query without signatures, since the query may select other files.
     pub(super) fn identity(&self, user: Option<&str>) -> String {
         let mut url = self.url.clone();
         url.set_query(None);
@@ -154,12 +154,12 @@ impl Address {
     }
 }
 
-/// The path of an address, taken apart. None of ours and of our redirects is without one.
+/// The path of an address. None of ours and of our redirects is without one.
 pub(super) fn path_of(url: &Url) -> Segments {
     segments(url.path().as_bytes()).unwrap_or_default()
 }
 
-/// Whether two addresses are of one server, so that one may see what is secret to the other.
+/// Whether two addresses are of one server, so that one may see the other's secrets.
 pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
     one.origin() == other.origin()
 }

@@ -13,11 +13,11 @@ use crate::source::remote::Answer;
 /// Redirects that are followed for one question.
 const REDIRECTS: usize = 10;
 
-/// How to ask.
+/// The client that asks the server.
 #[derive(Debug)]
 pub(super) struct Asker {
     client: Client,
-    /// The server that is shown the secret.
+    /// The server that gets the secret.
     home: Url,
     authorization: Option<HeaderValue>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Question<'a> {
     pub(super) method: Method,
     pub(super) to: Url,
     pub(super) headers: HeaderMap,
-    /// What it is about, for messages.
+    /// The name that it is about, for messages.
     pub(super) name: &'a str,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Question<'a> {
         self.header(header::RANGE, &format!("bytes={start}-{last}"))
     }
 
-    /// Adds a header. A value that none can have is left out.
+    /// Adds a header. A value that no header can have is left out.
     pub(super) fn header(mut self, name: HeaderName, value: &str) -> Question<'a> {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);
@@ -64,7 +64,7 @@ impl<'a> Question<'a> {
 }
 
 impl Asker {
-    /// Asks the server of `home`, and shows it the secret, but no other one.
+    /// Asks the server of `home`, and shows it the secret, but no other server.
     pub(super) fn new(home: Url, authorization: Option<HeaderValue>, options: &WebOptions) -> Result<Asker, String> {
         let mut builder = Client::builder()
             .user_agent(concat!("forebay/", env!("CARGO_PKG_VERSION")))
@@ -92,8 +92,8 @@ impl Asker {
         self.authorization.is_some()
     }
 
-    /// Asks once, and follows redirects, but not one to the same address with a slash. Whatever the
-    /// status is, it is an answer.
+    /// Asks once, and follows redirects, but not one to the same address with a slash. An answer of
+    /// any status is an answer.
     pub(super) async fn ask(&self, question: &Question<'_>) -> Answer<Reply> {
         let mut to = question.to.clone();
         for _ in 0..=REDIRECTS {
@@ -135,13 +135,13 @@ impl Reply {
         self.response.chunk().await.map_err(|error| of_transport(name, &error))
     }
 
-    /// The trouble that its status means.
+    /// The trouble for its status.
     pub(super) fn trouble(&self, name: &str) -> crate::source::remote::Trouble {
         of_status(name, &self.head)
     }
 }
 
-/// Where a redirect leads, if it is one; an error if that is no web address.
+/// The target of a redirect, if it is one; an error if that is no web address.
 fn redirect(response: &Response, from: &Url) -> Option<Result<Url, ()>> {
     if !matches!(response.status().as_u16(), 300..=303 | 307 | 308) {
         return None;
@@ -157,7 +157,7 @@ fn redirect(response: &Response, from: &Url) -> Option<Result<Url, ()>> {
 }
 
 fn without_user(mut url: Url) -> Url {
-    // An address of the web takes both.
+    // A web address takes both.
     let _ = (url.set_username(""), url.set_password(None));
     url.set_fragment(None);
     url

@@ -1,7 +1,7 @@
-//! Two ways to ask for one thing, where a server may be silent to the usual one.
+//! Two ways to ask for one thing, since a server may be silent to the usual one.
 //!
 //! ```text
-//!  alone        the usual way is waited for
+//!  alone        only the usual way is waited for
 //!  then         the other way is asked beside it, and the first answer counts
 //!  until both   an error of the other way is none as long as the usual way may still answer
 //! ```
@@ -29,13 +29,13 @@ pub(super) struct Shares {
 pub(super) struct Waits {
     /// HEAD, beside which a byte is asked for. The two differ only in the body, so errors count.
     pub(super) head: Shares,
-    /// PROPFIND at a server of which it is not known whether it answers that.
+    /// PROPFIND at a server that has not answered PROPFIND yet.
     pub(super) propfind: Shares,
     /// PROPFIND at a server that has answered it: a long listing takes its time.
     pub(super) known: Shares,
 }
 
-/// The answer that came first, and to which question.
+/// The answer that came first, and its question.
 pub(super) enum First<A, B> {
     /// To the usual one.
     Usual(Answer<A>),
@@ -44,7 +44,7 @@ pub(super) enum First<A, B> {
 }
 
 impl Waits {
-    /// For a server that may be silent so long before a try ends, and in all.
+    /// For a server that may be silent for `silence` before a try ends, and for `patience` in all.
     pub(super) fn new(silence: Duration, patience: Duration) -> Waits {
         let silence = silence.min(patience);
         let alone = (patience / 8).min(silence / 2);
@@ -103,8 +103,8 @@ mod tests {
         Trouble::new(Error::NotFound("x".into()), "404")
     }
 
-    /// Which way's answer comes first of two that take so many seconds, whether it is one, and
-    /// after how many seconds.
+    /// The way whose answer comes first of two that take these numbers of seconds, whether it is a
+    /// good answer, and after how many seconds it comes.
     async fn first(usual: (u64, Answer<()>), other: (u64, Answer<()>)) -> (&'static str, bool, u64) {
         let after = async |(seconds, answer)| {
             tokio::time::sleep(Duration::from_secs(seconds)).await;

@@ -19,19 +19,19 @@ use super::ask::Reply;
 use super::trouble::{against_rules, broken};
 use crate::source::remote::Answer;
 
-/// Up to this many bytes a body is read without a thread: what is told of a single name is shorter.
+/// Up to this many bytes a body is read without a thread: an answer about a single name is shorter.
 const SHORT: usize = 32 << 10;
 
-/// The bytes of a body. Of one that breaks off they end, too; what was read of it is not used.
+/// The bytes of a body. If a body breaks off, they end, too, and its names are not used.
 #[derive(Debug)]
 pub(super) struct Body {
     piece: Bytes,
-    /// What comes after the piece, if not all has.
+    /// The bytes after the piece, if not all have come.
     rest: Option<Receiver<Bytes>>,
 }
 
 impl Reply {
-    /// What `read` makes of the body, which has at most `limit` bytes.
+    /// The result of `read` for the body, which has at most `limit` bytes.
     pub(super) async fn read<T: Send + 'static>(
         mut self,
         name: &str,
@@ -53,7 +53,7 @@ impl Reply {
         let body = Body { piece: first.into(), rest: Some(rest) };
         let reading = spawn_blocking(move || read(body));
         while let Some(bytes) = taken.next(&mut self).await? {
-            // It has seen enough.
+            // The parser has seen enough.
             if send.send(bytes).await.is_err() {
                 break;
             }

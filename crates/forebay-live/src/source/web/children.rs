@@ -1,10 +1,10 @@
 //! The names in a folder, as the responses of a listing tell them one after the other.
 //!
 //! A server behind a proxy may know itself by another path than the one that it was asked by, and
-//! tells the folder itself where it likes. So as long as no response belongs to the path that
-//! answered, the folder may be any that has the names below the source's root at its end: names are
-//! gathered for each folder that they are in, and of the folders that are told the one with the
-//! shortest path is taken in the end.
+//! may tell the folder itself at any place. So as long as no response belongs to the path that
+//! answered, the folder may be any that has the names below the source's root at its end. Names are
+//! gathered for each folder that they are in. In the end, of the folders that are told, the one
+//! with the shortest path is taken.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -27,9 +27,9 @@ pub(super) struct Children {
     at: Segments,
     /// The path from the source's root.
     below: Segments,
-    /// Whether some response belongs to the path that answered, which is the folder's then.
+    /// Whether some response belongs to the path that answered; that path is the folder's then.
     certain: bool,
-    /// What is in the folders that may be the one.
+    /// The names in the folders that may be the one.
     names: HashMap<Vec<Vec<u8>>, Gathered>,
     /// The folder, or the one that is taken for it up to now.
     itself: Option<Itself>,
@@ -37,7 +37,7 @@ pub(super) struct Children {
     left_out: Option<String>,
 }
 
-/// What was told of the folder itself.
+/// The facts about the folder itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Itself {
     /// The names of its path.
@@ -48,7 +48,7 @@ pub(super) struct Itself {
     pub(super) folder: Option<bool>,
 }
 
-/// All that was told.
+/// All names and facts of a listing.
 #[derive(Debug)]
 pub(super) struct Heard {
     /// In order, each once.
@@ -59,13 +59,13 @@ pub(super) struct Heard {
 }
 
 impl Children {
-    /// Of the folder that is `below` the source's root; `at` is the path at the server that
+    /// For the folder that is `below` the source's root; `at` is the path at the server that
     /// answered.
     pub(super) fn of(at: Segments, below: Segments) -> Children {
         Children { at, below, ..Children::default() }
     }
 
-    /// All that was told; `None` if nothing was of the folder.
+    /// All names and facts; `None` if no response was of the folder.
     pub(super) fn heard(mut self) -> Option<Heard> {
         if self.certain {
             self.itself.get_or_insert(Itself { path: self.at.names, status: None, folder: None });
@@ -162,7 +162,7 @@ mod tests {
 
     type All = (BTreeMap<OsString, Told>, Option<(Option<u16>, Option<bool>)>, bool);
 
-    /// The same with all responses at hand: first the folder's path, then what is in it.
+    /// The same with all responses at hand: first the folder's path, then its names.
     fn naive(responses: &[Response], at: &Segments, below: &Segments) -> Option<All> {
         let resolved = |response: &Response| resolve(&response.href, at, Marks::Literal).filter(|_| !response.spoilt);
         let good = || responses.iter().filter_map(|response| Some((response, resolved(response)?)));
@@ -242,7 +242,7 @@ mod tests {
             });
             let what = |all: &Option<All>| all.clone().map(|(names, itself, _)| (names, itself));
             prop_assert_eq!(what(&heard), what(&expected));
-            // One that might have been about the folder itself is left out in silence.
+            // A response that might have been about the folder itself is left out in silence.
             let left_out = |all: Option<All>| all.is_some_and(|(.., left_out)| left_out);
             prop_assert!(!left_out(heard) || left_out(expected), "nothing was left out");
         }

@@ -8,7 +8,7 @@ use reqwest::header::{self, HeaderMap, HeaderName};
 use crate::source::remote::retry_after;
 use crate::source::{Facts, Version};
 
-/// What the head of an answer says. Whatever is not understood is not there.
+/// The head of an answer. Headers that are not understood are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub(super) status: StatusCode,
@@ -33,7 +33,7 @@ pub(super) struct Head {
 pub(super) struct ContentRange {
     /// The bytes that follow; `None` in a refusal.
     pub(super) part: Option<Part>,
-    /// How long the file is, if that is told.
+    /// The length of the file, if it is told.
     pub(super) total: Option<u64>,
 }
 
@@ -62,12 +62,12 @@ impl Head {
         }
     }
 
-    /// What it tells of a file of `size` bytes.
+    /// Its facts about a file of `size` bytes.
     pub(super) fn facts(&self, size: u64) -> Facts {
         Facts { size, modified: self.modified, tag: self.tag.clone() }
     }
 
-    /// Whether the body is a page of HTML, as far as is told.
+    /// Whether the body is a page of HTML, by its type.
     pub(super) fn is_page(&self) -> bool {
         matches!(self.media.as_str(), "text/html" | "application/xhtml+xml")
     }
@@ -79,7 +79,7 @@ pub(super) fn length(text: &str) -> Option<u64> {
     text.parse().ok().filter(|&length| digits && length <= i64::MAX as u64)
 }
 
-/// `Content-Length`, if all that there are of it agree.
+/// `Content-Length`, if all headers of that name agree.
 fn one_length(headers: &HeaderMap) -> Option<u64> {
     let values = headers.get_all(header::CONTENT_LENGTH).iter();
     let mut lengths =
@@ -94,7 +94,7 @@ pub(super) fn date(text: &str) -> Option<i64> {
     i64::try_from(date.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
-/// An entity tag as it is written; one of no characters tells nothing.
+/// An entity tag as it is written; an empty one tells nothing.
 pub(super) fn tag(text: &str) -> Option<Box<str>> {
     let text = text.trim();
     (!opaque(text).is_empty()).then(|| text.into())

@@ -1,9 +1,9 @@
 //! A folder as a page for a browser, as web servers make them.
 //!
-//! A page counts as one if it says so in the way of a known server: by its title or heading
-//! (nginx, Apache, lighttpd, Python, IIS, `forebay serve` and many more), by its table (Caddy,
-//! rclone), or by having nothing but links between `<pre>` and `</pre>` (Go). Any other page is
-//! somebody's: a login, an application, an error.
+//! A page counts as one if it says so in the way of a known server: by its title or heading (nginx,
+//! Apache, lighttpd, Python, IIS, `forebay serve` and many more), by its table (Caddy, rclone), or
+//! by having nothing but links between `<pre>` and `</pre>` (Go). Any other page is no listing: a
+//! login, an application, an error.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -17,12 +17,12 @@ use super::names::{Marks, Relation, Segments, relation, resolve};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Link {
     pub(super) name: OsString,
-    /// Whether a slash follows it, as it does a folder's.
+    /// Whether a slash follows it, as for a folder.
     pub(super) slash: bool,
 }
 
 /// Whether `page` is a listing of `folder`, whose path at the server is given. Its names are handed
-/// over as they come; those of what turns out to be no listing count for nothing.
+/// over as they come. If the page turns out to be no listing, they count for nothing.
 pub(super) fn parse(page: impl Read, folder: &Segments, mut take: impl FnMut(Link)) -> bool {
     let mut emitter = DefaultEmitter::<()>::default();
     emitter.naively_switch_states(true);
@@ -43,7 +43,7 @@ pub(super) fn parse(page: impl Read, folder: &Segments, mut take: impl FnMut(Lin
     index.is_listing(folder)
 }
 
-/// The folder from which links are meant, if the tag says that (`<base href>`).
+/// The folder that links are relative to, if the tag gives it (`<base href>`).
 fn base_of(tag: &StartTag<()>, folder: &Segments) -> Option<Segments> {
     let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"base")?;
     let end = href.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
@@ -64,7 +64,7 @@ fn link(tag: &StartTag<()>, base: &Segments, folder: &Segments) -> Option<Link> 
     }
 }
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum At {
     #[default]
@@ -87,7 +87,7 @@ struct Index {
     pre: Pre,
 }
 
-/// How far the page is nothing but links between `<pre>` and `</pre>`.
+/// Whether, so far, the page is nothing but links between `<pre>` and `</pre>`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Pre {
     #[default]

@@ -14,8 +14,8 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 use super::index::Link;
 
-/// Whether `text` is such a list. Its names are handed over as they come; those of what turns out
-/// to be something else count for nothing.
+/// Whether `text` is such a list. Its names are handed over as they come. If the text turns out to
+/// be something else, they count for nothing.
 pub(super) fn parse(text: impl Read, take: impl FnMut(Link)) -> bool {
     let mut text = serde_json::Deserializer::from_reader(BufReader::new(text));
     text.deserialize_seq(List(take)).is_ok() && text.end().is_ok()

@@ -1,8 +1,8 @@
-//! What a web server is told beyond the request.
+//! Labels for web servers, beyond the request.
 //!
-//! A server that is a level itself (`forebay serve`) learns by two headers which bytes readers wait
-//! for, and what they have read since the request before (SCM §4.2). Bytes are those of the file,
-//! the last one is included, as in `Range`:
+//! A server that is a level itself (`forebay serve`) gets two headers: the bytes that readers wait
+//! for, and the bytes that they have read since the request before (SCM §4.2). Bytes are those of
+//! the file, the last one is included, as in `Range`:
 //!
 //! ```text
 //! Range: bytes=65536-131071
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Other servers ignore headers that they don't know, and proxies hand them on. A cache in between
-//! answers some requests itself, of which the server then hears nothing: it takes the readers for
-//! slower than they are, and brings no wrong bytes.
+//! answers some requests itself, and the server does not see these. It then takes the readers for
+//! slower than they are, but brings no wrong bytes.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub const DEMAND: &str = "forebay-demand";
 /// The header with the bytes that readers have read since the request before.
 pub const HITS: &str = "forebay-hits";
 
-/// Says of what a label says as much as `labels` allows.
+/// Writes as much of a label as `labels` allows.
 pub(super) fn write(label: &Label, labels: Labels, headers: &mut HeaderMap) {
     if labels == Labels::Off {
         return;

@@ -1,4 +1,4 @@
-//! How a server turned out to be, so that nothing is tried twice in vain.
+//! The ways of a server, so that nothing is tried twice in vain.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-/// How many times are remembered of versions whose tags change without them.
+/// How many times of versions are remembered whose tags change without them.
 const TIMES: usize = 10_000;
 
 /// In place of the status of a PROPFIND: there was no answer.
 pub(super) const SILENCE: u16 = 0;
 
-/// What is known of a server. Nothing here is ever taken back but by a new mount.
+/// The knowledge about a server. It is never taken back but by a new mount.
 #[derive(Debug, Default)]
 pub(super) struct Learnt {
     propfind: Mutex<Propfind>,
-    /// PROPFIND met with failures that might pass, while nothing was known of it.
+    /// PROPFIND failed in ways that might pass, while it was unknown whether the server answers it.
     pub(super) failures: Count,
     /// PROPFIND tells other lengths or times than HEAD does, so only names and kinds are taken from
     /// it.
     pub(super) listings_lie: Flag,
     /// A listing has been compared with HEAD.
     pub(super) compared: Flag,
-    /// How often that was tried.
+    /// How often a comparison was tried.
     pub(super) comparisons: Count,
     /// HEAD is refused, silent or untrue; a byte is asked for instead.
     pub(super) no_head: Flag,
@@ -33,7 +33,7 @@ pub(super) struct Learnt {
     pub(super) no_ranges: Flag,
     /// One version has several tags; lengths and times are compared.
     pub(super) tags_flip: Flag,
-    /// A folder without its slash is redirected to the one with it, so that a name which is not
+    /// A folder without its slash is redirected to the one with it, so that a name that is not
     /// found is no folder either.
     pub(super) redirects_folders: Flag,
     times: Mutex<HashMap<(PathBuf, Box<str>), i64>>,
@@ -43,7 +43,7 @@ pub(super) struct Learnt {
 /// Whether a server answers PROPFIND.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Propfind {
-    /// That is not known.
+    /// Not known yet.
     #[default]
     Unknown,
     /// It does.
@@ -52,7 +52,7 @@ pub(super) enum Propfind {
     Refused(u16),
 }
 
-/// Something that is learnt once.
+/// A fact that is learnt once.
 #[derive(Debug, Default)]
 pub(super) struct Flag(AtomicBool);
 
@@ -61,7 +61,7 @@ impl Flag {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets it; whether it was set before.
+    /// Sets it; returns whether it was set before.
     pub(super) fn set(&self) -> bool {
         self.0.swap(true, Ordering::Relaxed)
     }
@@ -72,7 +72,7 @@ impl Flag {
 pub(super) struct Count(AtomicU32);
 
 impl Count {
-    /// Counts one; how many there are now.
+    /// Counts one; returns how many there are now.
     pub(super) fn add(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
@@ -93,7 +93,8 @@ impl Learnt {
         *self.propfind.lock() = Propfind::Works;
     }
 
-    /// PROPFIND was refused, with this status, where something is. One that has worked stays so.
+    /// PROPFIND was refused with this status at a name that exists. PROPFIND that has worked stays
+    /// so.
     pub(super) fn propfind_is_refused(&self, status: u16) {
         let mut propfind = self.propfind.lock();
         if *propfind == Propfind::Unknown {
@@ -114,7 +115,7 @@ impl Learnt {
         times.insert((path.to_owned(), tag.into()), modified);
     }
 
-    /// Says something of the server in the log, once for each `kind`.
+    /// Logs a fact about the server, once for each `kind`.
     pub(super) fn say(&self, server: &str, kind: &'static str, detail: &str) {
         if self.said.lock().insert(kind) {
             log::warn!("{server}: {kind}{detail}");

@@ -1,4 +1,4 @@
-//! What a name stands for.
+//! Looking up a name.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -27,7 +27,7 @@ const FAILURES: u32 = 2;
 const COMPARISONS: u32 = 3;
 const COMPARISON: Duration = Duration::from_secs(1);
 
-/// A name that is looked at.
+/// A name to look up.
 #[derive(Clone, Debug)]
 pub(super) struct Name<'a> {
     pub(super) path: &'a Path,
@@ -38,7 +38,7 @@ pub(super) struct Name<'a> {
 }
 
 impl Web {
-    /// What a name stands for, with whatever tag the server gives it.
+    /// Looks up a name, with any tag that the server gives it.
     pub(super) async fn look_at(&self, path: &Path) -> Answer<Told> {
         let name = self.named(path).await?;
         if let What::File(_) = self.settle().await? {
@@ -58,7 +58,7 @@ impl Web {
         Ok(Name { path, url, shown })
     }
 
-    /// What a name stands for, if the URL names a folder.
+    /// Looks up a name, if the URL names a folder.
     pub(super) async fn look_below(&self, name: &Name<'_>) -> Answer<Told> {
         match self.learnt.propfind() {
             Propfind::Refused(_) => self.look_or_folder(name).await,
@@ -73,8 +73,7 @@ impl Web {
         }
     }
 
-    /// Tries PROPFIND. If that is refused where something is, the server does without it from now
-    /// on.
+    /// Tries PROPFIND. If it is refused at a name that exists, it is not used from now on.
     async fn look_and_learn(&self, name: &Name<'_>) -> Answer<Told> {
         let asked = self.begin_propfind::<Alone>(name.url.clone(), &name.shown);
         let reply = match beside(self.waits.propfind, asked, Box::pin(self.look_or_folder(name))).await {
@@ -101,7 +100,7 @@ impl Web {
         told
     }
 
-    /// PROPFIND is not answered, and a request for what was to be listed is.
+    /// PROPFIND is not answered, and a request of another kind for the same name is.
     pub(super) fn propfind_is_silent(&self) {
         if self.learnt.propfind() == Propfind::Unknown {
             self.say("PROPFIND is not answered", "; HEAD and pages for browsers are asked for instead");
@@ -109,8 +108,8 @@ impl Web {
         self.learnt.propfind_is_refused(SILENCE);
     }
 
-    /// PROPFIND failed in a way that might pass. If it fails again where HEAD does not, it is taken
-    /// for refused.
+    /// PROPFIND failed in a way that might pass. If it fails again and HEAD does not, it counts as
+    /// refused.
     async fn despite(&self, name: &Name<'_>, trouble: Trouble) -> Answer<Told> {
         let silent = trouble.kind == "timeout";
         if says_busy(&trouble) || !trouble.error.is_transient() || silent && self.learnt.failures.add() < FAILURES {
@@ -142,9 +141,8 @@ impl Web {
         }
     }
 
-    /// Compares the first file that PROPFIND tells of with what HEAD says: files are read as HEAD
-    /// describes them. A file that is silent or refused tells nothing, and another one is compared
-    /// later.
+    /// Compares the first file of a PROPFIND with HEAD: files are read as HEAD describes them. A
+    /// file that is silent or refused tells nothing, and another one is compared later.
     pub(super) async fn compared(&self, name: &Name<'_>, told: Facts) -> Facts {
         if self.learnt.compared.is_set() || self.learnt.comparisons.add() > COMPARISONS {
             return told;
@@ -158,7 +156,7 @@ impl Web {
         }
     }
 
-    /// Which facts of a file are right; `None` if it does not answer.
+    /// The right facts of a file; `None` if it does not answer.
     async fn compare(&self, name: &Name<'_>, told: &Facts) -> Option<Facts> {
         let Ok(Told::File(head)) = self.look_by_head(name).await else { return None };
         let differ = |facts: &Facts| {
@@ -170,7 +168,7 @@ impl Web {
         if !differ(&head) {
             return Some(told.clone());
         }
-        // One of the two is wrong; the bytes themselves say which.
+        // One of the two is wrong; the bytes themselves tell which.
         match self.look_by_byte(name).await {
             Ok(Told::File(byte)) if byte.size == head.size => {
                 self.learnt.listings_lie.set();
@@ -186,8 +184,8 @@ impl Web {
         }
     }
 
-    /// By HEAD or a byte; what is not found may be a folder, if this server knows folders only with
-    /// a slash.
+    /// By HEAD or a byte. A name that is not found may be a folder, if this server knows folders
+    /// only with a slash.
     async fn look_or_folder(&self, name: &Name<'_>) -> Answer<Told> {
         match self.look_by_head(name).await {
             Err(Trouble { error: crate::source::Error::NotFound(_), .. }) => self.with_slash(name).await,
@@ -195,7 +193,7 @@ impl Web {
         }
     }
 
-    /// What a name stands for by HEAD, or by a byte where HEAD does not tell.
+    /// Looks up a name by HEAD, or by a byte if HEAD does not tell.
     pub(super) async fn look_by_head(&self, name: &Name<'_>) -> Answer<Told> {
         if self.learnt.no_head.is_set() {
             return self.look_by_byte(name).await;
@@ -216,7 +214,7 @@ impl Web {
         }
         match reply.status().as_u16() {
             200..300 => match reply.head.length.filter(|_| !reply.head.coded && !made_up(&reply)) {
-                // Some servers say so of every file.
+                // Some servers tell zero for every file.
                 Some(0) => {
                     let told = self.look_by_byte(name).await?;
                     if matches!(&told, Told::File(facts) if facts.size > 0) {
@@ -237,8 +235,8 @@ impl Web {
         }
     }
 
-    /// Whether the server finds whatever it is asked for, as one does that answers each missing
-    /// name with its front page. Tried once, by a name beside `path` that nothing has.
+    /// Whether the server finds any name, as a server does that answers each missing name with its
+    /// front page. Tried once, by a name beside `path` that does not exist.
     pub(super) async fn finds_any_name(&self, path: &Path) -> bool {
         let tried = self.finds_any.get_or_try_init(|| async {
             let none = path.with_file_name(format!("forebay-{:016x}", rand::random::<u64>()));
@@ -251,7 +249,7 @@ impl Web {
         tried.await.is_ok_and(|finds| *finds)
     }
 
-    /// What a name stands for by the answer to a request for its first byte.
+    /// Looks up a name by a request for its first byte.
     pub(super) async fn look_by_byte(&self, name: &Name<'_>) -> Answer<Told> {
         let question = Question::new(Method::GET, name.url.clone(), &name.shown);
         let reply = self.asker.ask(&question.clone().range(0, Some(1))).await?;
@@ -261,7 +259,7 @@ impl Web {
             StatusCode::PARTIAL_CONTENT => match (reply.head.range, total) {
                 (_, Some(total)) => return Ok(Told::File(reply.head.facts(total))),
                 (None, None) => return Err(against_rules(&name.shown, "a part without Content-Range")),
-                // Nor does the part say how long the whole is: its last byte does.
+                // The part does not tell the length of the whole either: its last byte does.
                 (Some(_), None) => return self.look_by_open_range(name).await,
             },
             StatusCode::RANGE_NOT_SATISFIABLE => {
@@ -287,7 +285,7 @@ impl Web {
         }
     }
 
-    /// What an answer says that is not a part of a file.
+    /// The meaning of an answer that is not a part of a file.
     async fn of_whole(&self, name: &Name<'_>, reply: Reply) -> Answer<Told> {
         if reply.lacks_slash {
             self.learnt.redirects_folders.set();
@@ -316,7 +314,7 @@ impl Web {
         head.length.map(|length| Told::File(head.facts(length))).ok_or_else(untold)
     }
 
-    /// What a name stands for that is not found without a slash.
+    /// Looks up a name that is not found without a slash.
     async fn with_slash(&self, name: &Name<'_>) -> Answer<Told> {
         let missing = || not_found(&name.shown);
         if self.learnt.redirects_folders.is_set() {
@@ -345,12 +343,12 @@ fn made_up(reply: &Reply) -> bool {
     reply.head.is_page() && reply.head.tag.is_none() && reply.head.modified.is_none()
 }
 
-/// Whether a status says by itself that the server does not know PROPFIND.
+/// Whether a status alone means that the server does not know PROPFIND.
 pub(super) fn cannot(status: u16) -> bool {
     matches!(status, 400 | 405 | 411 | 415 | 422 | 501)
 }
 
-/// What a listing tells of a file, if it tells the length.
+/// The facts about a file in a listing, if there is a length.
 pub(super) fn facts(response: &Response) -> Option<Facts> {
     let (modified, tag) = (response.modified, response.tag.clone());
     response.length.map(|size| Facts { size, modified, tag })

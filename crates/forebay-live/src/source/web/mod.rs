@@ -1,13 +1,14 @@
-//! Web servers: whatever speaks HTTP, from WebDAV servers to those that send files and no more.
+//! Web servers: all that speak HTTP, from WebDAV servers to those that only send files.
 //!
-//! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
-//! byte, whichever the server has; date and tag come with it. Names come from WebDAV
-//! (`propfind.rs`) or from the pages that servers make for browsers (`index.rs`) or for programs
-//! (`json.rs`); where there is none of these, names that are asked for still work. Beside a question
-//! to which a server is silent another one is asked (`beside.rs`). Listings are parsed as they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is
-//! used for all of its files: the version of a file must be the same however it is asked for.
+//! A file needs only a length. It comes from a listing, from HEAD, or from a range of one byte,
+//! whichever the server has; date and tag come with it. Names come from WebDAV (`propfind.rs`) or
+//! from the pages that servers make for browsers (`index.rs`) or for programs (`json.rs`). If there
+//! is none of these, files can still be opened by name. If a server is silent to a question,
+//! another one is asked beside it (`beside.rs`). Listings are parsed as they come (`body.rs`). The
+//! ways of a server are learnt (`learnt.rs`), so that one way is used for all of its files: the
+//! version of a file must be the same however it is asked for.
 //!
-//! A URL may name one file. Then that file is all there is in the source.
+//! A URL may name one file. Then the source has only that file.
 
 mod address;
 mod ask;
@@ -67,23 +68,23 @@ pub(crate) struct Web {
     waits: Waits,
     learnt: Learnt,
     what: OnceCell<What>,
-    /// Whether it finds names that nothing can have: see [`Web::finds_any_name`].
+    /// Whether it finds names that do not exist: see [`Web::finds_any_name`].
     finds_any: OnceCell<bool>,
 }
 
-/// What the URL names.
+/// The kind of thing that the URL names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// A folder, or something that cannot be told from one.
+    /// A folder, or a name that cannot be told from one.
     Folder,
     /// One file, which has this name.
     File(OsString),
 }
 
 impl Web {
-    /// The source at `url`, `http://` or `https://`. Asks nothing yet: see [`Web::settle`]. An
-    /// error if the URL or the file of certificates is not understood; neither is shown with a
-    /// secret.
+    /// The source at `url`, `http://` or `https://`. Sends no request yet: see [`Web::settle`]. An
+    /// error if the URL or the file of certificates is not understood; the error shows neither with
+    /// a secret.
     pub(crate) fn open(url: &str, options: &WebOptions) -> Result<Web> {
         let shown = without_secrets(url);
         let refuse = |reason: String| Error::Storage { name: shown.clone(), reason };
@@ -116,7 +117,7 @@ impl Web {
         &self.description
     }
 
-    /// What tells it from other sources: with the user, without password and signatures.
+    /// Tells it from other sources: with the user, without password and signatures.
     pub(crate) fn identity(&self) -> &Arc<str> {
         &self.identity
     }

@@ -1,7 +1,7 @@
-//! What a WebDAV server says of names: the document that answers a PROPFIND (RFC 4918, 14.16).
+//! A WebDAV server's answer about names: the document that answers a PROPFIND (RFC 4918, 14.16).
 //!
-//! Names of elements count by their namespace, whatever prefix a server gives it. No DOCTYPE is
-//! obeyed, so an entity that one declares spoils the entry that it stands in, and no more.
+//! Names of elements count by their namespace, with any prefix that a server gives it. No DOCTYPE
+//! is obeyed, so an entity that one declares spoils the entry that it stands in, and no more.
 
 use std::io::BufRead;
 
@@ -18,12 +18,12 @@ const DAV: Namespace<'static> = Namespace(b"DAV:");
 /// How deep elements may lie within each other. The parser counts to no more than 65,535.
 const DEPTH: usize = 500;
 
-/// What is said of one name.
+/// The answer about one name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Response {
     /// The address, as it is written.
     pub(super) href: Vec<u8>,
-    /// The status of the whole response, where it has one.
+    /// The status of the whole response, if it has one.
     pub(super) status: Option<u16>,
     /// Whether it is a folder; `None` if that is not told.
     pub(super) folder: Option<bool>,
@@ -37,20 +37,20 @@ pub(super) struct Response {
     pub(super) spoilt: bool,
 }
 
-/// Why a document is none.
+/// Why a document is no listing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a WebDAV listing: {0}")]
 pub(super) struct NoListing(String);
 
 impl Response {
-    /// Whether the server says that it cannot be seen or is not there.
+    /// Whether the server says that the name cannot be seen or does not exist.
     pub(super) fn refused(&self) -> bool {
         self.status.is_some_and(|status| !(200..300).contains(&status))
     }
 }
 
-/// Reads a document to its end, and hands over each response when it has been read. Those of what
-/// turns out to be no document count for nothing.
+/// Reads a document to its end, and hands over each response when it has been read. If the document
+/// turns out to be no listing, they count for nothing.
 pub(super) fn parse(document: impl BufRead, mut take: impl FnMut(Response)) -> Result<(), NoListing> {
     let document = Utf8::new(document).map_err(|error| NoListing(error.to_string()))?;
     let mut reader = NsReader::from_reader(document);
@@ -186,11 +186,11 @@ impl Listing {
             _ => {}
         }
         self.open.pop();
-        // What follows is the text of the element around, which has none.
+        // The text that follows belongs to the element around, which has none.
         self.text.clear();
     }
 
-    /// Properties with a bad status are those that are not there.
+    /// Properties with a bad status are missing.
     fn propstat(&mut self) {
         if self.status.is_some_and(|status| !(200..300).contains(&status)) {
             return;

@@ -1,4 +1,5 @@
-//! Names in addresses: how a name is written into one, and which name of a folder one stands for.
+//! Names in addresses: writing a name into an address, and finding the name of a folder that an
+//! address stands for.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -7,7 +8,7 @@ use std::path::{Component, Path};
 
 use percent_encoding::percent_decode;
 
-/// A path of an address, taken apart and decoded.
+/// The path of an address, split and decoded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Segments {
     /// The names, from the server's root on. None is empty.
@@ -18,18 +19,18 @@ pub(super) struct Segments {
     pub(super) unnamed: bool,
 }
 
-/// What an address stands for, seen from a folder.
+/// The relation of an address to a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Relation {
     /// The folder itself.
     Itself,
-    /// What has this name in it.
+    /// The name in the folder.
     Child(OsString),
     /// Something else.
     Elsewhere,
 }
 
-/// How `?` and `#` in an address are meant.
+/// The meaning of `?` and `#` in an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Marks {
     /// As part of a name: WebDAV servers list no addresses with queries, but some forget to escape
@@ -40,7 +41,7 @@ pub(super) enum Marks {
 }
 
 /// The path from a source's root, escaped: every byte but the unreserved ones. `None` if no address
-/// can say it.
+/// can hold it.
 pub(super) fn escape(path: &Path) -> Option<String> {
     let mut text = String::new();
     for part in path.components() {
@@ -56,7 +57,7 @@ pub(super) fn escape(path: &Path) -> Option<String> {
             if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
                 text.push(char::from(byte));
             } else {
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(text, "%{byte:02X}");
             }
         }
@@ -69,7 +70,7 @@ pub(super) fn segments(path: &[u8]) -> Option<Segments> {
     walk(Vec::new(), path)
 }
 
-/// Where `href` leads, which was found in the answer about `folder`. Hosts are not looked at.
+/// The target of `href`, which was found in the answer about `folder`. Hosts are not looked at.
 /// `None` if it is not understood, or names nothing.
 pub(super) fn resolve(href: &[u8], folder: &Segments, marks: Marks) -> Option<Segments> {
     let href = unpadded(href);
@@ -92,7 +93,7 @@ pub(super) fn resolve(href: &[u8], folder: &Segments, marks: Marks) -> Option<Se
     walk(from, href)
 }
 
-/// What `of` is to `folder`.
+/// The relation of `of` to `folder`.
 pub(super) fn relation(of: &Segments, folder: &Segments) -> Relation {
     match of.names.strip_prefix(folder.names.as_slice()) {
         Some([]) => Relation::Itself,

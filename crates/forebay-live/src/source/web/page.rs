@@ -26,7 +26,7 @@ const PAGE: usize = 64 << 20;
 /// How often PROPFIND may fail in ways that might pass before a page is asked for instead.
 const FAILURES: u32 = 2;
 
-/// A folder whose names are asked for.
+/// A folder to list.
 struct Folder<'a> {
     path: &'a Path,
     url: Url,
@@ -34,7 +34,7 @@ struct Folder<'a> {
 }
 
 impl Web {
-    /// The names in a folder, with whatever tags the server gives them.
+    /// The names in a folder, with any tags that the server gives them.
     pub(super) async fn page_of(&self, path: &Path) -> Answer<Page> {
         let shown = self.name(path);
         if let What::File(name) = self.settle().await? {
@@ -109,7 +109,7 @@ impl Web {
         Ok(Page { names, next: None })
     }
 
-    /// Whether the server's listings tell what its files are, tried with one of them.
+    /// Whether the server's listings agree with its files, tried with one of them.
     async fn agrees(&self, folder: &Folder<'_>, names: &Gathered) -> bool {
         let vain = self.learnt.comparisons.get() as usize;
         if !self.learnt.compared.is_set()
@@ -124,7 +124,8 @@ impl Web {
         !self.learnt.listings_lie.is_set()
     }
 
-    /// The names in a folder by the page for browsers; PROPFIND was answered by the status `after`.
+    /// The names in a folder from the page for browsers; PROPFIND was answered by the status
+    /// `after`.
     async fn by_index(&self, folder: &Folder<'_>, after: u16) -> Answer<Page> {
         let question = Question::new(Method::GET, folder.url.clone(), &folder.shown);
         let reply = self.asker.ask(&question).await?;
@@ -150,7 +151,7 @@ impl Web {
                     return unlisted(&why("by a page that is no listing"));
                 };
                 names.put_in_order();
-                // Servers hide names from browsers, as those that begin with a dot.
+                // Servers hide names from browsers, such as those that begin with a dot.
                 names.may_lack_names();
                 Ok(Page { names, next: None })
             }
@@ -187,7 +188,7 @@ fn lists_nothing(trouble: &Trouble) -> bool {
     matches!(trouble.error, Error::Refused { errno: libc::EOPNOTSUPP, .. })
 }
 
-/// How PROPFIND was answered, in words.
+/// The answer to PROPFIND, in words.
 fn of_propfind(status: u16) -> String {
     match status {
         SILENCE => "PROPFIND is not answered".into(),
@@ -196,12 +197,12 @@ fn of_propfind(status: u16) -> String {
     }
 }
 
-/// What a link stands for.
+/// The meaning of a link.
 fn told(slash: bool) -> Told {
     if slash { Told::Folder(None) } else { Told::Unmeasured }
 }
 
-/// The trouble with a folder of no entries, if it is none.
+/// The trouble with a listing without entries, if it is not a folder's.
 fn of_itself(name: &str, itself: &Itself) -> Option<Trouble> {
     match itself.status {
         Some(401 | 403) => Some(Trouble::new(Error::Denied(name.to_owned()), "403")),

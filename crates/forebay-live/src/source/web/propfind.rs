@@ -14,10 +14,10 @@ use crate::source::remote::{Answer, Trouble};
 /// How long the text of a listing may be, in bytes.
 const LISTING: usize = 256 << 20;
 
-/// What is made of a listing, response by response. Of an answer that is no listing it counts for
-/// nothing.
+/// Takes in a listing, response by response. If the answer turns out to be no listing, the
+/// responses count for nothing.
 pub(super) trait Hears: Send + 'static {
-    /// How much of a tree is asked for.
+    /// The depth of the tree to ask for.
     const DEPTH: &'static str;
 
     fn hear(&mut self, response: Response);
@@ -26,11 +26,11 @@ pub(super) trait Hears: Send + 'static {
 /// The answer to a PROPFIND.
 #[derive(Debug)]
 pub(super) enum Found<H> {
-    /// What was asked for.
+    /// The listing.
     Listing(H),
     /// Nothing is there, or nothing that PROPFIND finds.
     Missing,
-    /// It is there, as a folder, which the address does not say.
+    /// The name is there, as a folder, but the address lacks a slash.
     LacksSlash,
     /// The server does not answer PROPFIND there.
     Refused(u16),
@@ -38,14 +38,14 @@ pub(super) enum Found<H> {
     Garbage(String),
 }
 
-/// What a server said of a name that was asked for by itself.
+/// A server's answer about a single name.
 #[derive(Debug, Default)]
 pub(super) struct Alone {
     /// The path at the server that answered.
     at: Segments,
     responses: usize,
     first: Option<Response>,
-    /// The first that is of the path that answered.
+    /// The first response that is of the path that answered.
     same: Option<Response>,
 }
 
@@ -61,15 +61,15 @@ impl Web {
         self.end_propfind(reply, name, begin).await
     }
 
-    /// Asks once, for all properties: some servers do not read a list of them, and take it for the
-    /// next request.
+    /// Asks once, for all properties: some servers do not read a list of them, and take the list
+    /// for the next request.
     pub(super) async fn begin_propfind<H: Hears>(&self, to: Url, name: &str) -> Answer<Reply> {
         let method = Method::from_bytes(b"PROPFIND").unwrap_or(Method::OPTIONS);
         self.asker.ask(&Question::new(method, to, name).header(DEPTH, H::DEPTH)).await
     }
 
-    /// What the answer says. The listing goes to what `begin` makes for the path at the server that
-    /// answers. An error is trouble that may pass.
+    /// The meaning of the answer. `begin` gets the path at the server that answers, and makes the
+    /// receiver of the listing. An error is trouble that may pass.
     pub(super) async fn end_propfind<H: Hears>(
         &self,
         reply: Answer<Reply>,
@@ -108,7 +108,7 @@ impl Web {
 
 const DEPTH: reqwest::header::HeaderName = reqwest::header::HeaderName::from_static("depth");
 
-/// Whether trouble says that the server is busy, rather than that it cannot do what was asked.
+/// Whether trouble means that the server is busy, rather than that it cannot do the request.
 pub(super) fn says_busy(trouble: &Trouble) -> bool {
     matches!(trouble.kind.as_str(), "408" | "425" | "429" | "503" | "connection")
 }
@@ -118,7 +118,7 @@ impl Alone {
         Alone { at, ..Alone::default() }
     }
 
-    /// What is said of the name, and whether its address has a slash at the end.
+    /// The answer about the name, and whether its address has a slash at the end.
     pub(super) fn response(self) -> Option<(Response, bool)> {
         let response = if self.responses == 1 { self.first } else { self.same }?;
         let slash = resolve(&response.href, &self.at, Marks::Literal).is_some_and(|to| to.slash);

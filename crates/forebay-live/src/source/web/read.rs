@@ -1,9 +1,8 @@
 //! A range of a file.
 //!
-//! Every answer is checked before a byte of it is taken: which bytes it has, how long its file is,
-//! and which version that is. What it has beyond the range is not taken. If a server gives only so
-//! much of a range at a time, the rest is asked for in parts of that size, several at once where
-//! there is room.
+//! Every answer is checked before a byte of it is taken: its bytes, the length of its file, and the
+//! version. Bytes beyond the range are not taken. If a server gives only a limited part of a range
+//! at a time, the rest is asked for in parts of that size, several at once if there is room.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use parking_lot::Mutex;
@@ -21,7 +20,7 @@ use crate::source::remote::{Answer, Range, Trouble};
 /// Answers that may be needed for one range, beside one for each [`LITTLE`].
 const ANSWERS: usize = 64;
 
-/// A server that goes on giving fewer bytes of a range at a time is not asked to the end.
+/// A server that keeps giving fewer bytes of a range at a time is not asked to the end.
 const LITTLE: usize = 1 << 10;
 
 /// Parts of a range that are asked for at once.
@@ -34,17 +33,17 @@ struct Span {
     end: usize,
 }
 
-/// What an answer has brought, in bytes of a range.
+/// The bytes of a range that an answer has brought.
 struct Got {
     came: usize,
-    /// What its head promised.
+    /// The number that its head promised.
     given: usize,
 }
 
-/// Where the bytes of all answers go. No two parts of a range overlap.
+/// The place for the bytes of all answers. No two parts of a range overlap.
 type Buffer<'a> = Mutex<&'a mut Segments>;
 
-/// Where the bytes of an answer go.
+/// The place for the bytes of an answer.
 struct Copy {
     /// Bytes of the body before those that are wanted.
     skip: u64,
@@ -52,7 +51,7 @@ struct Copy {
     want: usize,
     /// Where they go in the buffer.
     at: usize,
-    /// Bytes that the body has; it is read to the end to see that, unless `told`.
+    /// Bytes that the body has; it is read to the end to check that, unless `told`.
     body: u64,
     /// Whether the head told the same number.
     told: bool,
@@ -111,10 +110,10 @@ impl Web {
         Ok(Got { came: self.copy(name, reply, copy, buffer).await?, given })
     }
 
-    /// Asks for the bytes, in the way that this server takes.
+    /// Asks for the bytes, in a way that this server accepts.
     async fn ask_for(&self, name: &Name<'_>, range: &Range<'_>, left: Span) -> Answer<Reply> {
         let (start, end) = (range.offset + left.start as u64, range.offset + left.end as u64);
-        // At most once for each thing that is learnt.
+        // At most once for each fact that is learnt.
         for _ in 0..3 {
             let mut question = Question::new(Method::GET, name.url.clone(), &name.shown);
             if !self.learnt.no_ranges.is_set() {
@@ -151,7 +150,7 @@ impl Web {
         Err(stale(&name.shown))
     }
 
-    /// Which bytes of a part are wanted.
+    /// The bytes wanted from a part.
     async fn of_part(&self, name: &Name<'_>, range: &Range<'_>, left: Span, reply: &Reply) -> Answer<Copy> {
         if reply.head.media == "multipart/byteranges" {
             return Err(self.unruly(name, "several parts where one was asked for"));
@@ -175,7 +174,7 @@ impl Web {
         Ok(Copy { skip: start - part.start, want, at: left.start, body, told: true })
     }
 
-    /// Which bytes of a whole file are wanted.
+    /// The bytes wanted from a whole file.
     async fn of_whole_file(&self, name: &Name<'_>, range: &Range<'_>, left: Span, reply: &Reply) -> Answer<Copy> {
         if reply.head.length.is_some_and(|length| length != range.version.size) {
             return Err(self.other_length(name, range.version).await);
@@ -188,8 +187,8 @@ impl Web {
         Ok(Copy { skip, want, at: left.start, body, told: reply.head.length.is_some() })
     }
 
-    /// Copies bytes of the body as they come; how many. Ends as soon as the bytes are there, unless
-    /// the body's length is known only by reading it.
+    /// Copies bytes of the body as they come; returns how many. Ends as soon as the bytes are
+    /// there, unless only reading tells the body's length.
     async fn copy(&self, name: &Name<'_>, mut reply: Reply, copy: Copy, buffer: &Buffer<'_>) -> Answer<usize> {
         let (mut seen, mut filled) = (0u64, 0usize);
         loop {
@@ -216,11 +215,11 @@ impl Web {
         if seen == copy.body {
             return Ok(filled);
         }
-        // A body that tells no length and ends early may be cut, or of a shorter file.
+        // A body without a told length that ends early may be cut, or of a shorter file.
         Err(broken(&name.shown, "the answer ended early"))
     }
 
-    /// Trouble with an answer against the rules, which is told in the log once.
+    /// Trouble with an answer against the rules, which is logged once.
     fn unruly(&self, name: &Name<'_>, reason: &'static str) -> Trouble {
         self.say(reason, &format!(", of {}", name.shown));
         against_rules(&name.shown, reason)

@@ -1,4 +1,4 @@
-//! What a server wants to see before it answers: a token, or a user's name and password.
+//! Credentials for a server: a token, or a user's name and password.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::header::HeaderValue;
 
-/// A secret that a server wants to see with every request (`Authorization: Bearer …`). Never shown.
+/// A secret that a server wants with every request (`Authorization: Bearer …`). Never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(HeaderValue);
 
@@ -17,7 +17,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why something is no token.
+/// Why a text is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file that holds it cannot be read.
@@ -28,7 +28,7 @@ pub enum TokenError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is empty, or holds what a header cannot.
+    /// It is empty, or holds characters that a header cannot have.
     #[error("{0}: a token is one line of printable ASCII without spaces")]
     Malformed(String),
 }
@@ -42,7 +42,7 @@ impl Token {
         Token::parse(&text, &file_name())
     }
 
-    /// The token that `text` is, without white space around it; `whence` is for the message.
+    /// The token in `text`, without white space around it; `whence` is for the message.
     pub fn parse(text: &str, whence: &str) -> Result<Token, TokenError> {
         let malformed = || TokenError::Malformed(whence.to_owned());
         let text = text.trim();
@@ -72,7 +72,7 @@ impl fmt::Debug for Login {
     }
 }
 
-/// Why something is no user's name and password.
+/// Why a text is no user's name and password.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     /// The file that holds them cannot be read.

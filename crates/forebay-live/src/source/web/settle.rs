@@ -8,8 +8,8 @@ use crate::source::Error;
 use crate::source::remote::{Answer, Told, Trouble};
 
 impl Web {
-    /// What the URL names. Asks for it once, unless it ends with a slash; after trouble, again when
-    /// it is needed.
+    /// The kind of thing that the URL names. Asks for it once, unless it ends with a slash; after
+    /// trouble, again when it is needed.
     pub(crate) async fn settle(&self) -> Answer<&What> {
         self.what.get_or_try_init(|| self.find_out()).await
     }
@@ -22,7 +22,7 @@ impl Web {
         let url = self.address.itself().clone();
         let name = Name { path: Path::new(""), url, shown: self.description.clone() };
         let signed = name.url.query().is_some();
-        // What is signed for GET is signed for nothing else.
+        // A signature for GET is valid for no other method.
         let told = if signed { self.look_by_head(&name).await } else { self.look_below(&name).await };
         match told {
             Ok(Told::Folder(_)) => Ok(What::Folder),

@@ -1,4 +1,4 @@
-//! Why a web server's answer is no answer.
+//! Why a web server's answer is not accepted.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::head::Head;
 use crate::source::Error;
 use crate::source::remote::{Trouble, explained};
 
-/// The trouble that a status means, of a request about `name`.
+/// The trouble for a status, of a request about `name`.
 pub(super) fn of_status(name: &str, head: &Head) -> Trouble {
     let (status, name) = (head.status, name.to_owned());
     let error = match status.as_u16() {
@@ -45,17 +45,17 @@ pub(super) fn against_rules(name: &str, reason: &'static str) -> Trouble {
     Trouble::new(Error::Refused { name: name.to_owned(), errno: libc::EIO }, reason)
 }
 
-/// The file is no longer what it was.
+/// The file is no longer the same version.
 pub(super) fn stale(name: &str) -> Trouble {
     Trouble::new(Error::Stale(name.to_owned()), "stale")
 }
 
-/// Nothing has that name.
+/// The name does not exist.
 pub(super) fn not_found(name: &str) -> Trouble {
     Trouble::new(Error::NotFound(name.to_owned()), "404")
 }
 
-/// Something that cannot be done with it.
+/// The server cannot do this with the name.
 pub(super) fn refused(name: &str, errno: i32, kind: &str) -> Trouble {
     Trouble::new(Error::Refused { name: name.to_owned(), errno }, kind)
 }
@@ -76,7 +76,7 @@ fn words(status: StatusCode) -> String {
         .map_or_else(|| status.as_u16().to_string(), |reason| format!("{} {reason}", status.as_u16()))
 }
 
-/// The last cause, which says most. It is without the address, which may have a secret.
+/// The last cause, which tells most. It is without the address, which may have a secret.
 fn last_cause(error: &reqwest::Error) -> String {
     let mut cause = error.source();
     while let Some(next) = cause.and_then(std::error::Error::source) {

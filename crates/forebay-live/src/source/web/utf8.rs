@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-/// How much of a document says what its encoding is, in bytes.
+/// Bytes at the beginning of a document that reveal its encoding.
 const HEAD: u64 = 200;
 
 /// The bytes of a document in UTF-8, as far as its encoding is a common one; a byte order mark is
@@ -20,13 +20,13 @@ pub(super) struct Utf8<R> {
 
 #[derive(Clone, Copy, Debug)]
 enum Encoding {
-    /// UTF-8, or what is not known and has its marks where ASCII has them.
+    /// UTF-8, or an unknown encoding whose marks are those of ASCII.
     Utf8,
-    /// UTF-16, by how it writes a unit.
+    /// UTF-16, with the way in which it writes a unit.
     Utf16(fn([u8; 2]) -> u16),
-    /// ISO 8859-1 by its own word. Some say so who write UTF-8.
+    /// ISO 8859-1, as the document says. Some servers say so and write UTF-8.
     SaidLatin1,
-    /// ISO 8859-1, since something was no UTF-8.
+    /// ISO 8859-1, since some bytes were no UTF-8.
     Latin1,
 }
 
@@ -84,7 +84,7 @@ impl<R: BufRead> Utf8<R> {
 }
 
 impl Encoding {
-    /// By the beginning of a document, and how long its byte order mark is.
+    /// From the beginning of a document; also the length of its byte order mark.
     fn of(head: &[u8]) -> (Encoding, usize) {
         match head {
             [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A document whose bytes come so many at a time.
+    /// A document whose bytes come in pieces of `piece` bytes.
     fn read(bytes: &[u8], piece: usize) -> Vec<u8> {
         let mut text = Vec::new();
         Utf8::new(io::BufReader::with_capacity(piece, bytes)).unwrap().read_to_end(&mut text).unwrap();

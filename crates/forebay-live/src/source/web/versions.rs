@@ -15,7 +15,7 @@ use crate::source::{Facts, Version};
 const PROBES: usize = 4;
 
 impl Web {
-    /// What is told of a name, without the tag if tags are no versions at this server.
+    /// A name's facts, without the tag if tags are no versions at this server.
     pub(super) fn settled_tag(&self, told: Told) -> Told {
         match told {
             Told::File(facts) if self.learnt.tags_flip.is_set() && facts.modified.is_some() => {
@@ -26,7 +26,7 @@ impl Web {
     }
 
     /// Whether the answer `head` is of `version`, as far as tags and times tell. An error if it is
-    /// not. Lengths are the caller's business.
+    /// not. The caller checks lengths.
     pub(super) async fn same_version(&self, name: &Name<'_>, version: &Version, head: &Head) -> Answer<()> {
         let Some(tag) = version.tag.as_deref() else {
             let told = i64::try_from(version.modified).ok().map(seconds).filter(|&told| told != 0);
@@ -34,7 +34,7 @@ impl Web {
             return if differ { Err(stale(&name.shown)) } else { Ok(()) };
         };
         match head.tag.as_deref() {
-            // An answer without a tag: its length and time are all there is.
+            // An answer without a tag has only length and time.
             None => {
                 let time = self.learnt.time(name.path, tag).map(seconds);
                 let differ = time.zip(head.modified.map(seconds)).is_some_and(|(told, now)| told != now);
@@ -45,9 +45,8 @@ impl Web {
         }
     }
 
-    /// Whether the version is the same although its tag is another one: so it is if the server
-    /// takes turns with its tags, or its listings have others than its answers, and the time is the
-    /// same.
+    /// Whether the version is the same although its tag is another one. It is the same if the time
+    /// is, and the server takes turns with its tags or has other tags in listings than in answers.
     async fn despite_tag(&self, name: &Name<'_>, version: &Version, head: &Head) -> Answer<()> {
         let tag = version.tag.as_deref().unwrap_or_default();
         let known = self.learnt.time(name.path, tag).filter(|_| self.learnt.tags_flip.is_set());
@@ -65,8 +64,8 @@ impl Web {
         Ok(())
     }
 
-    /// The time of the version, if the server still gives it its tag, while its answers have tags
-    /// that come again. Those of a file that is being changed don't.
+    /// The time of the version, if the server still gives it its tag, and its answers have tags
+    /// that come again. The tags of a file that is being changed don't come again.
     async fn time_if_unchanged(&self, name: &Name<'_>, version: &Version, head: &Head) -> Answer<Option<i64>> {
         let tag = opaque(version.tag.as_deref().unwrap_or_default()).to_owned();
         let by_listing = self.looks_by_listing();
@@ -101,8 +100,9 @@ impl Web {
         Ok(false)
     }
 
-    /// The file has another length than the version: either it has changed, or the server tells a
-    /// wrong length wherever it was asked, which is then not believed any more.
+    /// The file has another length than the version. Either it has changed, or one way to ask
+    /// tells a wrong length, and is not used any more. If only ranges tell another length, the
+    /// server breaks the rules.
     pub(super) async fn other_length(&self, name: &Name<'_>, version: &Version) -> Trouble {
         let by_listing = self.looks_by_listing();
         let size = |told: Answer<Told>| match told {
@@ -124,7 +124,7 @@ impl Web {
         stale(&name.shown)
     }
 
-    /// The length that the whole file has as an answer, of which no byte is read.
+    /// The length of an answer with the whole file; no byte of it is read.
     async fn whole_length(&self, name: &Name<'_>) -> Option<u64> {
         let reply = self.asker.ask(&Question::new(Method::GET, name.url.clone(), &name.shown)).await.ok()?;
         (reply.status() == StatusCode::OK && !reply.head.coded).then_some(reply.head.length)?
@@ -134,7 +134,8 @@ impl Web {
         self.learnt.propfind() == Propfind::Works && !self.learnt.listings_lie.is_set()
     }
 
-    /// Whether the server still gives the name this version, after it denied that of a range.
+    /// Whether the server still gives the name this version, after it denied the version for a
+    /// range.
     pub(super) async fn still_has(&self, name: &Name<'_>, version: &Version) -> Answer<bool> {
         // Two looks, for a server that takes turns with its tags.
         for _ in 0..2 {

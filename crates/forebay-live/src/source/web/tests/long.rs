@@ -1,4 +1,4 @@
-//! Listings that are too long to be held: parsed as they come, and nothing is shown of one that
+//! Listings that are too long to be held: parsed as they come. Nothing is shown of a listing that
 //! does not come to its end.
 
 use std::io::{BufRead, Read, Write};
@@ -14,7 +14,7 @@ use crate::source::web::ask::Question;
 
 const NAMES: usize = 3000;
 
-/// A WebDAV listing of so many files, or of their folder alone.
+/// A WebDAV listing of `NAMES` files, or of their folder alone.
 fn listing(asked: &Asked) -> String {
     let response = |href: &str, kind: &str| {
         format!(
@@ -37,7 +37,7 @@ fn page(_asked: &Asked) -> String {
     format!("<title>Index of /</title><pre>{links}</pre>")
 }
 
-/// A server whose listings break off in the middle, the first so many times.
+/// A server whose listings break off in the middle, the first `breaks` times.
 fn breaking(breaks: usize, text: fn(&Asked) -> String, by: &'static str, media: &'static str) -> Scripted {
     let left = std::sync::Mutex::new(breaks);
     Scripted::start(move |asked| {
@@ -65,7 +65,7 @@ fn a_listing_that_breaks_off_is_asked_for_again() {
         let trouble = source.once(source.web.page(Path::new(""), None)).unwrap_err();
         assert!(trouble.error.is_transient(), "{by}: {trouble:?}");
         assert_eq!(source.names("").unwrap().len(), NAMES, "{by}");
-        // One that always does is an error, never half of a folder.
+        // A listing that always breaks off is an error, never half of a folder.
         let server = breaking(usize::MAX, text, by, media);
         let source = Tried::new(&server.url());
         assert!(source.names("").is_err(), "{by}");
@@ -97,7 +97,8 @@ fn one_that_falls_silent_is_given_up() {
     assert_eq!(trouble.kind, "timeout", "{trouble:?}");
 }
 
-/// What a reader makes of the body of a long answer, of which it may have at most `limit` bytes.
+/// The result of a reader for the body of a long answer, of which it may have at most `limit`
+/// bytes.
 async fn read<T: Send + 'static>(
     web: &Web,
     url: &str,

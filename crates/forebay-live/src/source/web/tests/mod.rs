@@ -30,7 +30,7 @@ struct Tried {
     runtime: tokio::runtime::Runtime,
 }
 
-/// So short that servers which are silent don't keep the tests.
+/// So short that silent servers don't hold up the tests.
 fn impatient() -> WebOptions {
     WebOptions { silence: Duration::from_millis(400), ..WebOptions::default() }
 }
@@ -74,7 +74,7 @@ impl Tried {
         }
     }
 
-    /// What a folder has, with what it says of each.
+    /// The names of a folder, with the meaning of each.
     fn page(&self, path: impl AsRef<OsStr>) -> Result<BTreeMap<OsString, Told>, Error> {
         let path = Path::new(path.as_ref());
         let page = self.patiently(|| self.web.page(path, None)).map_err(|trouble| trouble.error)?;
@@ -106,7 +106,7 @@ impl Tried {
     }
 
     /// All bytes, in odd pieces, the last one first. A file that is stale at once is looked at
-    /// again, as a reader would that opens it anew.
+    /// again, as by a reader that opens it anew.
     fn read_all(&self, path: impl AsRef<OsStr>) -> Result<Vec<u8>, Error> {
         let path = path.as_ref();
         let read = || {

@@ -1,4 +1,5 @@
-//! Servers that are odd: what is read is the file's own bytes, or an error, whichever is right.
+//! Servers that are odd: the bytes read are the file's own, or there is an error, whichever is
+//! right.
 
 use forebay_testkit::files::Files;
 use forebay_testkit::odd_web::{OddWeb, Oddity, Outcome, PASSWORD, USER};
@@ -17,7 +18,7 @@ fn served() -> Files {
     files().into_iter().map(|(name, bytes)| (name.into_bytes(), bytes)).collect()
 }
 
-/// Checks one oddity; `Ok` says how many files could be read.
+/// Checks one oddity; `Ok` tells how many files could be read.
 fn check(oddity: &Oddity, webdav: bool) -> Result<usize, String> {
     let server = OddWeb::start(served(), oddity.clone()).unwrap();
     if !webdav {
@@ -35,7 +36,7 @@ fn check(oddity: &Oddity, webdav: bool) -> Result<usize, String> {
             Ok(got) => return Err(format!("{oddity:?}: {name} has {} other bytes", got.len())),
             Err(error) => why += &format!(" {error}"),
         }
-        // Those that take long need not show it with each file.
+        // Oddities that take long need not show with each file.
         if !why.is_empty() && oddity.outcome() == Outcome::Error {
             break;
         }
@@ -43,7 +44,7 @@ fn check(oddity: &Oddity, webdav: bool) -> Result<usize, String> {
     println!("{oddity:?} (WebDAV {webdav}): {read} of {}{why}", files().len());
     match oddity.outcome() {
         Outcome::Right if read < files().len() => Err(format!("{oddity:?}, WebDAV {webdav}: {read}:{why}")),
-        // Nothing has to be read of an empty file.
+        // An empty file needs no bytes.
         Outcome::Error if read > 1 => Err(format!("{oddity:?}, WebDAV {webdav}: {read} of bad answers")),
         _ => Ok(read),
     }

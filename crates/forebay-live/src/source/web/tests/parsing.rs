@@ -1,5 +1,4 @@
-//! What servers write, taken apart: addresses, listings, pages; and that nothing which they may
-//! send is too much for that.
+//! Parsing of servers' answers: addresses, listings, pages. No answer is too much for the parsers.
 
 use proptest::prelude::*;
 
@@ -13,7 +12,7 @@ fn at(path: &str) -> Segments {
     segments(path.as_bytes()).unwrap()
 }
 
-/// The responses of a document that comes in pieces of so many bytes.
+/// The responses of a document that comes in pieces of `piece` bytes.
 fn responses_in_pieces(document: &[u8], piece: usize) -> Result<Vec<Response>, NoListing> {
     let mut all = Vec::new();
     let document = std::io::BufReader::with_capacity(piece, document);
@@ -30,8 +29,8 @@ fn links(page: &[u8]) -> Option<Vec<Link>> {
     index::parse(page, &at("/a%20b/"), |link| all.push(link)).then_some(all)
 }
 
-/// What an `href` in the answer about `folder` is to it: a name, `.` for the folder itself, or
-/// nothing.
+/// The relation of an `href` in the answer about `folder` to it: a name, `.` for the folder itself,
+/// or nothing.
 fn placed(href: &str, folder: &str, marks: Marks) -> Option<String> {
     let to = resolve(href.as_bytes(), &at(folder), marks)?;
     match relation(&to, &at(folder)) {
@@ -91,7 +90,7 @@ proptest! {
                 prop_assert_eq!(&to.names[1..], &names[..]);
             }
         }
-        // The way through a client's own idea of addresses.
+        // The way through a client's own parser of addresses.
         let url = reqwest::Url::parse("http://host/base/").unwrap();
         let mut url = url.clone();
         url.set_path(&format!("/base/{text}"));

@@ -1,4 +1,4 @@
-//! A server that answers as a test says.
+//! A server whose answers a test makes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -25,7 +25,7 @@ pub(super) struct Scripted {
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// An answer with a length, unless `headers` say otherwise.
+/// An answer with a length, unless `headers` have one.
 pub(super) fn reply(status: &str, headers: &[&str], body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let mut head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n");
@@ -55,7 +55,7 @@ impl Scripted {
         format!("http://{}", self.address)
     }
 
-    /// The requests since last asked.
+    /// The requests since the last call.
     pub(super) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }

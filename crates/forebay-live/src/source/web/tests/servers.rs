@@ -1,4 +1,4 @@
-//! Real servers: what they list, and every byte of what they send.
+//! Real servers: their listings, and every byte of their files.
 
 use std::fs;
 

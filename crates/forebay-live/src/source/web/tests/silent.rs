@@ -11,7 +11,7 @@ use crate::source::{RemoteSource, Source};
 
 const PAGE: &str = "<html><title>Index of /</title><a href=\"a.txt\">a.txt</a></html>";
 
-/// Less patient than connections may be silent.
+/// The patience is shorter than the silence of a connection may be.
 fn opened(url: &str) -> RemoteSource {
     let patience = Duration::from_secs(4);
     RemoteSource::open_uri(url, &StoreOptions { patience, ttl: Duration::ZERO, ..StoreOptions::default() }).unwrap()
@@ -98,7 +98,7 @@ fn a_silent_propfind_of_a_folder_costs_that_folder_only() {
     assert_eq!(methods(&server), ["PROPFIND"]);
 }
 
-/// A server without pages whose PROPFIND is silent has its files all the same.
+/// A server without pages whose PROPFIND is silent still serves its files.
 #[test]
 fn a_silent_propfind_without_a_page_leaves_names_that_are_known() {
     let server = OddWeb::start([("a", "bytes")], Oddity::Silent(Methods::Propfind)).unwrap();
@@ -115,7 +115,7 @@ fn a_silent_propfind_without_a_page_leaves_names_that_are_known() {
     }
 }
 
-/// One that was silent once, and has no pages, is asked again.
+/// A PROPFIND that was silent once is asked again, if there are no pages.
 #[test]
 fn a_propfind_that_was_silent_for_a_while_is_back() {
     let silent = AtomicBool::new(true);

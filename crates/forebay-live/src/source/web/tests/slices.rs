@@ -1,4 +1,4 @@
-//! A server that gives so many bytes of a range at a time, as some gateways do.
+//! A server that gives a limited part of a range at a time, as some gateways do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::source::{Fetch, FetchId, RemoteSource, Source, waited};
 
 const SIZE: usize = 1 << 20;
 
-/// What the server gives at a time.
+/// Bytes that the server gives at a time.
 const SLICE: usize = 20_000;
 
 /// The rest of a range is asked for, in parts of the size that the server gives.
@@ -32,8 +32,8 @@ fn a_range_that_comes_short_is_asked_for_to_its_end() {
     assert!(error.to_string().contains("too few bytes"), "{error}");
 }
 
-/// Reads a file of a server that gives slices; how many requests it had at once at most. It keeps
-/// the answer to a second slice until it has so many.
+/// Reads a file of a server that gives slices; returns the most requests that it had at once. The
+/// server keeps the answer to a second slice until it has `least` requests.
 fn at_once(connections: usize, least: usize) -> usize {
     let (bytes, under_way) = (content(5, SIZE), Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]));
     let (sent, counted) = (bytes.clone(), Arc::clone(&under_way));

@@ -1,4 +1,4 @@
-//! What a mount needs of a server to start: that its root answers, and nothing of any one file.
+//! A mount's needs at start: the server's root answers, and no single file matters.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::profiler::{Target, quick};
 use crate::source::object::StoreOptions;
 use crate::source::{RemoteSource, Source};
 
-/// What is far less than the patience, and more than any machine takes.
+/// Far less than the patience, and more than any machine takes.
 const SOON: Duration = Duration::from_secs(10);
 
 fn opened(url: &str) -> RemoteSource {
@@ -21,7 +21,7 @@ fn opened(url: &str) -> RemoteSource {
     RemoteSource::open_uri(url, &options).unwrap()
 }
 
-/// Files of which those called `bad…` come first, and are as `oddity` says.
+/// Files of which those called `bad…` come first, and have the `oddity`.
 fn served(bad: usize, good: usize, oddity: &Oddity) -> OddWeb {
     let names = (0..bad).map(|n| format!("bad-{n}")).chain((0..good).map(|n| format!("good-{n}")));
     let files: Vec<(String, Vec<u8>)> = names.map(|name| (name, content(3, 2 << 20))).collect();
@@ -65,7 +65,7 @@ fn a_listing_is_compared_with_another_file_if_the_first_is_silent() {
     }
 }
 
-/// Whatever a server makes of PROPFIND, its pages count.
+/// Any answer to PROPFIND will do: the server's pages count.
 #[test]
 fn a_start_needs_no_propfind() {
     let page = "<html><title>Index of /</title><a href=\"a.txt\">a.txt</a></html>";
@@ -114,7 +114,7 @@ fn a_mistyped_path_is_refused_in_a_sentence() {
     }
 }
 
-/// A page for browsers lacks names that are there, so it does not prove that a name is not.
+/// A page for browsers may lack names that exist, so it does not prove that a name is missing.
 #[test]
 fn names_that_a_page_hides_are_found_once() {
     let (program, tree) = (need!("nginx"), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! What a URL names, and answers that are none.
+//! The meaning of URLs, and answers that are not accepted.
 
 use std::ops::Range as Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ fn a_signed_url_is_one_file_and_its_query_is_sent_as_it_is() {
             file(asked, b"signed bytes", &["ETag: \"t\""])
         }
         "GET" => nothing(),
-        // What is signed for GET is refused for others.
+        // A URL signed for GET is refused for other methods.
         _ => reply("403 Forbidden", &[], ""),
     });
     let source = Tried::new(&format!("{}/dir/data%20file.bin{query}", server.url()));
@@ -110,7 +110,7 @@ fn a_url_names_a_folder_or_a_file() {
     assert!(matches!(settle(&format!("{}/typo?sig=x", server.url())), Err(Error::NotFound(_))));
     assert_eq!(settle(&format!("{}/a", server.url())).unwrap(), What::Folder);
     assert_eq!(settle(&format!("{}/a/b", server.url())).unwrap(), What::File("b".into()));
-    // This one lists nothing at all.
+    // This server lists nothing at all.
     let server =
         Scripted::start(|asked| if asked.target == "/x/file" { file(asked, b"bytes", &[]) } else { nothing() });
     assert_eq!(settle(&format!("{}/x", server.url())).unwrap(), What::Folder);
