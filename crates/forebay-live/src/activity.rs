@@ -52,7 +52,7 @@ trait Asker: Send + Sync {
     /// The handlers in question, in the order of their numbers behind `after`, at most `most`.
     /// `None` if the asker is gone.
     fn questions(&self, after: HandlerId, most: usize) -> Option<Vec<HandlerId>>;
-    /// Tells what was seen.
+    /// Tells the observation.
     fn tell(&self, seen: EventKind);
 }
 
@@ -118,7 +118,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// Watches the handlers of `engine`, which must be threads as `threads` numbers them. `None` if
-    /// its policy does not ask what handlers do.
+    /// its policy does not ask about handlers.
     pub fn start(engine: &Arc<Engine>, threads: impl Threads + 'static) -> std::io::Result<Option<Watcher>> {
         if !engine.judges_handlers() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One memory budget, divided: frames, the core's bookkeeping, what the process itself needs.
+//! One memory budget, divided: frames, the core's bookkeeping, and the process itself.
 
 use forebay_core::presets::Reclaim;
 use forebay_core::{DeviceCost, Policy, Setup};

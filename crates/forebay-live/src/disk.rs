@@ -91,7 +91,7 @@ pub struct DiskStats {
     /// From submission to completion, in the machine's milliseconds, the mean over complete
     /// requests.
     pub mean_response_ms: f64,
-    /// By how many milliseconds completions were let out too late.
+    /// The lateness of completions, in milliseconds.
     pub late: Late,
 }
 
@@ -317,8 +317,8 @@ mod tests {
         }
     }
 
-    /// One after the other, far apart: the disk is busy for all of the time that they take, and
-    /// that is the model's.
+    /// One request after the other, far apart: the disk is busy for as long as they take, and that
+    /// time is the model's.
     #[test]
     fn time_is_the_models() {
         let (_image, disk) = disk(30 << 30, 1.0);

@@ -122,8 +122,8 @@ struct Known {
     fingerprint: Fingerprint,
 }
 
-/// In the order in which closed files are forgotten: those of which no block is left before those
-/// that have some, and the one that was closed first before the others.
+/// The order in which closed files are forgotten: files without blocks first, and among equals the
+/// one that was closed first.
 type Closed = (bool, u64);
 
 struct FileEntry {
@@ -131,7 +131,7 @@ struct FileEntry {
     /// `None` while the file is closed, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
-    /// Where it is among the closed ones, if it is.
+    /// Its place among the closed files, if it is closed.
     closed: Option<Closed>,
 }
 
@@ -210,14 +210,14 @@ impl Engine {
     }
 
     /// Makes one version of a file readable. Opening the same version twice shares its blocks. A
-    /// striped file lies on `device` and those that follow it, a device for each member; with fewer
-    /// devices than that it is taken as a file of the one.
+    /// striped file lies on `device` and those that follow it, a device for each member. If there
+    /// are fewer devices than members, it counts as a file of `device` alone.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
         let known = Known { device, fingerprint: object.identity().fingerprint() };
         let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
         let stripes = object.stripes().filter(fits);
-        // Asked outside the lock: the file system may take its time. Members' own places are no
-        // places of one device.
+        // Asked outside the lock: the file system may take its time. A striped file that counts as
+        // one device's has no layout on that device.
         let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
         let mut state = self.state.lock();
         let file = state.known.get(&known).copied();
@@ -245,7 +245,7 @@ impl Engine {
         self.referenced
     }
 
-    /// Tells the core what happened and carries out what it decides.
+    /// Tells the core an event and carries out the core's decisions.
     pub(crate) fn tell(self: &Arc<Self>, kind: EventKind) {
         let mut state = self.state.lock();
         // Under the lock, so that moments reach the core in order.
@@ -254,7 +254,7 @@ impl Engine {
         self.carry_out(state);
     }
 
-    /// Whether the policy asks what handlers do when they don't read.
+    /// Whether the policy asks about handlers between their reads.
     pub(crate) fn judges_handlers(&self) -> bool {
         self.state.lock().core.prefetch_cache().is_some()
     }

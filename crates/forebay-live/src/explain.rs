@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contexts::hints::Origin;
 use crate::engine::Engine;
 
-/// Streams that are listed, the most active ones: about what an extended attribute holds.
+/// Streams that are listed, the most active ones: about as many as an extended attribute holds.
 pub const STREAMS: usize = 120;
 /// Contexts that are listed, those with the most accesses.
 const CONTEXTS: usize = 40;
@@ -25,11 +25,11 @@ pub struct Explained {
     pub memory_bytes: u64,
     /// Since it started, in real or simulated time.
     pub seconds: f64,
-    /// Bytes in a block, which all sizes count.
+    /// Bytes in a block; sizes without a unit in their name count blocks.
     pub block_bytes: u32,
     /// Frames in all.
     pub frames: u32,
-    /// Of them free.
+    /// Free frames.
     pub frames_free: u32,
     /// The bounds on blocks ahead, over all streams.
     pub ahead: Ahead,

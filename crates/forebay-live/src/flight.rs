@@ -2,8 +2,8 @@
 //! line of JSON each.
 //!
 //! The first line is the [`Header`]. Replaying the events through a core of the same policy and
-//! setup must give the same actions: that is why a result from the simulator says something about
-//! the live engine, and the other way round.
+//! setup must give the same actions. That is why a result from the simulator holds for the live
+//! engine, and the other way round.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};

@@ -22,7 +22,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// Of a request that comes from the readers themselves: they want all of it.
+    /// For a request that comes from the readers themselves: they want all of it.
     pub fn all(range: Range<u64>) -> Label {
         Label { demand: range, hits: 0..0 }
     }

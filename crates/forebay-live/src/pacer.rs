@@ -103,7 +103,7 @@ pub struct Pace {
 struct State {
     queue: Box<dyn Queue>,
     clock: Clock,
-    /// By the number of the request.
+    /// The requests that are not delivered, by their numbers.
     waiting: HashMap<u64, Waiting>,
     /// The submission times of the requests that the device has not completed.
     under_way: BTreeMap<u64, Instant>,

@@ -118,7 +118,7 @@ pub enum Error {
     Short {
         /// Its name.
         name: String,
-        /// Where the request begins.
+        /// The first byte of the request.
         offset: u64,
         /// How many bytes it has.
         len: u32,

@@ -17,7 +17,7 @@ pub use forebay_core::share::State;
 /// Contexts that are listed, those with the most accesses.
 const CONTEXTS: usize = 40;
 
-/// Streams that are listed, the most recently read ones: what a 64 KiB attribute holds.
+/// Streams that are listed, the most recently read ones: as many as a 64 KiB attribute holds.
 const LISTED: usize = 150;
 
 /// A snapshot of an engine. Counts are of blocks unless they say bytes.
@@ -54,7 +54,7 @@ pub struct Stats {
     /// apart). It may exceed the number listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_count: Option<u64>,
-    /// Those with the most accesses.
+    /// The contexts with the most accesses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<ContextStats>,
     /// The number of devices. It exceeds the number listed if an attribute cannot hold them all.
@@ -100,11 +100,11 @@ pub struct Counts {
 pub struct PrefetchCacheStats {
     /// Prefetched blocks that no reader has read, those under way included.
     pub unread: u64,
-    /// Of them under way.
+    /// Unread blocks that are under way.
     pub under_way: u64,
-    /// How many there may be, the ceiling.
+    /// The ceiling of these blocks.
     pub ceiling: u64,
-    /// By how much the ceiling moves, the adjustment unit.
+    /// The adjustment unit: the step by which the ceiling moves.
     pub unit: u64,
     /// Blocks given up before they were read and then wanted after all.
     pub thrashed: u64,
@@ -169,9 +169,9 @@ pub struct ContextStats {
     pub accesses: u64,
     /// Different blocks, estimated.
     pub blocks: u64,
-    /// Of a loop: blocks of a round.
+    /// For a loop: blocks of a round.
     pub loop_blocks: u32,
-    /// Of a loop: accesses to the cache from one round to the next, and their standard deviation.
+    /// For a loop: accesses to the cache from one round to the next, the mean.
     pub loop_accesses: u64,
     /// Their standard deviation.
     pub loop_deviation: u64,
@@ -206,11 +206,11 @@ pub struct StreamStats {
     pub ahead_blocks: u32,
     /// Bytes a second.
     pub rate_bytes: u64,
-    /// By how much that deviates from slot to slot, where the policy measures it (SCM §4.1.3).
+    /// The deviation of that rate from slot to slot, if the policy measures it (SCM §4.1.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation_bytes: Option<u64>,
-    /// The trigger distance at which its latest piece was fetched, in blocks, where the policy has
-    /// one (SCM §2.2).
+    /// The trigger distance at which its latest piece was fetched, in blocks, if the policy has one
+    /// (SCM §2.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_blocks: Option<u32>,
     /// Prefetched blocks used, late, wasted and thrashed.

@@ -404,7 +404,7 @@ fn frames(policy: &str) -> u64 {
 /// there is room.
 #[test]
 fn small_files_are_kept_as_large_ones_are() {
-    // Of four blocks and a bit less each, in two thirds of the frames.
+    // Four blocks and a bit less each, in two thirds of the frames.
     assert_eq!(around("competitive", frames("competitive") / 6, 15_000, 2)[1], 0.0);
 }
 
@@ -412,11 +412,11 @@ fn small_files_are_kept_as_large_ones_are() {
 /// that were closed last.
 #[test]
 fn of_small_files_those_stay_that_the_policy_keeps() {
-    // Twice as many blocks as frames, four of a file.
+    // Twice as many blocks as frames, four in each file.
     let fetched = |policy: &str| around(policy, frames(policy) / 2, 15_000, 4);
     let (mru, lru) = (fetched("competitive+mru"), fetched("competitive+lru"));
     assert!(lru.iter().all(|&all| all == 1.0), "{lru:?}");
-    // Of a loop over twice the cache half can be kept, and the first time around brings the blocks
+    // Half of a loop over twice the cache can be kept, and the first time around brings the blocks
     // that stay.
     assert!(mru[1..].iter().all(|&part| part < 0.6), "{mru:?}");
 }

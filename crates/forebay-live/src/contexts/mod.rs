@@ -63,7 +63,7 @@ enum Means {
     Plain(Arc<Executable>, Option<Arc<str>>),
 }
 
-/// Says from which program context a read comes.
+/// Finds the program context of a read.
 pub struct Callers {
     engine: Arc<Engine>,
     programs: Box<dyn Programs>,

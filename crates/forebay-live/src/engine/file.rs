@@ -17,7 +17,7 @@ use crate::source::striped::Stripes;
 pub struct OpenFile {
     engine: Arc<Engine>,
     file: FileId,
-    /// Where it lies; the first of its devices, if it is striped.
+    /// Its device; the first of its devices, if it is striped.
     device: DeviceId,
     stripes: Option<Stripes>,
     size: u64,

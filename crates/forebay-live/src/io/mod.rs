@@ -73,7 +73,7 @@ fn raise_descriptor_limit() {
     }
 }
 
-/// One read, and how far it got.
+/// One read, and its progress.
 pub struct Read {
     file: Arc<OwnedFd>,
     offset: u64,
@@ -82,7 +82,7 @@ pub struct Read {
     urgent: bool,
     done: Done,
     filled: usize,
-    /// Where the attempt under way began: `filled`, rounded down to a sector.
+    /// The start of the attempt under way: `filled`, rounded down to a sector.
     from: usize,
     pieces: Vec<libc::iovec>,
     /// Passing errors until now.

@@ -86,10 +86,11 @@ pub struct Laid {
 /// Bytes that are written at a time.
 const PIECE: usize = 1 << 20;
 
-/// Makes the files of a workload in a folder, which is made if it is not there: those that are read
-/// and those that the trace only lists, each of its size, named by their numbers. A file that is
-/// there is kept if its size is right, and so are its first and last few kilobytes; else it is made
-/// anew. `watch` is told the bytes that are done, and of how many, and says whether to stop.
+/// Makes the files of a workload in a folder, which is made if it is not there. These are the files
+/// that are read and those that the trace only lists, each of its size, named by their numbers. A
+/// file that is there is kept if its size is right, and so are its first and last few kilobytes;
+/// else it is made anew. `watch` is told the bytes that are done, and of how many, and says whether
+/// to stop.
 pub fn lay(workload: &Workload, folder: &Path, content: Content, watch: Watch<'_>) -> Result<Laid, Error> {
     let failed = |name: &Path, what: &str| {
         let (name, what) = (name.display().to_string(), what.to_owned());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     /// The row of the highest dot in each column of the first or second chart, from the bottom;
-    /// None where there is none.
+    /// `None` for a column without dots.
     fn heights(picture: &str, title: &str) -> Vec<Option<usize>> {
         let lines: Vec<&str> =
             picture.lines().skip_while(|line| !line.starts_with(title)).skip(1).take(HEIGHT).collect();

@@ -1,10 +1,10 @@
-//! Chooses the reads and their order, and decides when they are enough. Time is what the probe says
-//! that reads took, so that a model can be measured in no time at all.
+//! Chooses the reads and their order, and decides when they are enough. Only the probe's times
+//! count, so that a model can be measured in no time at all.
 //!
-//! A disk gets small reads at chosen distances (half of them between random places, as in use, half
-//! at distances spread evenly over the orders of magnitude, where the curve bends), runs of large
-//! reads at places all over it, and small reads side by side. Everything else gets reads of growing
-//! length, and then several at once.
+//! A disk gets small reads at chosen distances, runs of large reads at places all over it, and
+//! small reads side by side. Half of the distances are between random places, as in use. The other
+//! half is spread evenly over the orders of magnitude, where the curve bends. Everything else gets
+//! reads of growing length, and then several at once.
 
 use std::time::Duration;
 

@@ -11,14 +11,14 @@
 //! - *Delay*: an answer comes later than it could, so that answers overtake each other.
 //! - *Lookup*: `stat`, `list` and `open` fail with a storage error; repeating helps.
 //! - *Down*: everything fails from one moment to another, as when a server is gone ([`Switch`]).
-//!   Fetches that were under way are answered; what was open stays open.
+//!   Fetches that were under way are answered, and open files stay open.
 //!
 //! Not in the model: wrong bytes with a good outcome (storage is trusted to tell), and answers that
 //! never come (the stores bound their own requests in time).
 //!
-//! A hash of the seed, the path, the offset and the number of earlier requests of the same kind
-//! decides which request fails. There is no running generator: threads that race meet the same
-//! faults in every run.
+//! A hash decides which request fails: of the seed, the path, the offset and how often the same
+//! request came before. There is no running generator: threads that race meet the same faults in
+//! every run.
 
 mod delay;
 

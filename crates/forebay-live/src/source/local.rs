@@ -1,10 +1,10 @@
 //! A folder of this machine.
 //!
-//! The folder is opened once; every path is resolved relative to that descriptor by the kernel,
-//! without following symbolic links and without leaving it (`local/resolve.rs`), so that no race of
-//! renames and links leads a reader out of the source. A mount of Forebay below it is an empty
-//! folder there, lest a server wait for itself (`local/served.rs`). Bytes are read past the page
-//! cache where the file system allows it (`local/object.rs`).
+//! The folder is opened once. The kernel resolves every path relative to that descriptor, without
+//! following symbolic links and without leaving it (`local/resolve.rs`). So no race of renames and
+//! links leads a reader out of the source. A mount of Forebay below it is an empty folder there,
+//! lest a server wait for itself (`local/served.rs`). Bytes are read past the page cache if the
+//! file system allows it (`local/object.rs`).
 
 mod layout;
 mod link;

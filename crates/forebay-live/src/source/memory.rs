@@ -40,7 +40,7 @@ impl MemorySource {
         MemorySource { address: "memory".into(), label: String::new(), names, size, failing: false, held: None }
     }
 
-    /// With other bytes: those of [`pattern`] for the label and the name.
+    /// Gives the files other bytes: those of [`pattern`] for the label and the name.
     pub(crate) fn labelled(self, label: &str) -> MemorySource {
         MemorySource { address: format!("memory{label}").into(), label: label.to_owned(), ..self }
     }

@@ -40,7 +40,7 @@ pub mod paced;
 /// Why a source does not answer a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing has that name.
+    /// The name does not exist.
     #[error("{0}: not found")]
     NotFound(String),
     /// The source denies access.

@@ -78,7 +78,7 @@ impl RemoteSource {
 
     /// [`open_uri`](Self::open_uri), and a check of the source, which is reported to
     /// `options.tell`. A bucket of S3 that turns out to be in another region is opened there,
-    /// unless the options give a region.
+    /// unless a region is given.
     pub fn reach_uri(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         let source = open::open(uri, options)?;
         let Err(error) = source.check_telling(options.tell) else { return Ok(source) };

@@ -166,7 +166,7 @@ impl Set {
         }
     }
 
-    /// By name; for a name that is of several kinds, the first member's entry.
+    /// Lists the names in order; a name that is of several kinds has the first member's entry.
     fn listing(&self, path: &Path, listings: &[Listing]) -> Listing {
         let mut names = BTreeMap::new();
         for listed in listings.iter().flat_map(Listing::iter) {

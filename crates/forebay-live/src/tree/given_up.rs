@@ -1,5 +1,5 @@
-//! Look-ups of known names that were given up. A kernel whose look-up of a name that it knew has
-//! failed looks the name up once more at once, and the reader would wait for twice the patience.
+//! Look-ups of known names that were given up. If the look-up of a name that it knew fails, a
+//! kernel looks the name up once more at once. The reader would wait for twice the patience.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -55,7 +55,7 @@ impl Spot<'_> {
 #[derive(Debug)]
 struct Node {
     lookups: u64,
-    /// As in [`Sameness`], and so are the three at the end.
+    /// As in [`Sameness`]; so are the three fields at the end.
     identity: u64,
     /// The place where the kernel found it first.
     found: Found,

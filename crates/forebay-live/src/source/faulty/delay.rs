@@ -26,7 +26,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// By time, then in order of arrival.
+    /// Ordered by time, then by arrival.
     due: BinaryHeap<Reverse<(Instant, usize)>>,
     runs: Vec<Option<Run>>,
     stopping: bool,

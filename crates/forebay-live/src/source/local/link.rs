@@ -1,9 +1,9 @@
 //! Where a symbolic link may point: nowhere outside its source.
 //!
-//! A link is followed by the reader's kernel, within the mount. Leading `..` count exactly there,
-//! because the path of the link itself has no links in it. A `..` after a name is another matter,
-//! since the name may be a link in its turn: such a target is followed once inside the source to
-//! see whether it leaves it.
+//! The reader's kernel follows a link, within the mount. Leading `..` count exactly there, because
+//! the path of the link itself has no links in it. A `..` after a name is different, since the name
+//! may be a link in its turn. Such a target is followed once inside the source to see whether it
+//! leaves it.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -34,7 +34,7 @@ pub(super) struct Seen {
     gid: u32,
     rdev: u64,
     size: u64,
-    /// Of 512 bytes.
+    /// In units of 512 bytes.
     blocks: u64,
     accessed: Stamp,
     modified: Stamp,
@@ -116,9 +116,9 @@ impl Here {
         Inode { device: seen.device, number: seen.number, mount }
     }
 
-    /// The identity of a file with these attributes. Only files with several links are believed to
-    /// be one file under one inode number: some file systems give one inode number to several files
-    /// (9p over several disks, unions that pass on their branches' numbers).
+    /// The identity of a file with these attributes. An inode number identifies a file with several
+    /// links only: some file systems give one inode number to several files (9p over several disks,
+    /// unions that pass on their branches' numbers).
     pub(super) fn identity(&self, path: &Path, inode: Inode, seen: &Seen) -> Identity {
         let linked = seen.links > 1 && seen.kind() == Kind::File;
         let source = || Arc::clone(&self.address);

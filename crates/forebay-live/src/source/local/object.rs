@@ -5,9 +5,10 @@
 //! read the file is looked at again: bytes count only if it still is the version that was opened.
 //!
 //! Known weaknesses. Dropping from the page cache also drops pages that other programs may have
-//! wanted there. And size and times identify a version, so a change that leaves all of them alone
-//! goes unnoticed: a write within the same tick of a kernel's clock as the opening (before Linux
-//! 6.13, a few milliseconds), or a store through a mapping to a page that is dirty already.
+//! wanted there. And size and times identify a version. A change that leaves all of them alone goes
+//! unnoticed. One such change is a write within the same tick of a kernel's clock as the opening
+//! (before Linux 6.13, a few milliseconds). Another is a store through a mapping to a page that is
+//! dirty already.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -32,7 +32,8 @@ impl Root {
     }
 
     /// Opens `path`, in the source and through no link. `..` is refused even where it would stay
-    /// inside. [`SERVED`] if Forebay is mounted there; such a mount counts as an empty folder.
+    /// inside. [`SERVED`] if Forebay is mounted there; paths below such a mount are not found
+    /// (`ENOENT`).
     pub(super) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
         if path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {

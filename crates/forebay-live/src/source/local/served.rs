@@ -57,7 +57,7 @@ pub(super) fn with_mount(wanted: StatxFlags) -> StatxFlags {
 
 /// Knows Forebay's mounts.
 pub(super) struct Served {
-    /// That of the source's root, which may be one of them.
+    /// The mount of the source's root, which may be one of them.
     root: Option<Mount>,
     table: Mutex<Option<Table>>,
 }

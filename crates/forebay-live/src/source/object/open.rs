@@ -62,7 +62,7 @@ pub struct StoreOptions {
     pub ttl: Duration,
     /// The memory in which they are kept, bytes.
     pub names: usize,
-    /// Told, when a store is opened, that the start waits for it.
+    /// Called with a message if opening a store has to wait for it.
     pub tell: fn(&str),
     /// Modes and owners to show, since stores keep none.
     pub modes: Modes,

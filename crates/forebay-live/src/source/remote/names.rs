@@ -304,7 +304,7 @@ impl State {
         record
     }
 
-    /// Counts what a folder's record takes by now, and lets go of others until all fit.
+    /// Counts the size of a folder's record, and forgets others until all fit.
     fn weigh(&mut self, folder: &Path, limit: usize) {
         if let Some(record) = self.folders.get_mut(folder) {
             let bytes = record.weight() + folder.as_os_str().len();

@@ -73,8 +73,8 @@ impl Stripes {
         bytes / row * unit + (bytes % row).saturating_sub(member as u64 * unit).min(unit)
     }
 
-    /// The length of the file that most of its members' `lengths` speak for, and of several such
-    /// the longest: it is likelier that one member lacks bytes than that all others have too many.
+    /// The length of the file that most of its members' `lengths` speak for. Of several such, it is
+    /// the longest: one member that lacks bytes is likelier than many that have too many.
     pub fn size(&self, lengths: &[u64]) -> u64 {
         // The shortest file with this many bytes on that member.
         let least = |(member, &length): (usize, &u64)| match length.checked_sub(1) {

@@ -37,9 +37,9 @@ pub(super) struct Waits {
 
 /// The answer that came first, and its question.
 pub(super) enum First<A, B> {
-    /// To the usual one.
+    /// The answer to the usual one.
     Usual(Answer<A>),
-    /// To the other one, while the usual one is not answered.
+    /// The answer to the other one, while the usual one is not answered.
     Other(Answer<B>),
 }
 

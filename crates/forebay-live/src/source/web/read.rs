@@ -49,7 +49,7 @@ struct Copy {
     skip: u64,
     /// Bytes wanted.
     want: usize,
-    /// Where they go in the buffer.
+    /// Their place in the buffer.
     at: usize,
     /// Bytes that the body has; it is read to the end to check that, unless `told`.
     body: u64,

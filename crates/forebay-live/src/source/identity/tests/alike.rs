@@ -51,7 +51,7 @@ impl ObjectStore for AlikeStore {
         self.objects.put_multipart_opts(key, options).await
     }
 
-    /// The tag is the same for all, so whoever asks for it gets the object.
+    /// The tag is the same for all, so `If-Match` always holds.
     async fn get_opts(&self, key: &Key, options: GetOptions) -> Result<GetResult> {
         let result = self.objects.get_opts(key, GetOptions { if_match: None, ..options }).await?;
         let meta = self.alike(result.meta.clone());

@@ -32,10 +32,10 @@ const NAMES: [&[u8]; 14] = [
 
 struct Tree(tempfile::TempDir);
 
-/// How a server lists.
+/// The kinds of listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lists {
-    /// With lengths.
+    /// Names, kinds and lengths.
     Facts,
     /// Names and kinds.
     Names,
