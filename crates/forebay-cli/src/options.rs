@@ -1,10 +1,10 @@
-//! Every option, defined once: its name, meaning, default and parser stand here and nowhere else.
+//! Every option, defined once: its name, meaning, default and parser are here and nowhere else.
 //!
 //! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the
 //! environment and `allow-other` (or `allow_other`) in the table of its command in the TOML file
 //! (`config.rs`); `docs/cli.md` is written from here too (`reference.rs`). The command line comes
-//! before the environment, that before the file, that before the default. The variables of commands
-//! that experiment have the command's name in them: `FOREBAY_SIM_MEMORY`.
+//! before the environment, then the file, then the default. Variables of commands for experiments
+//! contain the command's name: `FOREBAY_SIM_MEMORY`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -253,20 +253,20 @@ pub(crate) struct Demo {
 /// Reads the command line, the environment and the configuration file.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
-    // The file changes defaults, so it must be known before the options are read in earnest.
+    // The file changes defaults, so it must be known before the second, final parse.
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
     let matches = config::apply(definitions(), file.map(PathBuf::as_path))?.try_get_matches_from(&args)?;
     Ok(Forebay::from_arg_matches(&matches)?)
 }
 
-/// The commands and their options, complete with what follows by rule.
+/// The commands and their options, complete with variables and the values of flags.
 pub(crate) fn definitions() -> clap::Command {
     complete(Forebay::command(), PREFIX)
 }
 
-/// Commands that experiment: what is set in the environment for mounts must not change them, so
-/// that their options have variables of their own.
+/// Commands for experiments. Variables that are set for mounts must not change them, so their
+/// options have variables of their own.
 const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
@@ -278,14 +278,14 @@ fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     })
 }
 
-/// What all variables begin with.
+/// The prefix of all variables.
 const PREFIX: &str = "FOREBAY_";
 
 fn upper(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }
 
-/// A flag may be given a value, so that `--daemon=false` overrules the environment and the file.
+/// A flag may have a value, so that `--daemon=false` overrides the environment and the file.
 fn switch(arg: Arg) -> Arg {
     if !matches!(arg.get_action(), ArgAction::SetTrue) {
         return arg;
@@ -295,7 +295,8 @@ fn switch(arg: Arg) -> Arg {
     arg.hide_possible_values(true).hide_default_value(true)
 }
 
-/// The variable of an option is its name, unless it was given another: `--ttl` is `FOREBAY_TTL`.
+/// The variable of an option is its name, unless the option names another: `--ttl` is
+/// `FOREBAY_TTL`.
 fn in_environment(arg: Arg, prefix: &str) -> Arg {
     match arg.get_long() {
         Some(long) if arg.get_env().is_none() => {

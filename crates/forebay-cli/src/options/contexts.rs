@@ -1,4 +1,4 @@
-//! `forebay contexts`, and where hints are kept.
+//! `forebay contexts`, and the files for hints and contexts.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use forebay_callers::table_path;
 use forebay_live::contexts::hints::Hints;
 
-/// Where what was learnt of program contexts is kept.
+/// Where hints about program contexts are kept.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Kept {
     /// Keep hints about program contexts in this file; off for nowhere
@@ -19,7 +19,7 @@ pub(crate) struct Kept {
     pub(crate) hints: Option<Place>,
 }
 
-/// Where programs say which context they are in.
+/// Where programs tell mounts their contexts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Told {
     /// The file in which programs tell mounts their context; off for nowhere
@@ -32,12 +32,12 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Whether somebody wants it there, and not only where it usually is.
+    /// Whether the user has named a file; otherwise it is at its usual place.
     pub(crate) fn is_said(&self) -> bool {
         self.contexts.is_some()
     }
 
-    /// The table of our own user's programs; `None` if there is to be none.
+    /// The table of our own user's programs; `None` if it is off.
     pub(crate) fn table(&self) -> Option<PathBuf> {
         match &self.contexts {
             Some(Place::Off) => None,
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-/// A file, or nowhere.
+/// A file, or none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// Nothing is kept.
@@ -65,12 +65,12 @@ impl FromStr for Place {
 }
 
 impl Kept {
-    /// Whether somebody wants it there, and not only where it usually is.
+    /// Whether the user has named a file; otherwise it is at its usual place.
     pub(crate) fn is_said(&self) -> bool {
         self.hints.is_some()
     }
 
-    /// The database; `None` if nothing is to be kept, or nothing says where.
+    /// The database; `None` if hints are off, or no folder is known for it.
     pub(crate) fn database(&self) -> Option<Hints> {
         match &self.hints {
             None => Hints::user(),

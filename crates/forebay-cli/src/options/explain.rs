@@ -87,15 +87,15 @@ impl Explain {
     }
 }
 
-/// The heading of the options that are about traces alone.
+/// The heading of the options for traces only.
 const TRACE: &str = "Options of a trace";
 
-/// When to look.
+/// The moment to explain.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum At {
-    /// When the last request has been answered.
+    /// After the last request has been answered.
     End,
-    /// So long after the beginning.
+    /// This long after the beginning.
     After(Period),
 }
 

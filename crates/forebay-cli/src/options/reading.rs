@@ -1,4 +1,4 @@
-//! How sources are read: the options that all who show them share.
+//! How sources are read: the options that all commands over sources share.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,12 +43,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// For how long a name of a folder is taken as unchanged: asking again costs little.
+    /// How long a name of a folder counts as unchanged: asking again costs little.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl.map_or(Duration::from_secs(1), Period::duration)
     }
 
-    /// The same of an object store or a web server.
+    /// The same for a name of an object store or a web server.
     pub(crate) fn ttl_of_stores(&self) -> Duration {
         self.ttl.map_or(Duration::from_secs(10), Period::duration)
     }

@@ -1,4 +1,4 @@
-//! How a mount shows what its storage does not know: modes and owners.
+//! How a mount shows attributes that its storage does not have: modes and owners.
 
 use clap::Args;
 use forebay_live::source::Modes;
@@ -35,7 +35,7 @@ fn bits(text: &str) -> Result<u32, String> {
 }
 
 impl Shown {
-    /// The same for the library.
+    /// The attributes in the library's terms.
     pub(crate) fn modes(&self) -> Modes {
         let own = Modes::default();
         Modes {

@@ -100,10 +100,10 @@ pub(crate) struct Sim {
 }
 
 impl Sim {
-    /// The policies that are asked for.
+    /// The policies that the user names.
     ///
-    /// A comma stands between policies and between the options of one. No name of a policy has a
-    /// `=`, so what has one, and no `:` before it, is an option of the policy before it.
+    /// A comma separates policies, and also the options of one policy. No name of a policy has a
+    /// `=`, so a part with a `=` and no `:` before it is an option of the policy before it.
     pub(crate) fn policies(&self) -> Vec<String> {
         let mut policies: Vec<String> = Vec::new();
         for piece in &self.policy {
@@ -266,7 +266,7 @@ pub(crate) struct Time {
     pub(crate) limit: Option<Span>,
 }
 
-/// Where files lie.
+/// The places of files on their devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Spread {
     /// One after the other, by the trace's numbers of files.
@@ -279,7 +279,7 @@ pub(crate) enum Spread {
     Scattered,
 }
 
-/// What becomes of writes.
+/// The treatment of writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Writes {
     /// Nothing.
@@ -300,23 +300,23 @@ pub(crate) struct Below {
 /// A slowdown, of one device (counted from one) or all.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Slow {
-    /// Which one.
+    /// The device's number; `None` for all.
     pub(crate) device: Option<usize>,
-    /// When, and how much.
+    /// The time and the factor.
     pub(crate) slowdown: Slowdown,
 }
 
-/// A part of a run.
+/// A stretch of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Span {
-    /// So many requests.
+    /// This many requests.
     Requests(u64),
-    /// So much time.
+    /// This much time.
     Time(Period),
 }
 
 impl Span {
-    /// The same for the library.
+    /// The span in the library's terms.
     pub(crate) fn of_run(self) -> forebay_trace::Span {
         match self {
             Span::Requests(requests) => forebay_trace::Span::Requests(requests),
@@ -325,7 +325,7 @@ impl Span {
     }
 }
 
-/// What is no part of a run.
+/// The text is no span of a run.
 #[derive(Debug, thiserror::Error)]
 #[error("give a number of requests, as in 1000, or a time with its unit, as in 30s")]
 pub(crate) struct NoSpan;
@@ -364,7 +364,7 @@ fn below(text: &str) -> Result<Below, String> {
     Ok(Below { policy, memory })
 }
 
-/// `latency_us=50,gbit_s=1`; what is not said is as in SAC §4.4.
+/// `latency_us=50,gbit_s=1`; parameters that are not given are as in SAC §4.4.
 fn link(text: &str) -> Result<network::Description, String> {
     let network = toml::from_str(&text.replace(',', "\n"));
     let network: network::Description =

@@ -1,5 +1,5 @@
-//! How to reach what is not a folder: options of every command that reads from object stores and
-//! web servers.
+//! How to reach sources that are no folders: the options of every command that reads from object
+//! stores and web servers.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use forebay_live::source::web::{Login, LoginError, Token, TokenError};
 
 use crate::period::Period;
 
-/// Of commands that read from object stores and web servers.
+/// The options for object stores and web servers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Stores {
     /// Where the object store answers, if not at its provider's usual address
@@ -75,7 +75,7 @@ pub(crate) fn labels() -> impl TypedValueParser<Value = Labels> {
 }
 
 impl Stores {
-    /// The same for the library. Fails if a file with a secret cannot be read.
+    /// The options in the library's terms. Fails if a file with a secret cannot be read.
     pub(crate) fn options(&self) -> Result<StoreOptions, SecretError> {
         Ok(StoreOptions {
             endpoint: self.endpoint.clone(),
@@ -93,13 +93,13 @@ impl Stores {
     }
 }
 
-/// Why there is no secret to show.
+/// A secret could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SecretError {
-    /// No token.
+    /// The token.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// No user and password.
+    /// The user and password.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

@@ -57,7 +57,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The same for the library.
+    /// The options in the library's terms.
     pub(crate) fn options(&self) -> forebay_trace::Options {
         let columns = self.columns.clone().unwrap_or_default();
         forebay_trace::Options { format: self.format, columns, action: self.action }
@@ -213,8 +213,7 @@ fn kind_names() -> PossibleValuesParser {
     PossibleValuesParser::new(kinds().map(|kind| PossibleValue::new(kind.name).help(kind.summary)))
 }
 
-/// What is said about a workload: an option for every parameter of the table that the workloads are
-/// made by.
+/// The parameters of a workload: an option for every parameter of the table of workloads.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(pub(crate) Vec<(&'static str, String)>);
 
@@ -235,7 +234,8 @@ fn parameters() -> Vec<(&'static str, Vec<(&'static Kind, &'static Parameter)>)>
     named
 }
 
-/// What a parameter means to the kinds that have it, those that agree together.
+/// The meaning of a parameter, by the kinds that have it; kinds with the same meaning stand
+/// together.
 fn meaning(users: &[(&Kind, &Parameter)]) -> String {
     let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
     for (kind, parameter) in users {

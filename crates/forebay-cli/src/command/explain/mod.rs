@@ -1,5 +1,5 @@
-//! `forebay explain`: why a cache does what it does: of a mount, which says so itself, or of a
-//! trace, which is simulated up to a moment.
+//! `forebay explain`: the reasons for what a cache does. A mount publishes them itself; a trace is
+//! simulated up to a moment.
 
 mod tables;
 mod words;
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// The attribute of a mount's root whose value is the explanation as JSON.
 const ATTRIBUTE: &str = "user.forebay.explain";
 
-/// Explains.
+/// Explains a mount or a trace.
 pub(crate) fn run(options: Explain) -> Result<(), Failure> {
     let json = options.json;
     let explained = if options.what.is_dir() { of_mount(&options)? } else { of_trace(&options.simulation())? };

@@ -7,7 +7,7 @@ use forebay_core::walk::Course;
 
 use crate::size::{about, count};
 
-/// Nanoseconds at a glance.
+/// A time in nanoseconds, to read at a glance.
 pub(super) fn span(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {
@@ -19,7 +19,7 @@ pub(super) fn span(nanoseconds: u64) -> String {
     }
 }
 
-/// Why the piece of a stream is as large as it is, and when the next one is due.
+/// The reasons for the size of a stream's piece, and for the time of its next one.
 pub(super) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
     let piece = of_piece(stream, device, ahead, block_bytes);
     match of_distance(stream, device, ahead) {
@@ -67,7 +67,7 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
     }
 }
 
-/// What slow start leads to.
+/// The end of slow start.
 fn goal(stream: &Stream) -> String {
     match stream.mean_length {
         Some(length) => format!("what streams of {} blocks are worth", count(length.into())),
@@ -75,7 +75,7 @@ fn goal(stream: &Stream) -> String {
     }
 }
 
-/// What the default policy has, beside the parts of program contexts.
+/// The content of the part under the default policy, beside the parts for program contexts.
 pub(super) fn of_default(duel: Option<Duel>) -> String {
     match duel {
         Some(Duel { with, without, few: Some(few), whole: true, .. }) => {
@@ -92,7 +92,7 @@ pub(super) fn of_default(duel: Option<Duel>) -> String {
     }
 }
 
-/// What one stream may have ahead.
+/// The share of blocks ahead that one stream may have.
 pub(super) fn of_memory(ahead: &Ahead) -> String {
     let Ahead { room, by_ceiling, spare, ordered, streams, .. } = *ahead;
     let room = count(room.into());
@@ -129,7 +129,7 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
     })
 }
 
-/// Why a partition has its size.
+/// The reason for a partition's size.
 pub(super) fn of_share(share: &Share, epochs: u64) -> String {
     let state = of_state(share.state);
     let Some(change) = share.change else {
