@@ -32,7 +32,7 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// Writes a file, all of it at once.
+    /// Writes a whole file in one step.
     fn write(&self, name: &str, content: &str) {
         let (file, new) = (self.path(name), self.path("new"));
         fs::create_dir_all(file.parent().expect("within the home")).expect("a folder");

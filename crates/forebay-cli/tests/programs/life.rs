@@ -183,7 +183,7 @@ fn a_source_that_goes_away_is_an_error_and_no_more() {
                 let listed = fs::read_dir(mount.path()).and_then(|names| names.collect::<io::Result<Vec<_>>>());
                 assert!(listed.map_or_else(|error| is_gone(&error), |names| names.is_empty()));
             } else {
-                // The folder is held, not its name: it goes on being served.
+                // The mount holds the folder, not its name, so it goes on serving it.
                 fs::rename(&folder, &elsewhere).expect("renamed");
                 more(good, 10);
             }

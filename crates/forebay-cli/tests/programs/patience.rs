@@ -89,7 +89,7 @@ fn after_the_patience_there_is_an_error_and_a_line_in_the_log() {
     assert!(said.lines().count() < 30, "{said}");
 }
 
-/// The kernel looks up a name that it knew twice; only the first look-up waits.
+/// For a name that it knew, the kernel makes two look-ups, of which only the first waits.
 #[test]
 fn a_known_name_takes_one_patience_and_is_back_with_the_store() {
     let scene = Scene::new(&need!("versitygw"));
