@@ -92,7 +92,7 @@ impl Progress {
         if !self.stopped() {
             return Ok(());
         }
-        Err(Failure::run(format!("interrupted: {finished} of {of} runs were finished, and are what is shown")))
+        Err(Failure::run(format!("interrupted: {finished} of {of} runs were finished and are shown")))
     }
 
     /// Adds `units` done, which are `parts` of the bar.
@@ -150,7 +150,7 @@ fn interruption() -> Arc<AtomicBool> {
         if let Err(error) = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))
             .and_then(|_| flag::register(SIGINT, Arc::clone(&flag)))
         {
-            log::warn!("Ctrl-C will leave nothing: {error}");
+            log::warn!("Ctrl-C will end the command without results: {error}");
         }
         flag
     });

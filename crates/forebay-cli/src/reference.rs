@@ -31,8 +31,8 @@ memory = [\"1%\", \"5%\"]
 json = true
 ```
 
-The variable of `--ttl` is `FOREBAY_TTL`; those of `sim`, `trace`, `device` and `repro`, which experiment and serve nobody,
-have the command's name in them, so that what is set for mounts does not change experiments: `FOREBAY_SIM_MEMORY`,
+The variable of `--ttl` is `FOREBAY_TTL`; those of `sim`, `trace`, `device` and `repro`, which are for experiments,
+have the command's name in them, so that settings of mounts do not change experiments: `FOREBAY_SIM_MEMORY`,
 `FOREBAY_TRACE_INFO_FORMAT`.
 
 Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, everything else is binary); times are `1s`,

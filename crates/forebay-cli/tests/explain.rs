@@ -59,7 +59,7 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
     let shown = text(&args);
     for expected in [
         "competitive+lru, 16.0 MiB of memory, after 2.0 s: 4,096 frames of 4.0 KiB",
-        "its part of 1,365 blocks, what may be ahead, among ",
+        "its part of 1,365 blocks, all that may be ahead, among ",
         "depth: as much as it transfers in the time of one switch",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");

@@ -139,7 +139,7 @@ fn age(seconds: u64) -> String {
 
 fn database(kept: &Kept) -> Result<Hints, Failure> {
     kept.database().ok_or_else(|| {
-        Failure::input("nothing says where hints are kept: give --hints FILE, or set HOME or XDG_CACHE_HOME")
+        Failure::input("there is no file to keep hints in: give --hints FILE, or set HOME or XDG_CACHE_HOME")
     })
 }
 

@@ -107,7 +107,7 @@ fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> 
     let programs = programs.map_err(|error| Failure::input(format!("{error}; or give --contexts off")))?;
     let kept = options.kept.database().filter(|store| match store.load() {
         Err(error) if !options.kept.is_said() => {
-            log::warn!("what is learnt of program contexts is not kept: {error}");
+            log::warn!("hints about program contexts are not kept: {error}");
             false
         }
         _ => true,

@@ -300,14 +300,14 @@ impl Counts {
         let mut row = |name: &str, number: u64, share: String, of: &str| {
             table.row([name.to_owned(), count(number), share, of.to_owned()]);
         };
-        row("hits", self.hits, percent(self.hits, reads), "of what was read");
-        row("misses", self.misses, percent(self.misses, reads), "of what was read");
-        row("joined", self.joined, percent(self.joined, reads), "of what was read: another reader was fetching it");
-        row("late", self.late, percent(self.late, reads), "of what was read: asked for while it was on its way");
-        row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
-        row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
-        row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of what was fetched ahead: given up too early");
-        let spared = "of what was fetched ahead: spared when its file was closed";
+        row("hits", self.hits, percent(self.hits, reads), "of the blocks read");
+        row("misses", self.misses, percent(self.misses, reads), "of the blocks read");
+        row("joined", self.joined, percent(self.joined, reads), "of the blocks read: another reader was fetching them");
+        row("late", self.late, percent(self.late, reads), "of the blocks read: requested while under way");
+        row("used", self.used, percent(self.used, ahead), "of the blocks fetched ahead");
+        row("wasted", self.wasted, percent(self.wasted, ahead), "of the blocks fetched ahead");
+        row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of the blocks fetched ahead: given up too soon");
+        let spared = "of the blocks fetched ahead: spared when their file was closed";
         row("called off", self.called_off, percent(self.called_off, ahead), spared);
         row("errors", self.errors, String::new(), "");
         let bytes = format!("{}, {} of it ahead", about(self.fetched_bytes), about(self.prefetched_bytes));

@@ -11,7 +11,7 @@ use forebay_live::contexts::hints::Hints;
 /// Where hints about program contexts are kept.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Kept {
-    /// Keep hints about program contexts in this file; off for nowhere
+    /// Keep hints about program contexts in this file, or off for no file
     ///
     /// The file carries hints from one mount to the next, under a policy that tells contexts apart.
     /// The default is contexts.redb in the user's cache folder. Example: `--hints off`
@@ -22,11 +22,11 @@ pub(crate) struct Kept {
 /// Where programs tell mounts their contexts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Told {
-    /// The file in which programs tell mounts their context; off for nowhere
+    /// The file in which programs tell mounts their context, or off for no file
     ///
     /// Programs that `forebay run` has started write it. Mounts make it and read it, under a policy
-    /// that tells contexts apart. The default is /dev/shm/forebay-contexts-UID, as soon as programs
-    /// have made that. Example: `--contexts off`
+    /// that tells contexts apart. The default is /dev/shm/forebay-contexts-UID, once programs have
+    /// made that file. Example: `--contexts off`
     #[arg(long, value_name = "FILE")]
     pub(crate) contexts: Option<Place>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Contexts {
     #[command(flatten)]
     pub(crate) show: ContextsShow,
 
-    /// The command; show unless said
+    /// The command; by default show
     #[command(subcommand)]
     pub(crate) command: Option<ContextsCommand>,
 }
@@ -99,9 +99,9 @@ pub(crate) enum ContextsCommand {
     ///
     /// Each line also has the time at which a mount saw the context last.
     Show(ContextsShow),
-    /// Write the same for other programs, as JSON or CSV
+    /// Export the hints for other programs, as JSON or CSV
     Export(ContextsExport),
-    /// Forget it, all or of one program
+    /// Forget the hints, all or those of one program
     Clear(ContextsClear),
 }
 
@@ -122,11 +122,11 @@ pub(crate) struct ContextsExport {
     #[command(flatten)]
     pub(crate) kept: Kept,
 
-    /// Where to write it; standard output unless said
+    /// The file to write; by default standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The format; the ending of FILE tells it unless said, else JSON
+    /// The format; by default that of FILE's ending, else JSON
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Exported>,
 }

@@ -6,22 +6,22 @@ use forebay_core::presets::Partition;
 use forebay_core::presets::Replacement;
 use forebay_live::engine::Referenced;
 
-/// The keeper of blocks that were read.
+/// The place of blocks after they were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum KernelCache {
-    /// The kernel keeps blocks that were read; --memory is for prefetched ones
+    /// In the kernel's page cache; --memory is for prefetched blocks
     #[value(alias = "true")]
     On,
-    /// All is kept within the mount's memory, under its policy
+    /// In the mount's memory, under its policy
     #[value(alias = "false")]
     Off,
-    /// On, unless the policy names a replacement other than lru, or divides memory
+    /// On, unless the policy names a replacement other than lru or divides memory
     Auto,
 }
 
 /// The options ask for something that would have no effect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it; say off")]
+#[error("--kernel-cache on: the kernel would keep read blocks, but {0} divides them; give --kernel-cache off")]
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(KernelCache::Auto.referenced(policy), Ok(Referenced::Kept), "{policy}");
             assert_eq!(KernelCache::Off.referenced(policy), Ok(Referenced::Kept), "{policy}");
             let error = KernelCache::On.referenced(policy).unwrap_err().to_string();
-            assert!(error.contains(&policy.to_string()) && error.contains("say off"), "{error}");
+            assert!(error.contains(&policy.to_string()) && error.contains("--kernel-cache off"), "{error}");
         }
     }
 }

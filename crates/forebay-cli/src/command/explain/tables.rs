@@ -45,7 +45,7 @@ fn summary(explained: &Explained) -> String {
     let active = explained.streams.iter().filter(|stream| stream.of.active).count() as u64;
     let kept = match explained.referenced {
         Referenced::Kept => "",
-        Referenced::HandedOn => "; the kernel keeps what was read",
+        Referenced::HandedOn => "; the kernel keeps read blocks",
     };
     let cache = format!(
         "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}",
@@ -250,16 +250,16 @@ fn parts_of_partitions(explained: &Explained) -> String {
             });
             let (name, why) = match (part, known) {
                 (0, _) => ("default policy".into(), words::of_default(partition.duel)),
-                (1, _) => ("one-shot".into(), "what is read once goes first".into()),
+                (1, _) => ("one-shot".into(), "blocks that are read once go first".into()),
                 (_, None) if held == 0 => continue,
-                (_, None) => (format!("loop {}", part - 2), "nobody's any more, to be swept".into()),
+                (_, None) => (format!("loop {}", part - 2), "a loop without a context, to be freed".into()),
                 (_, Some(context)) => {
                     let round = plural(context.of.loop_blocks.into(), "block");
                     let who = called(&context.name, format!("context {}", context.of.context));
                     let who = shortened(&who, WIDTH / 2);
                     (
                         format!("loop {}", part - 2),
-                        format!("{who} comes round every {round}: what it used last goes first"),
+                        format!("{who} loops over {round}: the blocks that it used last go first"),
                     )
                 }
             };
