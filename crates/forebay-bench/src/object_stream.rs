@@ -1,7 +1,7 @@
-//! One stream from an S3 server with 20 ms added before the first byte of each answer, against the
-//! same number of parallel raw range gets, each of the size of a piece. First byte and rate are
-//! those of a measured profile. The number of connections is fixed, since server, proxy and both
-//! clients share two cores here.
+//! One stream from an S3 server with 20 ms added before the first byte of each answer. It is
+//! compared with the same number of parallel raw range gets, each of the size of a piece. First
+//! byte and rate are those of a measured profile. The number of connections is fixed, since server,
+//! proxy and both clients share two cores here.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The papers' workloads and real programs on a mount, over a disk of the papers' in real time:
 //! `competitive` against the same mount with the policies `linux` and `none`.
 //!
-//! The data of the microbenchmarks, of index searching and of the clips are sparse files, so that
-//! data sets take no room and the modelled disk alone is slow. Index search and files are as large
-//! as in CPEM §5.1; clips and BLAST's databases are fewer.
+//! The data of the microbenchmarks, of index search and of the clips are sparse files. So data sets
+//! take no room, and the modelled disk alone is slow. Index search and files are as large as in
+//! CPEM §5.1; clips and BLAST's databases are fewer.
 
 use std::fmt::Write;
 use std::fs;

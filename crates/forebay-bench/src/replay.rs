@@ -1,9 +1,9 @@
 //! Untimed replay against libCacheSim (<https://github.com/1a1a11a/libCacheSim>), which replays in
 //! C, and the memory of our replay.
 //!
-//! Both get the same references to objects that are named by hashes, a Zipf distribution of 0.9
-//! over five million, and a cache of a tenth of these, on one core. libCacheSim runs its loop in C
-//! over its own reader of a binary file, which is in memory. Ours goes over requests from memory,
+//! Both get the same references, on one core: to five million objects that are named by hashes, in
+//! a Zipf distribution of 0.9, with a cache of a tenth of the objects. libCacheSim runs its loop in
+//! C over its own reader of a binary file, which is in memory. Ours goes over requests from memory,
 //! through the numbering of blocks. The cost of the numbering is measured by itself.
 
 use std::fs::File;

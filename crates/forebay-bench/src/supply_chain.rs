@@ -5,11 +5,10 @@
 //!  readers at rates ─▶ mount ─▶ [ HTTP ─▶ a second level ─▶ ] array of six disks
 //! ```
 //!
-//! The parts are `ets` (two streams at different rates, §5.2.1), `copy` (a fast copy beside seven
-//! slow ones, §5.2.2), `http` (20 downloads from nginx at five bandwidths, §5.2.3) and `labels` (RA
-//! over SARC with and without labels, §5.3); `--only` chooses. The simulator judges the claims
+//! The parts are below; `--only` chooses. `ets`: two streams at different rates, §5.2.1. `copy`: a
+//! fast copy beside seven slow ones, §5.2.2. `http`: 20 downloads from nginx at five bandwidths,
+//! §5.2.3. `labels`: RA over SARC with and without labels, §5.3. The simulator judges the claims
 //! (`forebay repro`), and explains the array. This bench shows the same effects with real bytes.
-//!
 //! All clocks but the real one run at [`SPEED`]. Rates, the array and the slots in which rates are
 //! measured are that much slower than in the paper. So the machine's own work (a request through
 //! the kernel, threads that wake up late) is small beside the array's. Times are given in the

@@ -53,8 +53,8 @@ pub(crate) fn ready(line: &str) -> std::io::Result<()> {
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// In the background process, once it has said that it is ready: lets go of everything that was
-/// inherited.
+/// In the background process, once it is ready: closes the inherited standard streams, and leaves
+/// the inherited folder.
 pub(crate) fn let_go() -> std::io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

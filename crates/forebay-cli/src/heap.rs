@@ -2,9 +2,9 @@
 //! budget.
 
 /// Makes the allocator return large buffers (of HTTP connections, of measurements) to the system
-/// once they are freed. By itself glibc takes the first such free as a sign that more will come,
-/// and keeps up to 64 MiB of them from then on: a mount of an object store was 20 MiB over its
-/// budget. Call it before threads are started.
+/// once they are freed. By itself glibc takes the first such free as a sign of more, and from then
+/// on keeps up to 64 MiB of them: a mount of an object store was 20 MiB over its budget. Call it
+/// before threads are started.
 pub(crate) fn give_back() {
     #[cfg(target_env = "gnu")]
     {

@@ -145,8 +145,8 @@ fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
 ///
 /// The kernel asks for pieces of this size. On storage as fast as memory, a piece costs more than
 /// its transfer. On a disk Forebay shall look ahead, since it knows the cost of a switch there.
-/// Blocks that the kernel reads ahead look like demand. And a fault in a mapped file, which the
-/// kernel does not know to be random, takes three times as long with 1 MiB as with 128 KiB.
+/// Blocks that the kernel reads ahead look like demand. The kernel does not know that faults in a
+/// mapped file are random; such a fault takes three times as long with 1 MiB as with 128 KiB.
 fn read_ahead(costs: &[DeviceCost]) -> u32 {
     const LEAST: u64 = 128 << 10;
     const MOST: u64 = 1 << 20;

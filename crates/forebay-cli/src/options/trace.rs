@@ -128,7 +128,7 @@ pub(crate) struct TraceGenerate {
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
-    /// What is said about the workload
+    /// The parameters of the workload
     #[command(flatten)]
     pub(crate) parameters: Parameters,
 
