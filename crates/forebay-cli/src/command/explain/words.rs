@@ -166,10 +166,10 @@ pub(super) fn of_cache(cache: &Cache) -> String {
         Course::Fixed => "which is fixed".into(),
         Course::Rests => "which rests, since hardly any block that was given up is missed".into(),
         Course::Up => format!(
-            "which goes up by {unit} an epoch: {misses} misses a second on blocks that were given up, at least {lowest} since it turned"
+            "which goes up by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
         ),
         Course::Down => format!(
-            "which goes down by {unit} an epoch: {misses} misses a second on blocks that were given up, at least {lowest} since it turned"
+            "which goes down by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
         ),
     };
     format!(
