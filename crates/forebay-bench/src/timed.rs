@@ -50,8 +50,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
                 what: format!("requests of 64 KiB, blocks of {} KiB, {handlers} handlers", block_bytes >> 10),
                 against: "a million a second".into(),
                 ratio: median(rates) / WANTED,
-                // The wanted figure is for requests of this size; the block size is the user's
-                // choice.
+                // The wanted figure is for blocks as large as requests.
                 wanted: (block_bytes == READ).then_some(1.0),
                 detail,
                 point: None,

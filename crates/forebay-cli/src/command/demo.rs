@@ -43,7 +43,7 @@ struct Record {
     handlers: u32,
     /// Their throughput together, in 10^6 bytes a second.
     throughput_mb_s: f64,
-    /// What an offline optimum would get: S / (S/R + C) (CP §3.2).
+    /// The throughput of an offline optimum: S / (S/R + C) (CP §3.2).
     optimum_mb_s: f64,
 }
 
