@@ -1,6 +1,6 @@
 //! Program contexts live (AMP §5): real programs under the preload library read a mount over the
-//! papers' disk in real time, which has memory for a part of what they read, and the same disk by
-//! the kernel's own page cache.
+//! papers' disk, in real time. The mount has memory for a part of their data. The same programs
+//! read the same disk through the kernel's own page cache.
 //!
 //! ```text
 //!  bash, cscope, sed; glimpseindex; sqlite3 ─┬─▶ mount: competitive+amp | +arc | auto | linux ─┬─▶ ext4 on ibm-10k
@@ -8,17 +8,17 @@
 //!                                            └─▶ page cache of as many bytes ──────────────────┘
 //! ```
 //!
-//! The programs are the recorded workloads' (`workloads/record.sh run NAME`), in whose data folder
-//! they run, seen through the mount. Every run has a mount of its own that knows nothing of earlier
-//! ones, and every policy's programs are preloaded, so that all pay alike. A mount is only read:
-//! what glimpseindex writes, and then reads again and again, lies elsewhere, which leaves of its
-//! loops those over the indexed files, two in a run. Each is of a context of its own, which is seen
-//! to loop in the second run, and has something of that in the third. The paper compares with
-//! Linux's page cache within one kernel; here `linux` is its read-ahead over LRU, in the same
-//! mount, and the kernel is today's. Where there can be no such device it is left out, and each
-//! mount paces its own reads of the prepared folder.
+//! The programs are those of the recorded workloads (`workloads/record.sh run NAME`). They run in
+//! their data folder, seen through the mount. Each run has a mount of its own without hints of
+//! earlier runs, and the programs of every policy are preloaded, so that all pay alike. A mount is
+//! read-only: the files that glimpseindex writes, and then reads again and again, are elsewhere. So
+//! its only loops on the mount are those over the indexed files, two in a run. Each is of a context
+//! of its own; the detector sees it loop in the second run, and the third gains something from
+//! that. The paper compares with Linux's page cache within one kernel. Here `linux` is its
+//! read-ahead over LRU, in the same mount, and the kernel is today's. Without such a device the
+//! kernel is left out, and each mount paces its own reads of the prepared folder.
 //!
-//! The disk is as fast as it was. Were it faster, what programs and mount do by themselves would
+//! The disk runs at its real speed. On a faster disk, the work of programs and mount itself would
 //! take as long as the disk, and on a busy machine longer.
 
 mod block;
@@ -34,35 +34,34 @@ use block::Block;
 use data::Data;
 use scene::{Ground, Run, on_a_mount, on_the_kernel, own};
 
-/// The disk's seconds in one of ours.
+/// The disk's seconds in one real second.
 const SPEED: f64 = 1.0;
 
-/// The measured policies, and then those they stand against; the kernel comes after them. `auto`
-/// has contexts, too, and duels between them and ARC.
+/// The measured policy, and then those that it is compared with; the kernel comes after them.
+/// `auto` has contexts, too, and duels between them and ARC.
 const POLICIES: [&str; 4] = ["competitive+amp", "competitive+arc", "auto", "linux"];
 
-/// The paper's AMP is compared with Linux's page cache: with these of all, and with those after
-/// them.
+/// The paper compares AMP with Linux's page cache, so its figures apply to these policies and those
+/// after them.
 const LINUX: usize = 3;
 
-/// What a program's run takes and what the paper says of it.
+/// A program's run, and the paper's figures for it.
 struct Workload {
     name: &'static str,
     what: &'static str,
-    /// Programs without which it cannot be run.
+    /// Programs that the run needs.
     needs: &'static [&'static str],
-    /// Of the data folder, what it reads.
+    /// The parts of the data folder that it reads.
     reads: &'static [&'static str],
-    /// How often it is run, one after the other.
+    /// How often it runs, one run after the other.
     times: u32,
-    /// The mount's budget, MiB: a third to a half of what is read.
+    /// The mount's budget, MiB: a third to a half of the data.
     memory: u64,
-    /// Of `linux`, the share of its time and of its bytes read that the paper's AMP had of Linux's
-    /// page cache.
+    /// The time and the bytes read of the paper's AMP, as shares of those of Linux's page cache.
     wanted: Option<[f64; 2]>,
 }
 
-/// A figure of a run: its name, its unit, how it is had.
+/// A figure of a run: its name, its unit, and the function that computes it.
 type Figure = (&'static str, &'static str, fn(&Run) -> f64);
 
 const FIGURES: [Figure; 2] = [("time", "s", |run| run.seconds), ("read", "MB", |run| run.disk.bytes / 1e6)];
@@ -99,8 +98,8 @@ const WORKLOADS: [Workload; 3] = [
     },
 ];
 
-/// Measures all of them, or those named by `only`. Without data that is an error, unless everything
-/// there is is measured (`any`).
+/// Measures all workloads, or those named by `only`. Missing data is an error, unless all benches
+/// run (`any`).
 pub(crate) fn run(smoke: bool, quick: bool, only: &[String], any: bool) -> anyhow::Result<Vec<Row>> {
     if !mounts::possible() {
         return Ok(Vec::new());
@@ -130,7 +129,7 @@ pub(crate) fn run(smoke: bool, quick: bool, only: &[String], any: bool) -> anyho
     Ok(rows)
 }
 
-/// Whether its programs are there; says so if not.
+/// Whether its programs are there; reports missing ones.
 fn has(workload: &Workload) -> bool {
     let missing: Vec<&str> = workload.needs.iter().copied().filter(|name| find(name).is_none()).collect();
     if !missing.is_empty() {
@@ -143,7 +142,7 @@ impl Workload {
     /// Measures the policies in turn, each in a cache and on a mount of its own, and then the
     /// kernel.
     fn compare(&self, data: &Data, ground: &mut Ground, rounds: u64, smoke: bool) -> anyhow::Result<Vec<Row>> {
-        // As little as a mount takes.
+        // The smallest budget of a mount.
         let memory = if smoke { 20 } else { self.memory } << 20;
         let own = if let Ground::Block(_) = ground { own(data, self)? } else { 0 };
         let mut seen: Vec<Vec<Run>> = Vec::new();
@@ -164,7 +163,7 @@ impl Workload {
         Ok(self.rows(&seen))
     }
 
-    /// What contexts are worth against each of the others, who stand in their order in each round.
+    /// The gain of contexts over each of the others, which run in the same order in each round.
     fn rows(&self, seen: &[Vec<Run>]) -> Vec<Row> {
         let there = seen[0].len();
         let mut rows = Vec::new();
@@ -188,7 +187,7 @@ impl Workload {
         rows
     }
 
-    /// What runs: where there is no glimpse, grep reads the same files.
+    /// The name of the program. Without glimpse, grep reads the same files.
     fn tool(&self) -> &'static str {
         if self.is_grep() { "grep -r in place of glimpseindex, three times" } else { self.what }
     }

@@ -1,8 +1,8 @@
-//! `auto` and presets of single papers, live and simulated: two workloads of one kind each, whole
-//! files and a loop beside scans, and two that mix, a hundred slow readers beside a copy and a
+//! `auto` and presets of single papers, live and simulated. Two workloads are of one kind each:
+//! whole files, and a loop beside scans. Two mix kinds: a hundred slow readers beside a copy, and a
 //! report on a fast device beside scans of a slow one. Live means in real time on paced stores; the
-//! simulation has the same tasks, places, frames and devices. The figures are how far the two
-//! throughputs are apart, and whether they put policies in the same order.
+//! simulation has the same tasks, places, frames and devices. The figures are the distance of the
+//! two throughputs, and whether they put policies in the same order.
 
 mod live;
 mod workloads;
@@ -21,22 +21,22 @@ use crate::report::{Row, median};
 use live::Stores;
 use workloads::Case;
 
-/// Those that are compared: of each paper what comes nearest to it all, and what there was before.
+/// The compared policies: `auto`, the nearest preset of each paper, and the policy of kernels.
 const POLICIES: [&str; 5] = ["auto", "competitive-em", "ets-competitive", "lazy+amp", "linux"];
 
-/// Of everything, a fraction of what is read.
+/// A fraction of the data of each workload.
 const MEMORY: u64 = 64 << 20;
 
-/// Policies that are nearer to each other than this in the simulator have no order.
+/// Two policies nearer to each other than this in the simulator have no order.
 const APART: f64 = 0.05;
 
-/// How long a run is.
+/// The length of a run.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     warm_up: f64,
     counted: f64,
     rounds: u64,
-    /// How many files there are, in sixteenths.
+    /// The number of files, in sixteenths.
     scale: u64,
 }
 
@@ -102,7 +102,7 @@ fn simulated(
     Ok(outcome.throughput_mb_s)
 }
 
-/// How far a policy's throughputs are apart.
+/// The distance of a policy's two throughputs.
 fn bridge(case: &Case, policy: &str, seen: &[(f64, f64)]) -> Row {
     let pairs: Vec<String> = seen.iter().map(|(live, sim)| format!("{live:.1}/{sim:.1}")).collect();
     Row {
@@ -116,7 +116,7 @@ fn bridge(case: &Case, policy: &str, seen: &[(f64, f64)]) -> Row {
     }
 }
 
-/// How many pairs of policies are in the same order, of those that have one.
+/// How many pairs of policies are in the same order, of the pairs that have one.
 fn order(case: &Case, seen: &[Vec<(f64, f64)>]) -> Row {
     let middle = |side: fn(&(f64, f64)) -> f64| -> Vec<f64> {
         seen.iter().map(|seen| median(seen.iter().map(side).collect())).collect()
@@ -142,7 +142,7 @@ fn order(case: &Case, seen: &[Vec<(f64, f64)>]) -> Row {
     }
 }
 
-/// The store of a file, of so many.
+/// The store of a file, among `stores`.
 fn store_of(file: u64, stores: usize) -> anyhow::Result<usize> {
     (file % stores.max(1) as u64).try_into().context("few stores")
 }

@@ -1,8 +1,8 @@
-//! The bridge between the two drivers: the load of `handlers` live, in real time on a paced store,
-//! and simulated, in virtual time on the same model. The same files at the same places, the same
-//! tasks in the same order, the same frames, scheduler and policy. The live run is recorded and
-//! replayed: the same actions, or this fails. The figure is how far the two throughputs are apart,
-//! as the smaller one's share of the larger one.
+//! The bridge between the two drivers: the load of `handlers`, live in real time on a paced store,
+//! and simulated in virtual time on the same model. Both have the same files at the same places,
+//! the same tasks in the same order, the same frames, scheduler and policy. The live run is
+//! recorded and replayed; the bench fails unless the actions are the same. The figure is the
+//! smaller of the two throughputs as a share of the larger one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn paced(folder: &Path, seed: u64) -> anyhow::Result<PacedSource> {
     Ok(PacedSource::new(local, device(DISK)?.build(seed)?, Box::new(Elevator::default()), 1.0)?)
 }
 
-/// Throughput in MB/s, and what the replay of the flight found.
+/// The throughput in MB/s, and the result of the flight's replay.
 fn live(folder: &Path, load: &Load) -> anyhow::Result<(f64, Replayed)> {
     let source = paced(folder, load.seed)?;
     let cost = source.cost().context("a model knows its cost")?;
@@ -76,7 +76,7 @@ fn live(folder: &Path, load: &Load) -> anyhow::Result<(f64, Replayed)> {
     let config = Config { record: Some(record.path().to_owned()), ..Config::new(MEMORY, POLICY.parse()?) };
     let engine = Engine::start(config, vec![cost])?;
     let throughput = load.run(&engine, &source, DeviceId(0))?;
-    // What is still being fetched holds the engine, whose end writes the rest of the flight.
+    // A fetch under way holds the engine, whose end writes the rest of the flight.
     while engine.stats(&[]).devices[0].in_flight > 0 || Arc::strong_count(&engine) > 1 {
         std::thread::yield_now();
     }
@@ -103,7 +103,7 @@ fn simulated(folder: &Path, load: &Load) -> anyhow::Result<f64> {
     Ok(timed::run(&setup, &workload(load, seconds.0 + seconds.1)?, &Unwatched)?.throughput_mb_s)
 }
 
-/// What the handlers of a load read in so many seconds, and more.
+/// The reads of the handlers of a load in this many seconds, and more.
 fn workload(load: &Load, seconds: f64) -> anyhow::Result<Workload> {
     let order = load.order();
     let tasks = (seconds * TASKS_A_SECOND) as usize + load.handlers as usize;

@@ -1,4 +1,4 @@
-//! Two runs beside each other: `forebay-bench compare RUN RUN`. A run is what `--json` has printed.
+//! Two runs beside each other: `forebay-bench compare RUN RUN`. A run is the output of `--json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) struct Compared {
 struct Figure {
     bench: String,
     what: String,
-    /// JSON has no word for what is no number.
+    /// JSON has no word for a value that is not a number.
     ratio: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ fn figures(path: &Path) -> anyhow::Result<Vec<Figure>> {
     serde_json::from_str(&text).with_context(hint)
 }
 
-/// A figure of one run belongs to that of the other that has its bench and name.
+/// Pairs the figures of two runs by bench and name.
 fn pairs(first: &[Figure], second: &[Figure]) -> Vec<Pair> {
     let key = |figure: &Figure| (figure.bench.clone(), figure.what.clone());
     let earlier: BTreeMap<_, _> = first.iter().map(|figure| (key(figure), figure.ratio)).collect();

@@ -1,7 +1,7 @@
-//! The time that the preload library adds to a call: a C program that calls `pread` at a depth of
-//! 14 return addresses, with and without it, in processor time. Runs alternate, and the figure is
-//! the median of the differences between neighbours. And the table on its own: what a program
-//! writes to it a call, and what a mount asks of it a request.
+//! The time that the preload library adds to a call, in processor time. A C program calls `pread`
+//! at a depth of 14 return addresses, with and without the library. Runs alternate, and the figure
+//! is the median of the differences between neighbours. Also the table on its own: a program's
+//! write to it for a call, and a mount's look-up for a request.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,16 +12,17 @@ use forebay_callers::{CONTEXTS, RECORD, Table, TableWriter, UNWIND};
 
 use crate::report::{Row, median};
 
-/// Return addresses of the call; of a program with frame pointers, of which the C library has none,
-/// all are the program's own.
+/// Return addresses of the call. In a program with frame pointers all are the program's own, since
+/// the C library has no frame pointers.
 const DEPTH: usize = 14;
-/// What lies outside of `main` as the tables see it: two functions of the C library, and `_start`.
+/// The frames outside of `main` that unwind tables show: two functions of the C library, and
+/// `_start`.
 const OUTSIDE: usize = 3;
 
 /// A way to make the call.
 struct Way {
     what: &'static str,
-    /// How many stacks the calls come from in turn, as a power of two.
+    /// The number of stacks that the calls come from in turn, as a power of two.
     stacks: u32,
     frame_pointers: bool,
     record: bool,
@@ -56,7 +57,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     for Way { what, stacks, frame_pointers, record, wanted } in WAYS {
         let base = || {
             let mut command = Command::new(program(frame_pointers));
-            // A short call, whose own time varies little; recorded are only files.
+            // A short call, whose own time varies little. The library records calls on files only.
             command.args([turns.to_string(), stacks.to_string()]).arg(if record {
                 "/proc/self/exe"
             } else {
@@ -134,14 +135,14 @@ fn compile(path: &Path, frame_pointers: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the program says.
+/// The nanoseconds that the program prints.
 fn nanoseconds(mut command: Command) -> anyhow::Result<f64> {
     let output = command.output()?;
     ensure!(output.status.success(), "the program that calls failed: {:?}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }
 
-/// The table alone: set and cleared, and asked.
+/// The table alone: set and cleared by a program, and looked up by a mount.
 fn table(folder: &Path, turns: u32, rounds: u32) -> anyhow::Result<Vec<Row>> {
     let path = folder.join("alone");
     let table = Table::create(&path)?;

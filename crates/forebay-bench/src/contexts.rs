@@ -1,6 +1,6 @@
 //! The cost of telling contexts' patterns (AMP §3.1), in instructions counted by callgrind as
-//! differences of two lengths: an access that the detector is told of, by how many blocks the
-//! context has, against a hit under ARC; and by the number of contexts that take turns.
+//! differences of two lengths. An access with detection is compared with a hit under ARC, by the
+//! number of blocks of the context, and by the number of contexts that take turns.
 
 use std::hint::black_box;
 
@@ -18,10 +18,10 @@ use crate::contexts_engine::{self, FRAMES, key};
 use crate::hit::each;
 use crate::report::Row;
 
-/// Loops of this benchmark, as `--count` has them.
+/// The prefix of this benchmark's loops in `--count`.
 pub(crate) const PREFIX: &str = "contexts/";
 
-/// Counts everything.
+/// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (lengths, sizes) =
         if smoke { ((1_000, 2_000), vec![1_000]) } else { ((200_000, 600_000), vec![4_096, 65_536, 1_048_576]) };
@@ -66,7 +66,7 @@ fn row() -> Row {
     }
 }
 
-/// One loop, to be counted from outside: what is done, and among how many.
+/// One loop, to be counted from outside: its kind, and the number of blocks or contexts.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     let (what, size) = what.rsplit_once('/').context("a loop of `contexts` ends with a size")?;
     let size: u32 = size.parse()?;
@@ -84,7 +84,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As many accesses before that the sample has the size that it keeps, at whatever length.
+/// Enough accesses first that the sample has its final size, whatever the length.
 fn detect(settings: Settings, (contexts, blocks): (u32, u32), rounds: u64) {
     let mut callers = Callers::new(Box::new(Detector::new(settings).over(FRAMES)));
     let warm = u64::from(blocks) * 4;

@@ -23,10 +23,10 @@ use forebay_core::{Hint, Pattern, Rhythm};
 use crate::hit::each;
 use crate::report::Row;
 
-/// Loops of this benchmark, as `--count` has them.
+/// The prefix of this benchmark's loops in `--count`.
 pub(crate) const PREFIX: &str = "contexts-engine/";
 
-/// Counts everything.
+/// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let lengths = if smoke { (1_000, 2_000) } else { (200_000, 600_000) };
     let counted = |what: &str| each(&format!("{PREFIX}{what}"), lengths);
@@ -86,8 +86,7 @@ fn row() -> Row {
     }
 }
 
-/// One loop, to be counted from outside: what is done, and by which policy or among how many
-/// frames.
+/// One loop, to be counted from outside: its kind, and the policy or the number of frames.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     if let Some((what, policy)) = what.split_once(':') {
         let (what, devices) = what.split_once('-').unwrap_or((what, "1"));
@@ -106,11 +105,11 @@ const BLOCK: u64 = 65536;
 /// A gigabyte of memory.
 pub(crate) const FRAMES: u32 = 16_384;
 
-/// The blocks that are hit: all frames but some, which prefetching and partitions may need.
+/// The blocks that are hit: as many as frames, without a reserve for prefetching and partitions.
 const HELD: u32 = FRAMES / 8 * 7;
 
-/// Hits of an engine over so many devices, a file on each, that are no events, of a context that
-/// loops or not, as is known from an earlier run.
+/// Hits that are no events, of an engine over this many devices with a file on each. An earlier
+/// run's hint says whether their context loops.
 pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> anyhow::Result<()> {
     let policy: Policy = policy.parse()?;
     let mut core = policy.build::<Hashed>(Setup {
@@ -151,8 +150,8 @@ pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> 
         tell(&mut *core, EventKind::Done { read });
     }
     let caller = Caller { handler: HandlerId(0), context };
-    // A loop goes through its blocks in turn; whatever else there is, in an order that no
-    // prefetcher of the processor knows.
+    // A loop goes through its blocks in turn. Other hits have an order that no prefetcher of the
+    // processor knows.
     let mut hit = |nth: u64| {
         let (file, block) = place(if loops { nth % all } else { scattered(nth) % all });
         core.hit(BlockKey::new(file, block), DeviceId(file.0 as u16), caller).is_some()
@@ -173,7 +172,7 @@ pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> 
     Ok(())
 }
 
-/// The cache manager alone, told of ten loops and other accesses in turn.
+/// The cache manager alone, with accesses of ten loops and others in turn.
 struct Manager {
     directory: Directory<Hashed>,
     segments: Segments<Arc>,
@@ -181,11 +180,11 @@ struct Manager {
     now: u64,
 }
 
-/// The loops, and what does not loop.
+/// The ten loops, and the accesses that do not loop.
 const WHO: u64 = 11;
 
 impl Manager {
-    /// Full.
+    /// A full manager.
     fn new(frames: u32) -> anyhow::Result<Manager> {
         let loops = Some(Settings::AMP.loops());
         let (lists, ghosts) = (Segments::<Arc>::lists(1, loops), Segments::<Arc>::ghosts(frames, 1, true));
@@ -196,7 +195,7 @@ impl Manager {
         (free == 0).then_some(manager).with_context(|| format!("{free} frames are still free"))
     }
 
-    /// The `nth` of all blocks, which belongs to one of those who take turns.
+    /// An access to the `nth` of all blocks, which belongs to the loops and the rest in turn.
     fn access(&mut self, nth: u64) {
         self.now += 1;
         let (directory, segments) = (&mut self.directory, &mut self.segments);
@@ -243,7 +242,7 @@ pub(crate) fn key(nth: u64, blocks: u32) -> BlockKey {
 
 /// Numbers in an order that no prefetcher of the processor knows.
 fn scattered(nth: u64) -> u64 {
-    // A multiple alone comes back nearly in order, and is taken for a loop.
+    // A multiple alone comes back nearly in order, so the detector takes it for a loop.
     let mixed = nth.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }

@@ -1,7 +1,6 @@
 //! The cost of dividing trigger distances among streams (SCM §4.1), in instructions counted by
-//! callgrind as differences of two lengths: a request, its prefetches included, under `ets` and
-//! `esf` with ten streams and with ten thousand, and beside it under `even`, which measures
-//! nothing.
+//! callgrind as differences of two lengths. A request with its prefetches is counted under `ets`
+//! and `esf`, with ten streams and with ten thousand; and under `even`, which measures no rates.
 
 use anyhow::{Context, bail};
 use forebay_core::index::Hashed;
@@ -13,13 +12,13 @@ use forebay_core::{
 use crate::hit::each;
 use crate::report::Row;
 
-/// Loops of this benchmark, as `--count` has them.
+/// The prefix of this benchmark's loops in `--count`.
 pub(crate) const PREFIX: &str = "distances/";
 
 /// Small pieces, so that streams are soon past their ramp.
 const CHOSEN: &str = "degree=8,distance=4";
 
-/// Counts everything.
+/// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (lengths, many) = if smoke { ((1_000, 2_000), 100) } else { ((40_000, 120_000), 10_000) };
     let counted = |policy: &str, streams: u32| each(&format!("{PREFIX}{policy}/{streams}"), lengths);
@@ -40,18 +39,18 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One loop, to be counted from outside: a policy, and how many streams.
+/// One loop, to be counted from outside: the policy, and the number of streams.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     let (policy, streams) = what.rsplit_once('/').context("a loop of `distances` ends with a number of streams")?;
     let chosen = if policy.contains(':') { format!("{policy},{CHOSEN}") } else { format!("{policy}:{CHOSEN}") };
     let mut server = Server::new(chosen.parse()?, streams.parse()?);
-    // Past the ramp, and memory is full.
+    // Past the ramp, and with memory full.
     let warm = 40 * server.streams;
     (0..warm + rounds).try_for_each(|nth| server.request(nth))
 }
 
-/// Streams that ask in turn, each ten times a second: so each request ends a slot of its stream,
-/// which is the dearest case.
+/// Streams that ask in turn, each ten times a second. So each request ends a slot of its stream,
+/// the dearest case.
 struct Server {
     core: Box<dyn Core>,
     streams: u64,

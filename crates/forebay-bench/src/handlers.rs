@@ -23,7 +23,7 @@ pub(crate) const FILE_BYTES: u64 = 4 << 20;
 pub(crate) const MEMORY: u64 = 256 << 20;
 pub(crate) const FILES: usize = 256;
 
-/// A load that is counted for so long, after a quarter of that to warm up.
+/// A load that is counted for `seconds`, after a warm-up of a quarter of that.
 pub(crate) fn load(files: &[PathBuf], handlers: u32, portion: Portion, seconds: f64, seed: u64) -> Load {
     Load {
         files: files.to_vec(),

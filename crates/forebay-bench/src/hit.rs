@@ -1,6 +1,6 @@
-//! A hit in the library, 4 KiB, in instructions without the copy: look up, book, hold, let go.
-//! Counted by callgrind as the difference of two runs, so that start-up doesn't count, less a loop
-//! that only copies, beside a look-up in `quick_cache` counted the same way.
+//! A hit of 4 KiB in the library, in instructions without the copy: look up, book, hold, let go.
+//! Callgrind counts it as the difference of two runs, without start-up, less a loop that only
+//! copies. A look-up in `quick_cache` is counted the same way beside it.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) fn each(what: &str, (few, many): (u64, u64)) -> anyhow::Result<f64> {
     Ok((b as f64 - a as f64) / (many - few) as f64)
 }
 
-/// Runs one loop in a process of its own under callgrind; all its instructions.
+/// Runs one loop in a process of its own under callgrind, and returns all its instructions.
 fn counted(what: &str, hits: u64) -> anyhow::Result<u64> {
     let me = std::env::current_exe()?;
     let output = Command::new("valgrind")
@@ -107,7 +107,7 @@ pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
     let engine = Engine::start(config, vec![DeviceCost::flat(0, 1 << 30, 1)])?;
     let file = engine.open(Arc::new(Zeros(zeros())), DeviceId(0));
     let mut buffer = vec![0; 4096];
-    // Twice: the first time a block is fetched, the second time some are referenced for the first
+    // Twice: the first round fetches the blocks, and the second one references some for the first
     // time.
     for i in (0..BLOCKS).chain(0..BLOCKS) {
         file.read(1, i * 4096, &mut buffer)?;
@@ -118,12 +118,12 @@ pub(crate) fn library(policy: &str, hits: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The block that is hit next.
+/// The block of the next hit.
 fn block(i: u64) -> u64 {
     i.wrapping_mul(0x9e37_79b9) % BLOCKS
 }
 
-/// A file of zeros that is there at once.
+/// A file of zeros whose reads are answered at once.
 struct Zeros(Identity);
 
 fn zeros() -> Identity {

@@ -1,6 +1,6 @@
-//! Who keeps what was read: `--kernel-cache on` against `off`, from outside. A mount in a process
-//! of its own, readers in processes of theirs, on a local folder and on the papers' disk: small
-//! reads, large reads, mapped files, SQLite, memory.
+//! Where blocks stay after they were read: `--kernel-cache on` against `off`, from outside. A mount
+//! in a process of its own, and readers in theirs, on a local folder and on the papers' disk.
+//! Measured are small reads, large reads, mapped files, SQLite, and memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -27,21 +27,21 @@ use rand::{Rng, SeedableRng};
 
 use crate::report::{Row, median};
 
-/// Enough for all that is read: `off` keeps everything, too.
+/// Enough for all data, so that `off` keeps everything, too.
 const MEMORY: u64 = 2 << 30;
 
 const PAGE: usize = 4096;
 
-/// What is quick is done so often, and the best counts: a reader that another program holds up says
-/// nothing.
+/// The number of repetitions of quick reads, of which the best counts: a reader that another
+/// program delays says nothing.
 const AGAIN: usize = 5;
 
-/// What a mount of the benchmark lies on.
+/// The storage below a mount of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Storage {
     /// The machine's own disk.
     Local,
-    /// The same at the pace of the papers' disk, in real time.
+    /// The same folder at the pace of the papers' disk, in real time.
     Disk,
 }
 
@@ -60,22 +60,22 @@ pub(crate) enum Reader {
     MappedRandom,
 }
 
-/// What is read, on which storage.
+/// The files, and their storage.
 struct Data {
     folder: tempfile::TempDir,
     storage: Storage,
-    /// Whether there is a database.
+    /// The database, if sqlite3 is there.
     sqlite: Option<PathBuf>,
-    /// How many small reads, and how many faults anywhere.
+    /// The number of small reads, and of faults at random places.
     reads: u64,
     faults: u64,
 }
 
-/// The loads, in order: what is called cold comes first. Times in seconds.
+/// The loads in order, cold ones first, with their times in seconds.
 type Times = Vec<(&'static str, f64)>;
 
-/// What a mount held in the end: resident bytes of its process, and pages of its files in the
-/// kernel.
+/// Memory that a mount held in the end: resident bytes of its process, and bytes of its files in
+/// the kernel's page cache.
 struct Held {
     resident: u64,
     pages: u64,
@@ -136,8 +136,8 @@ fn compare(storage: Storage, on: &[(Times, Held)], off: &[(Times, Held)]) -> Vec
 }
 
 impl Data {
-    /// Files of different contents. `large` and `mapped` are read whole, of the others only a few
-    /// pages are.
+    /// Files of different contents. `large` and `mapped` are read whole; of the others only a few
+    /// pages are read.
     fn make(storage: Storage, large: u64, reads: u64, faults: u64) -> anyhow::Result<Data> {
         // Not in /tmp, which may be in memory.
         let folder = tempfile::tempdir_in(".")?;
@@ -168,7 +168,7 @@ impl Data {
         Ok(Data { folder, storage, sqlite, reads, faults })
     }
 
-    /// All loads on a new mount.
+    /// Measures all loads on a new mount.
     fn measure(&self, referenced: Referenced) -> anyhow::Result<(Times, Held)> {
         let point = tempfile::tempdir()?;
         let served = Served::start(self.folder.path(), point.path(), self.storage, referenced)?;
@@ -212,7 +212,7 @@ impl Data {
     }
 }
 
-/// This program again, as the server of a mount.
+/// This program in another process, as the server of a mount.
 struct Served {
     child: Child,
 }
@@ -230,7 +230,7 @@ impl Served {
         if line.trim() == "ready" { Ok(served) } else { bail!("the mount did not start") }
     }
 
-    /// It unmounts when its input ends.
+    /// Ends its input, which unmounts it.
     fn end(mut self) -> anyhow::Result<()> {
         drop(self.child.stdin.take());
         if self.child.wait()?.success() { Ok(()) } else { bail!("the mount ended badly") }
@@ -249,7 +249,7 @@ pub(crate) fn serve(args: &[String]) -> anyhow::Result<()> {
     let [mode, storage, folder, point] = args else { bail!("four arguments") };
     let referenced = if mode == "on" { Referenced::HandedOn } else { Referenced::Kept };
     let mut source: Arc<dyn Source> = Arc::new(LocalSource::new(Path::new(folder))?);
-    // 100 us and 1 GB/s; and what `forebay mount` would have the kernel read ahead there and on a
+    // 100 us and 1 GB/s; and the kernel's read-ahead that `forebay mount` would set there and on a
     // disk.
     let (mut cost, mut read_ahead) = (DeviceCost::flat(100_000, 1_000_000_000, 4), 896 << 10);
     if storage == "disk" {
@@ -267,7 +267,7 @@ pub(crate) fn serve(args: &[String]) -> anyhow::Result<()> {
     Ok(mounted.unmount()?)
 }
 
-/// Runs a reader in a process of its own; the seconds that its reads took.
+/// Runs a reader in a process of its own, and returns the seconds of its reads.
 fn read_elsewhere(reader: Reader, path: &Path, count: u64) -> anyhow::Result<f64> {
     let name = reader.to_possible_value().context("a name")?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -278,7 +278,7 @@ fn read_elsewhere(reader: Reader, path: &Path, count: u64) -> anyhow::Result<f64
     Ok(String::from_utf8(output.stdout)?.trim().parse()?)
 }
 
-/// Reads and prints how many seconds it took: `READER COUNT FILE`.
+/// Reads, and prints the seconds: `READER COUNT FILE`.
 pub(crate) fn read(args: &[String]) -> anyhow::Result<()> {
     let [reader, count, path] = args else { bail!("three arguments") };
     let reader = Reader::from_str(reader, false).map_err(anyhow::Error::msg)?;
@@ -317,7 +317,7 @@ fn touch(file: &File, size: u64, pages: impl Iterator<Item = u64>) -> anyhow::Re
     if at == libc::MAP_FAILED {
         return Err(std::io::Error::last_os_error().into());
     }
-    // SAFETY: within the mapping, which lasts until the process ends; nobody changes the file.
+    // SAFETY: within the mapping, which lasts until the process ends; the file does not change.
     let byte = |page: u64| unsafe { at.cast::<u8>().add(page as usize * PAGE).read_volatile() };
     Ok(pages.map(|page| u64::from(byte(page))).sum())
 }
@@ -336,7 +336,7 @@ fn resident(id: u32) -> anyhow::Result<u64> {
     Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? << 10)
 }
 
-/// Bytes of a file in the kernel's page cache, by util-linux' `fincore`; none if that is not there.
+/// Bytes of a file in the kernel's page cache, by util-linux' `fincore`; 0 without that program.
 fn pages(path: &Path) -> u64 {
     let output = Command::new("fincore").args(["--bytes", "--noheadings", "--output", "RES"]).arg(path).output();
     output.ok().and_then(|output| String::from_utf8(output.stdout).ok()?.trim().parse().ok()).unwrap_or(0)

@@ -1,6 +1,6 @@
 //! One cold stream from a local file in reads of 1 MiB, against the best loop of direct reads over
-//! the same file: of several sizes of reads up to the same the fastest. The disk of a shared
-//! machine is erratic: both sides alternate, and medians are compared.
+//! the same file. The loop's reads have several sizes, up to the stream's, and the fastest counts.
+//! The disk of a shared machine is erratic: both sides alternate, and medians are compared.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use forebay_live::source::local::LocalSource;
 
 use crate::report::{Row, median};
 
-/// Sizes of direct reads that are tried, in KiB.
+/// The sizes of direct reads, in KiB.
 const SIZES: [usize; 4] = [128, 256, 512, 1024];
 const READ: usize = 1 << 20;
 
@@ -73,7 +73,8 @@ fn direct_loop(path: &Path, size: usize, len: usize) -> std::io::Result<f64> {
     let began = Instant::now();
     let mut offset = 0;
     while offset < size {
-        // SAFETY: `address` is the start of `len` bytes that nobody else uses while `buffer` lives.
+        // SAFETY: `address` is the start of `len` bytes that only this loop uses while `buffer`
+        // lives.
         let read = unsafe { libc::pread(file.as_raw_fd(), address.cast(), len, offset as libc::off_t) };
         match usize::try_from(read) {
             Ok(0) => break,

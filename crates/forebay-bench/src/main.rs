@@ -1,9 +1,9 @@
-//! Measures Forebay, each figure as a ratio of two things in one run, since machines are shared and
-//! noisy; medians of several, alternating. BENCHMARKING.md lists the benches. README.md of this
-//! crate, or of a bench's folder, says how to read its figures.
+//! Measures Forebay. Each figure is a ratio of two things in one run, since machines are shared and
+//! noisy, and a median of several alternating runs. BENCHMARKING.md lists the benches. README.md of
+//! this crate, or of a bench's folder, explains its figures.
 //!
 //! Built with optimisation: `cargo run --release -p forebay-bench`. Names on the command line
-//! choose what is measured.
+//! choose the benches.
 
 mod amp;
 mod auto;
@@ -47,42 +47,42 @@ use report::Row;
 struct Options {
     #[command(subcommand)]
     chore: Option<Chore>,
-    /// What to measure; everything if nothing is named
+    /// The benches to run; all of them by default
     #[arg(value_parser = BENCHES.iter().map(|(name, _)| *name).collect::<Vec<_>>())]
     names: Vec<String>,
-    /// So small that it shows only that everything runs
+    /// Run the smallest form, which shows only that everything runs
     #[arg(long)]
     smoke: bool,
     /// Print JSON: an array of records bench, what, against, ratio, wanted, detail
     #[arg(long)]
     json: bool,
-    /// Draw what `handlers` measured into this SVG file
+    /// Draw the results of `handlers` into this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Of `supply-chain`, `amp` and `auto`, only a glance: minutes instead of an hour, and one run
-    /// of each. Of `peers`, a quarter of the data
+    /// For `supply-chain`, `amp` and `auto`: only a glance, which takes minutes instead of an hour,
+    /// with one run of each. For `peers`: a quarter of the data
     #[arg(long)]
     quick: bool,
-    /// Of `amp`, `auto`, `kernel`, `peers`, `storage-aware` and `supply-chain`, measure only points
-    /// or parts whose name begins so; may be given several times
+    /// For `amp`, `auto`, `kernel`, `peers`, `storage-aware` and `supply-chain`: only points or
+    /// parts whose names begin with this; may be given several times
     #[arg(long)]
     only: Vec<String>,
-    /// Of `peers`, how often each load is measured; medians count
+    /// For `peers`: how often each load is measured; medians count
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Of `peers`, one more mount: NAME=COMMAND, a shell line that stays in the foreground.
-    /// {endpoint}, {bucket}, {mountpoint} and {cache}, an empty folder, are replaced in it;
-    /// credentials are in the usual variables. May be given several times
+    /// For `peers`: one more mount, as NAME=COMMAND. COMMAND is a shell line that stays in the
+    /// foreground; {endpoint}, {bucket}, {mountpoint} and {cache}, an empty folder, are replaced in
+    /// it. Credentials are in the usual variables. May be given several times
     #[arg(long, value_name = "NAME=COMMAND")]
     peer: Vec<peers::Peer>,
     /// A workload, as JSON, whose memory is bounded from outside
     #[arg(long, hide = true)]
     read: Option<String>,
     /// One loop, to be counted from outside: forebay, quick-cache, nothing, a loop of
-    /// `prefetch-cache` and a policy, one of `partitions`, of `distances` or of `contexts`
+    /// `prefetch-cache` and a policy, or one of `partitions`, `distances` or `contexts`
     #[arg(long, hide = true)]
     count: Option<String>,
-    /// How many hits that loop has
+    /// The number of that loop's hits
     #[arg(long, hide = true, default_value_t = 0)]
     hits: u64,
     /// One replay whose memory is measured from outside: a policy, or nothing
@@ -105,7 +105,7 @@ enum Chore {
     Compare(compare::Compared),
 }
 
-/// Measures, or shows with `--smoke` only that everything runs.
+/// A bench. Its argument is `--smoke`: show only that everything runs.
 type Bench = fn(bool) -> anyhow::Result<Vec<Row>>;
 
 const BENCHES: &[(&str, Bench)] = &[

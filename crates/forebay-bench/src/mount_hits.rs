@@ -1,6 +1,6 @@
 //! Hits of 4 KiB through the mount, in sequence and at random, against a null FUSE server: the same
-//! `fuser`, the same options, no cache, every read answered from one buffer; and under `auto`,
-//! which hears of every hit and asks who reads, against `competitive`.
+//! `fuser`, the same options, no cache, every read answered from one buffer. Also hits under
+//! `auto`, which gets every hit with its program context, against `competitive`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,13 +28,13 @@ const SIZE: u64 = 64 << 20;
 const READ: usize = 4096;
 const THREADS: usize = 2;
 
-/// So many reads of a file, and how long they took.
+/// Makes this many reads of a file, and returns their time.
 type Pass = fn(&File, u64) -> std::io::Result<Duration>;
 
-/// Orders of reads, and how much of the null server's speed is wanted in each.
+/// Orders of reads, and the wanted share of the null server's speed in each.
 const PASSES: [(&str, f64, Pass); 2] = [("sequential", 0.90, sequential), ("random", 0.85, random)];
 
-/// What was measured of one file against another.
+/// The results of one file against another.
 #[derive(Default)]
 struct Measured {
     ratios: Vec<f64>,
@@ -60,8 +60,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures mounts that are made for it: two that are alike may differ by several percent for as
-/// long as they last, so that they do not last long.
+/// Measures mounts that are made for it. Two mounts that are alike may differ by several percent as
+/// long as they last, so each is short-lived.
 fn mounted(
     folder: &Path,
     auto_first: bool,
@@ -80,7 +80,7 @@ fn mounted(
     let null = null(null_point.path())?;
     let open = |point: &tempfile::TempDir| File::open(point.path().join("file"));
     let (ours, under_auto, nothing) = (open(&point)?, open(&auto_point)?, open(&null_point)?);
-    // Twice: the first time everything is fetched, the second time it is referenced for the first
+    // Twice: the first pass fetches everything, and the second one references it for the first
     // time.
     for _ in 0..2 {
         sequential(&ours, SIZE / READ as u64)?;
@@ -98,7 +98,7 @@ fn mounted(
     Ok(())
 }
 
-/// A mount of the folder, its kernel keeping nothing, that knows callers if the policy wants that.
+/// A mount of the folder without the kernel cache, which knows callers if the policy needs them.
 fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
     let engine =
         Engine::start(Config::new(4 * SIZE, policy.parse()?), vec![DeviceCost::flat(100_000, 1_000_000_000, 4)])?;
@@ -111,8 +111,8 @@ fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
     Ok(forebay_fuse::mount(Arc::new(tree), point, options)?)
 }
 
-/// How fast one reads against the other, as a ratio. Rounds are short and many, and in each of them
-/// both are first once: a machine's speed drifts.
+/// Compares the speed of one file with the other's, as ratios. Rounds are short and many, and each
+/// side is first once in a round, since a machine's speed drifts.
 fn compare(
     ours: &File,
     other: &File,

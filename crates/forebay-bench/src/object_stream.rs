@@ -1,7 +1,7 @@
-//! One stream from an S3 server with 20 ms added before the first byte of each answer, against the
-//! same number of parallel raw range gets, each of the size of a piece. First byte and rate are
-//! those of a measured profile; the number of connections is given, since server, proxy and both
-//! clients share two cores here.
+//! One stream from an S3 server with 20 ms added before the first byte of each answer. It is
+//! compared with the same number of parallel raw range gets, each of the size of a piece. First
+//! byte and rate are those of a measured profile. The number of connections is fixed, since server,
+//! proxy and both clients share two cores here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let source: Arc<dyn Source> = Arc::new(RemoteSource::open_uri(&format!("s3://{}", bucket(&server)?), &options)?);
     let rounds = if smoke { 1 } else { 3 };
     let (first_byte, rate) = if smoke {
-        // Too little data to measure anything by.
+        // Too little data for a measurement.
         (DELAY.as_nanos() as u64, 100_000_000)
     } else {
         let profile = profiler::profile(&Target::Source(Arc::clone(&source)), profiler::BUDGET, &mut |_| ())?;
@@ -83,7 +83,7 @@ fn bucket(server: &S3) -> anyhow::Result<String> {
     Ok(folder.file_name().context("the server's folder is its bucket")?.to_string_lossy().into_owned())
 }
 
-/// The same store through the same proxy, without Forebay.
+/// A client of the same store through the same proxy, without Forebay.
 fn raw(proxy: &DelayProxy, server: &S3) -> anyhow::Result<Arc<dyn ObjectStore>> {
     let mut builder = AmazonS3Builder::new()
         .with_endpoint(proxy.endpoint())

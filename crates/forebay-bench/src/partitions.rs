@@ -19,14 +19,14 @@ use forebay_core::{
 use crate::hit::each;
 use crate::report::Row;
 
-/// Loops of this benchmark, as `--count` has them.
+/// The prefix of this benchmark's loops in `--count`.
 pub(crate) const PREFIX: &str = "partitions/";
 
-/// Whole, and divided.
+/// The policy for the whole cache, and the one that divides it.
 const WHOLE: &str = "clock";
 const DIVIDED: &str = "lazy-clock";
 
-/// Counts everything.
+/// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let lengths = if smoke { (1_000, 2_000) } else { (50_000, 150_000) };
     let counted = |what: &str, size: u32| each(&format!("{PREFIX}{what}/{size}"), lengths);
@@ -63,7 +63,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         let [few, many] = [small, large].map(|frames| counted(&format!("landlord-{what}"), frames));
         let [lru_few, lru_many] = [small, large].map(|frames| counted(&format!("lru-{what}"), frames));
         let (few, many) = (few?, many?);
-        // Ten times as many levels would be a thousand times as many frames in a binary heap.
+        // In a binary heap, ten times as many levels would be a thousand times as many frames.
         rows.push(Row {
             what: format!("instructions of a {what} of LANDLORD, {large} frames"),
             against: format!("{small} frames"),
@@ -101,7 +101,7 @@ fn draws(counted: &impl Fn(&str, u32) -> anyhow::Result<f64>) -> anyhow::Result<
     })
 }
 
-/// One loop, to be counted from outside: what is done, and among how many.
+/// One loop, to be counted from outside: its kind, and the number of devices, partitions or frames.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     let (what, size) = what.rsplit_once('/').context("a loop of `partitions` ends with a size")?;
     let size: u32 = size.parse()?;
@@ -127,7 +127,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sizes of all kinds.
+/// Partition sizes of all kinds.
 fn sizes(partitions: u32) -> impl Iterator<Item = u32> + Clone {
     (0..partitions).map(|partition| 100 + partition * 37 % 1000)
 }
@@ -161,7 +161,7 @@ struct Segment<R> {
 }
 
 impl<R: Replacement> Segment<R> {
-    /// Full, of blocks of sixteen costs.
+    /// A full segment, of blocks of sixteen costs.
     fn new(frames: u32) -> Segment<R> {
         let directory = Directory::new(FIRST_POLICY_LIST + R::LISTS, frames, R::ghosts(frames));
         let policy = R::new(FIRST_POLICY_LIST, frames);
@@ -212,7 +212,7 @@ struct Server {
 }
 
 impl Server {
-    /// Full, of blocks that are hit in turn.
+    /// A full server, of blocks that are hit in turn.
     fn new(policy: &str, devices: u32) -> anyhow::Result<Server> {
         let policy: Policy = policy.parse()?;
         let core = policy.build::<Hashed>(Setup {

@@ -1,7 +1,7 @@
 //! Forebay side by side with other mounts of one S3 server, and with raw gets: rclone, s3fs, and
-//! any mount that the user names. The server is on the loopback and in memory; a proxy makes it far
-//! away. Each run has a mount of its own, tools take turns, and every byte that is read is compared
-//! with what was stored.
+//! any mount that the user names. The server is on the loopback and in memory; a proxy makes it
+//! distant. Each run has a mount of its own, tools take turns, and every read byte is compared with
+//! the stored one.
 
 mod judge;
 mod load;
@@ -47,7 +47,7 @@ struct Measured {
     figures: Vec<Figure>,
 }
 
-/// A shorter run needs no bar.
+/// A run that is shorter than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {
@@ -71,7 +71,7 @@ pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {
                 bar.next(&format!("{}: {}", load.name(), figure.name));
                 match scene.measure(contender, load, &stored) {
                     Ok(run) => figure.runs.push(run),
-                    // Only of a peer may a run fail; and nobody may give wrong bytes.
+                    // A peer's run may fail, but wrong bytes end the bench for any tool.
                     Err(error) if figure.is_peer && !error.is::<WrongBytes>() => {
                         eprintln!("  {}, {}: {}: {error:#}", setting.words, load.name(), figure.name);
                     }
@@ -86,7 +86,7 @@ pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {
     Ok(judge::rows(&all, &sizes, &tools))
 }
 
-/// Each load in each setting, as far as the user wants them.
+/// The loads and settings that the user wants.
 fn chosen(only: &[String]) -> Vec<(&'static Setting, Load)> {
     let wanted = |setting: &Setting, load: Load| {
         let (name, whole) = (load.name(), format!("{}/{}", setting.name, load.name()));
@@ -96,7 +96,8 @@ fn chosen(only: &[String]) -> Vec<(&'static Setting, Load)> {
     all.filter(|&(setting, load)| wanted(setting, load)).collect()
 }
 
-/// All that reads a load: the mounts, Forebay first, and what only Forebay is compared with.
+/// All contenders of a load: the mounts, Forebay first, and those that only Forebay is compared
+/// with.
 fn contenders(tools: &[Tool], load: Load) -> Vec<Contender<'_>> {
     let forebay = &tools[0];
     let mut all: Vec<Contender> = tools.iter().map(Contender::Mount).collect();
@@ -111,7 +112,7 @@ fn contenders(tools: &[Tool], load: Load) -> Vec<Contender<'_>> {
     all
 }
 
-/// How far it is, on a terminal.
+/// The progress, on a terminal.
 struct Bar {
     bar: ProgressBar,
     begun: Instant,

@@ -13,7 +13,7 @@ const SERIES: [(&str, RGBColor); 4] = [
     ("offline optimum", RGBColor(60, 150, 80)),
 ];
 
-/// Draws whole files on the left, random portions on the right.
+/// Draws whole files on the left, and random portions on the right.
 pub(crate) fn handlers(rows: &[Row], path: &Path) -> anyhow::Result<()> {
     forebay_sim::chart::register_font();
     let area = SVGBackend::new(path, (900, 380)).into_drawing_area();

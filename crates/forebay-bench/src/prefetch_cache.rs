@@ -1,6 +1,6 @@
-//! What the prefetch cache costs (CPEM §4): instructions of the core for a block that is fetched
-//! ahead and for a hit, counted by callgrind as differences of two lengths, against the same
-//! without a prefetch cache; and its bookkeeping in bytes.
+//! The cost of the prefetch cache (CPEM §4): instructions of the core for a prefetched block and
+//! for a hit, against a core without prefetch cache. Callgrind counts them as differences of two
+//! lengths. Also its bookkeeping in bytes.
 
 use std::hint::black_box;
 
@@ -23,7 +23,7 @@ const WITHOUT: &str = "competitive+lru";
 /// Readers, each of a file of its own.
 const READERS: u32 = 8;
 
-/// Counts and weighs.
+/// Counts instructions and bytes.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let blocks = if smoke { (1_000, 2_000) } else { (50_000, 150_000) };
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The bytes that the core keeps for each byte of a gigabyte, and what for (em-space: "0.2 %" of
+/// The bytes that the core keeps for each byte of a gigabyte, by purpose (em-space: "0.2 %" of
 /// marks and "0.2 %" of history at 4 KiB, CPEM §4.1).
 fn space(block_bytes: u32) -> anyhow::Result<Row> {
     let memory = 1u64 << 30;
@@ -80,7 +80,7 @@ fn space(block_bytes: u32) -> anyhow::Result<Row> {
     })
 }
 
-/// A core with as many streams as the live engine and the simulator give it.
+/// A core with as many streams as in the live engine and the simulator.
 fn core(policy: &str, frames: u32, block_bytes: u32) -> anyhow::Result<Box<dyn Core>> {
     let policy: Policy = policy.parse()?;
     Ok(policy.build::<Hashed>(Setup {
@@ -92,7 +92,7 @@ fn core(policy: &str, frames: u32, block_bytes: u32) -> anyhow::Result<Box<dyn C
     }))
 }
 
-/// One loop, to be counted from outside: what is done, and under which policy.
+/// One loop, to be counted from outside: its kind, and the policy.
 pub(crate) fn count(what: &str, policy: &str, blocks: u64) -> anyhow::Result<()> {
     if what == "library" {
         return hit::library(policy, blocks);
@@ -165,7 +165,7 @@ impl Driver {
         self.tell(EventKind::Read { read, handler, context, file: FileId(reader), offset, len });
     }
 
-    /// The `nth` read of so many blocks: every reader in turn goes on with its stream.
+    /// The `nth` read of this many blocks: every reader in turn continues its stream.
     fn ahead(&mut self, nth: u64, blocks: u64) {
         let (reader, read) = ((nth % u64::from(READERS)) as u32, nth / u64::from(READERS));
         self.read(reader, read * blocks, blocks);
@@ -176,7 +176,7 @@ impl Driver {
         (0..1000 * u64::from(READERS)).for_each(|nth| self.ahead(nth, 1));
     }
 
-    /// A block that was read before.
+    /// Reads a block that was read before.
     fn hit(&mut self, nth: u64) {
         let (reader, block) = scattered(nth);
         self.read(reader, block, 1);
@@ -192,7 +192,7 @@ impl Driver {
     }
 }
 
-/// In an order that no prefetcher of the processor knows.
+/// A reader and a block, in an order that no prefetcher of the processor knows.
 fn scattered(nth: u64) -> (u32, u64) {
     let mixed = nth.wrapping_mul(0x9e37_79b9);
     ((mixed % u64::from(READERS)) as u32, (mixed >> 8) % 1000)

@@ -1,9 +1,9 @@
 //! The papers' workloads and real programs on a mount, over a disk of the papers' in real time:
 //! `competitive` against the same mount with the policies `linux` and `none`.
 //!
-//! The data of the microbenchmarks, of index searching and of the clips are sparse files, so that
-//! data sets take no room and the modelled disk alone is slow. Index search and files are as large
-//! as in CPEM §5.1; clips and BLAST's databases are fewer.
+//! The data of the microbenchmarks, of index search and of the clips are sparse files. So data sets
+//! take no room, and the modelled disk alone is slow. Index search and files are as large as in
+//! CPEM §5.1; clips and BLAST's databases are fewer.
 
 use std::fmt::Write;
 use std::fs;
@@ -32,7 +32,7 @@ use forebay_trace::{Span, Workload};
 use crate::report::{Row, median};
 
 const DISK: &str = "ibm-10k";
-/// Lists as long as the claim cp-index takes them (`experiments/cp-index.toml`), where it says why.
+/// Lists as long as in the claim cp-index (`experiments/cp-index.toml`), which gives the reason.
 const INDEX: [(&str, &str); 5] =
     [("keywords", "4096"), ("alpha", "0.4"), ("longest", "27000000"), ("decay", "0.25"), ("part", "0")];
 /// CP §3.1: "access private memory of 1 MB".
@@ -41,7 +41,7 @@ const PRIVATE: u64 = 1_000_000;
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for workload in [
-        // The least that is wanted is what the kernel bench wants of the kernel (issue 4).
+        // The least wanted ratio is that of the kernel bench (issue 4).
         Described { kind: "one-whole-0", size: &[("files", "6000")], handlers: 16, wanted: None },
         Described { kind: "one-rand-10", size: &[("files", "6000")], handlers: 16, wanted: Some(1.3) },
         Described { kind: "two-rand-0", size: &[("files", "6000")], handlers: 16, wanted: Some(1.3) },
@@ -82,7 +82,7 @@ fn compare(
     Ok(vec![row("linux", 1, wanted), row("none", 2, None)])
 }
 
-/// Mounts `folder`, on the disk, and hands the mount point on.
+/// Mounts `folder` on the disk, and calls a function with the mount point.
 fn mounted<T>(
     folder: &Path,
     policy: &str,
@@ -157,9 +157,9 @@ fn clips(smoke: bool) -> anyhow::Result<Vec<Row>> {
             let script = folder.path().join("clips.lua");
             fs::write(&script, requests(&workload(seed)?))?;
             mounted(folder.path(), policy, 128 << 20, seed, |point| {
-                // Without sendfile, as the papers' server "reads an 8 KB chunk at a time" (CPEM
-                // §2.1), and nginx 32 KB; with it the kernel asks for a whole clip at once, and
-                // nothing is left to look ahead to.
+                // Without sendfile: the papers' server "reads an 8 KB chunk at a time" (CPEM §2.1),
+                // and nginx reads 32 KB. With sendfile the kernel asks for a whole clip at once, so
+                // there is nothing left to prefetch.
                 let server = Nginx::start(&nginx, point, false)?;
                 let mut command = Command::new(&wrk);
                 let seconds = if smoke { 1 } else { 8 };
@@ -175,7 +175,7 @@ fn clips(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What wrk asks for: the file of every task.
+/// The requests of wrk: the file of every task.
 fn requests(workload: &Workload) -> String {
     let file = |task| workload.entry(workload.in_task(workload.task(task).start)).file();
     let names = (0..workload.tasks() as u32).fold(String::new(), |mut names, task| {
@@ -188,8 +188,8 @@ fn requests(workload: &Workload) -> String {
     )
 }
 
-/// Four processes search four databases of random sequences, each beginning with another, so that
-/// the disk has four streams.
+/// Four processes search four databases of random sequences. Each begins with another database, so
+/// that the disk has four streams.
 fn blast(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let (Some(makeblastdb), Some(blastn)) = (find("makeblastdb"), find("blastn")) else {
         eprintln!("BLAST is left out: it is missing; `cargo xtask tools` fetches it");
@@ -249,7 +249,7 @@ fn database(seed: u64, sequences: u64) -> (String, String) {
     (fasta, query)
 }
 
-/// What a program prints; it must succeed. BLAST is to tell nobody that it was run.
+/// The output of a program, which must succeed. BLAST's usage report is switched off.
 fn output(mut command: Command) -> anyhow::Result<String> {
     let output = command.env("BLAST_USAGE_REPORT", "false").stdin(Stdio::null()).output()?;
     ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,10 +1,10 @@
 //! Untimed replay against libCacheSim (<https://github.com/1a1a11a/libCacheSim>), which replays in
-//! C, and the memory that ours takes.
+//! C, and the memory of our replay.
 //!
-//! Both get the same references to objects that are named by hashes, a Zipf distribution of 0.9
-//! over five million, and a cache of a tenth of these, on one core. Theirs is the loop in C over
-//! its own reader of a binary file, which is in memory; ours goes over requests from memory,
-//! through the numbering of blocks. What the numbering takes is measured by itself.
+//! Both get the same references, on one core: to five million objects that are named by hashes, in
+//! a Zipf distribution of 0.9, with a cache of a tenth of the objects. libCacheSim runs its loop in
+//! C over its own reader of a binary file, which is in memory. Ours goes over requests from memory,
+//! through the numbering of blocks. The cost of the numbering is measured by itself.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,12 +20,12 @@ use forebay_trace::{BATCH, Request, Shape, Source, sample_hash};
 use crate::report::{Row, median};
 use crate::zipf;
 
-/// Our name, theirs, and the least ratios that are wanted: key numbering apart, and with it.
+/// Our name, libCacheSim's, and the least wanted ratios: without key numbering, and with it.
 const POLICIES: [(&str, &str); 5] =
     [("lru", "LRU"), ("clock", "Clock"), ("sieve", "Sieve"), ("arc", "ARC"), ("s3-fifo", "S3FIFO")];
 const WANTED: (f64, f64) = (4.0, 2.5);
 
-/// What is replayed.
+/// The references to replay.
 pub(crate) struct Workload {
     references: Arc<Vec<u32>>,
     blocks: u32,
@@ -91,7 +91,7 @@ impl Source for Objects {
     }
 }
 
-/// Compares all policies, and weighs one.
+/// Compares all policies, and measures the memory of one.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let workload = Workload::new(smoke);
     let mut rows = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Both on one policy, in turn.
+/// Replays one policy with both, in turn.
 fn compare(
     workload: &Workload,
     ours: &str,
@@ -153,8 +153,8 @@ fn compare(
 
 pub(crate) const ONE_CORE: Options = Options { block_bytes: None, reads_only: false, threads: Some(1) };
 
-/// How long this thread computes something, and what it gives. Time of the processor and not of the
-/// wall: whoever else is at work on the machine takes from the caches, but not from this.
+/// The seconds of a computation, and its result. They are this thread's processor time, not real
+/// time: other programs on the machine disturb the caches, but do not add to it.
 pub(crate) fn seconds<T, E>(what: impl FnOnce() -> Result<T, E>) -> anyhow::Result<(f64, T)>
 where
     anyhow::Error: From<E>,
@@ -177,8 +177,8 @@ pub(crate) struct LibCacheSim {
 }
 
 impl LibCacheSim {
-    /// Finds the package, or fetches it unless this is a test. Pinned, so that figures can be
-    /// compared.
+    /// Finds the package, or installs it, except in a smoke run. The version is pinned, so that
+    /// figures can be compared.
     pub(crate) fn fetch(smoke: bool) -> anyhow::Result<LibCacheSim> {
         let folder = target().join("libcachesim");
         let python = folder.join("bin/python");
@@ -193,7 +193,7 @@ impl LibCacheSim {
         Ok(LibCacheSim { python })
     }
 
-    /// Seconds of the processor for a whole trace, and the miss ratio.
+    /// Seconds of processor time for a whole trace, and the miss ratio.
     fn replay(&self, policy: &str, trace: &Path, capacity: u64) -> anyhow::Result<(f64, f64)> {
         const PROGRAM: &str = "
 import sys, time, libcachesim as lcs
@@ -226,8 +226,8 @@ pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-/// What a replay of LRU takes at most, in a process of its own, beside one that does all but
-/// replaying.
+/// The most memory that a replay of LRU takes, in a process of its own, less that of a process that
+/// does all but replaying.
 fn memory(smoke: bool) -> anyhow::Result<Row> {
     let peak = |what: &str| -> anyhow::Result<u64> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -257,7 +257,7 @@ fn memory(smoke: bool) -> anyhow::Result<Row> {
     })
 }
 
-/// The process that is weighed: prints the most memory that it ever had, in bytes.
+/// The process whose memory is measured: prints its peak, in bytes.
 pub(crate) fn weigh(what: &str, smoke: bool) -> anyhow::Result<()> {
     let workload = Workload::new(smoke);
     if what != "nothing" {

@@ -1,28 +1,28 @@
-//! What was measured, as a table or as JSON.
+//! Results, as a table or as JSON.
 
 use serde::Serialize;
 
 /// One figure.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
-    /// Which measurement.
+    /// The bench.
     pub(crate) bench: &'static str,
-    /// What of Forebay.
+    /// The measured figure of Forebay.
     pub(crate) what: String,
-    /// Against what.
+    /// Its opponent.
     pub(crate) against: String,
     /// The figure.
     pub(crate) ratio: f64,
-    /// The least (or, for instructions, the most) that was wanted.
+    /// The least (or, for instructions, the most) that is wanted.
     pub(crate) wanted: Option<f64>,
     /// Both sides, with units.
     pub(crate) detail: String,
-    /// What a picture or a table is made of.
+    /// Values for a picture or a table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) point: Option<Beside>,
 }
 
-/// What some rows have beside their figure.
+/// Values that some rows have beside their figure.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Beside {
@@ -35,21 +35,21 @@ pub(crate) enum Beside {
 /// A line of the table of loads and tools.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
-    /// How the connections to the server are; empty if that makes no difference.
+    /// The connections to the server, in words; empty if they make no difference.
     pub(crate) setting: String,
     pub(crate) load: String,
     pub(crate) unit: String,
-    /// All of them. The value of one that failed is no number.
+    /// All tools. A tool that failed has a value that is not a number.
     pub(crate) tools: Vec<Cell>,
 }
 
-/// What one tool had; medians.
+/// The figures of one tool; medians.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Cell {
     pub(crate) tool: String,
     /// In the line's unit.
     pub(crate) value: f64,
-    /// Answers of the server, by what was asked.
+    /// Answers of the server, by the request's method.
     pub(crate) gets: f64,
     pub(crate) heads: f64,
     pub(crate) lists: f64,
@@ -64,7 +64,7 @@ pub(crate) struct Cell {
 /// Throughputs of one number of handlers, in 10^6 bytes a second.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Point {
-    /// What a request reads: `whole` files or `random` portions.
+    /// The portion of a file that a request reads: `whole` files or `random` portions.
     pub(crate) portion: String,
     /// How many handlers.
     pub(crate) handlers: u32,
@@ -94,8 +94,8 @@ pub(crate) fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A table of loads and tools, a line a load: the figure, and in parentheses how many requests it
-/// took and what they brought.
+/// A table of loads and tools, a line a load. A cell has the figure, and in parentheses the number
+/// of requests and the bytes that they returned.
 fn print_lines(lines: &[&Line]) {
     let mut tools: Vec<&str> = Vec::new();
     for cell in lines.iter().flat_map(|line| &line.tools) {

@@ -2,9 +2,9 @@
 //! large files by several connections, and small ranges at random. The client is wrk, with one
 //! thread; servers take turns in each round.
 //!
-//! What bounds it: copies. Bytes are copied from the cache to a piece and from there to the socket,
-//! where nginx's `sendfile` hands over pages of the page cache; it reads by a pool of threads, as
-//! one would before slow files, and what that costs it was not measured.
+//! Copies are its limit. Bytes are copied from the cache to a piece and from there to the socket,
+//! where nginx's `sendfile` hands over pages of the page cache. `forebay serve` reads by a pool of
+//! threads, like servers of slow files; the cost of that was not measured.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -27,8 +27,7 @@ const FILES: usize = 8;
 const CONNECTIONS: usize = 8;
 const RANGE: usize = 16 << 10;
 
-/// What wrk asks for, in its Lua: a table of requests made before, of which it takes one after the
-/// other.
+/// The requests of wrk, in its Lua: a table of requests, which it takes one after the other.
 struct Load {
     what: String,
     script: String,
@@ -49,7 +48,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         let script = folder.path().join("load.lua");
         fs::write(&script, &load.script)?;
         let ask = |address: SocketAddr, seconds: u32| requests(&wrk, &script, address, seconds);
-        // Everything is in memory from here on.
+        // From here on, everything is in memory.
         for address in [server.address(), sendfile.address(), reads.address()] {
             ask(address, 1)?;
         }

@@ -1,5 +1,5 @@
-//! One cache over unequal devices (SAC): three paced stores under one mount, read at random, with a
-//! cache that knows of devices against one that does not.
+//! One cache over unequal devices (SAC): three paced stores under one mount, with random reads. A
+//! cache that knows devices is compared with one that does not.
 //!
 //! ```text
 //!                     ┌─▶ a fresh disk     ibm-9lzx     90 pieces of 64 KiB a second
@@ -7,10 +7,10 @@
 //!                     └─▶ an object store               25 ms each, however many
 //! ```
 //!
-//! Readers are a closed loop, so whoever is slowest has all of them waiting. The parts are
-//! `unequal`, `equal` (three fresh disks: what it costs to know of devices where there is nothing
-//! to know), `slow` (the fresh disk turns slow by ten) and `bridge` (the same simulated); `--only`
-//! chooses. The mount keeps what was read; the kernel keeps nothing.
+//! Readers are a closed loop, so all of them end up waiting for the slowest device. The parts are
+//! `unequal`, `equal` (three fresh disks, to show the cost of knowing devices that are equal),
+//! `slow` (the fresh disk becomes ten times slower) and `bridge` (the same simulated); `--only`
+//! chooses. Read blocks stay in the mount; the kernel keeps none.
 
 mod live;
 mod load;
@@ -22,14 +22,14 @@ use crate::report::{Row, median};
 use live::{Live, Phase, Seen, Stores, Way};
 use load::{Load, Popularity, STORES};
 
-/// What the stores are like.
+/// The devices of the stores.
 type Devices = [&'static str; STORES];
 
 const UNEQUAL: Devices = ["ibm-9lzx", "ibm-9lzx@6", "object-store"];
 const EQUAL: Devices = ["ibm-9lzx"; STORES];
 
-/// The paper's settings are those of sixteen devices: W = 1000 is 62 requests a device, I = 0.2 %
-/// of the cache is 3 % of a device's part. For three devices the same a device are W = 200 and I =
+/// The paper's settings are for sixteen devices: W = 1000 is 62 requests a device, I = 0.2 % of the
+/// cache is 3 % of a device's part. For three devices, the same values a device are W = 200 and I =
 /// 1 %.
 const AWARE: [&str; 5] = [
     "lazy-lru:window=200,increment=10",
@@ -40,31 +40,31 @@ const AWARE: [&str; 5] = [
 ];
 const PLAIN: &str = "lru";
 
-/// 32 MiB of frames, and what the process itself needs. A third of the data, so that a cache of
-/// nothing but one store's pieces would hold them all.
+/// 32 MiB of frames, and the process's own memory. The frames are a third of the data, so a cache
+/// with only one store's pieces would hold all of that store.
 const MEMORY: u64 = 44 << 20;
 /// Files of 1 MiB on each store.
 const FILES: u64 = 32;
 const READERS: u32 = 16;
 
-/// How fast devices run where their speed is not what is looked at, times their models'.
+/// The devices' speed as a multiple of their models', in parts that do not need real time.
 const SPEED: f64 = 8.0;
-/// How much slower a store turns: "by ten".
+/// The factor by which a store becomes slower: "by ten".
 const SLOW: f64 = 10.0;
-/// The store that turns slow: the fresh disk. Chosen after simulated runs of all three: with the
-/// old one, which then brings 2.5 pieces a second, no policy is back in time; with the object
-/// store, which has 64 connections for 16 readers, every one is.
+/// The store that becomes slow: the fresh disk. Simulated runs of all three led to this choice.
+/// With the old disk, which then reads 2.5 pieces a second, no policy recovers in time. With the
+/// object store, which has 64 connections for 16 readers, every policy does.
 const VICTIM: usize = 0;
-/// How soon it must be made up for, seconds of real time.
+/// The time to recover, in seconds of real time.
 const SOON: usize = 30;
 
-/// How much is measured. Seconds are the devices'.
+/// The amount of measuring. Seconds are the devices'.
 struct Plan {
     rounds: u64,
     settle: f64,
     count: f64,
     speed: f64,
-    /// Before the store turns slow, while it is, and once it is well again; in real time.
+    /// Seconds before the store becomes slow, while it is, and after; in real time.
     fault: [f64; 3],
     way: Way,
 }
@@ -102,7 +102,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A stretch at the speed of what is not in real time.
+    /// A stretch that does not need real time.
     fn quick(&self, seconds: f64, slow: Option<(usize, f64)>) -> Phase {
         Phase { seconds, speed: self.plan.speed, slow }
     }
@@ -111,7 +111,7 @@ impl Bench {
         Live::start(&self.stores, devices, policy, way, seed)
     }
 
-    /// What is seen once sizes have settled.
+    /// The result once sizes have settled.
     fn steady(
         &self,
         devices: Devices,
@@ -123,12 +123,12 @@ impl Bench {
     ) -> anyhow::Result<Seen> {
         let phases = [self.quick(self.plan.settle, slow), self.quick(self.plan.count, slow)];
         let seen = self.start(devices, policy, way, seed)?.run(load, &phases)?.pop().unwrap_or_default();
-        // It takes long, and who waits may want to know early.
+        // The run takes long, so a result is printed early.
         eprintln!("  {policy} on {}, seed {seed}: {:.1} MB/s", devices.join(", "), seen.mb_s);
         Ok(seen)
     }
 
-    /// Policies that know of devices against the one that does not.
+    /// Policies that know devices, against one that does not.
     fn against_plain(
         &self,
         part: &str,
@@ -163,8 +163,8 @@ impl Bench {
         Ok(AWARE.iter().zip(&aware).map(row).collect())
     }
 
-    /// A store turns slow by ten in mid-run, in real time, against the best steady run with that
-    /// store slow from the beginning.
+    /// A store becomes ten times slower in mid-run, in real time, against the best steady run with
+    /// that store slow from the beginning.
     fn turns_slow(&self) -> anyhow::Result<Vec<Row>> {
         let slow = Some((VICTIM, SLOW));
         let mut best = Vec::new();
@@ -211,8 +211,8 @@ impl Bench {
     }
 }
 
-/// How a policy took the fault: the share of the new best that readers have in the ten seconds
-/// after they should have it back.
+/// A policy's recovery: the share of the new best throughput that readers have in the ten seconds
+/// after [`SOON`].
 fn fault_row(policy: &str, runs: &[Vec<Seen>], best: &[f64]) -> Row {
     let mean = |each: &[f64]| each.iter().sum::<f64>() / each.len().max(1) as f64;
     let share = |(run, best): (&Vec<Seen>, &f64)| {
@@ -246,7 +246,7 @@ fn fault_row(policy: &str, runs: &[Vec<Seen>], best: &[f64]) -> Row {
     }
 }
 
-/// Partitions at the end of the last run, and whether the machine kept the devices' pace.
+/// The partitions at the end of the last run, and whether the machine kept the devices' pace.
 fn last(seen: &[Seen]) -> String {
     let worst = |of: fn(&Seen) -> f64| seen.iter().map(of).fold(0.0, f64::max);
     let partitions = seen.last().map_or("", |seen| seen.partitions.as_str());

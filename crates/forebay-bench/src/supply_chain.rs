@@ -5,16 +5,14 @@
 //!  readers at rates ─▶ mount ─▶ [ HTTP ─▶ a second level ─▶ ] array of six disks
 //! ```
 //!
-//! The parts are `ets` (two streams at different rates, §5.2.1), `copy` (a fast copy beside seven
-//! slow ones, §5.2.2), `http` (20 downloads from nginx at five bandwidths, §5.2.3) and `labels` (RA
-//! over SARC with and without labels, §5.3); `--only` chooses. What claims are judged by is the
-//! simulator (`forebay repro`), which also says why the array is as it is; here the same is seen to
-//! happen where bytes move.
-//!
-//! All clocks but the wall's run at [`SPEED`]: rates, the array and the slots in which rates are
-//! measured are that much slower than in the paper, so that what the machine does by itself (a
-//! request through the kernel, threads that wake up late) is small beside what the array does.
-//! Times are given in the array's seconds.
+//! The parts are below; `--only` chooses. `ets`: two streams at different rates, §5.2.1. `copy`: a
+//! fast copy beside seven slow ones, §5.2.2. `http`: 20 downloads from nginx at five bandwidths,
+//! §5.2.3. `labels`: RA over SARC with and without labels, §5.3. The simulator judges the claims
+//! (`forebay repro`), and explains the array. This bench shows the same effects with real bytes.
+//! All clocks but the real one run at [`SPEED`]. Rates, the array and the slots in which rates are
+//! measured are that much slower than in the paper. So the machine's own work (a request through
+//! the kernel, threads that wake up late) is small beside the array's. Times are given in the
+//! array's seconds.
 
 mod copy;
 mod ets;
@@ -27,7 +25,7 @@ use forebay_testkit::mounts;
 
 use crate::report::{Row, median};
 
-/// The devices' seconds in one of ours.
+/// The devices' seconds in one real second.
 const SPEED: f64 = 0.25;
 
 /// Bytes of a request: the paper's page.
@@ -36,7 +34,7 @@ const REQUEST: u64 = 4096;
 /// A part of the bench.
 type Part = fn(&Plan) -> anyhow::Result<Vec<Row>>;
 
-/// How much is measured. Seconds are the array's.
+/// The amount of measuring. Seconds are the array's.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     rounds: u64,
@@ -77,7 +75,7 @@ fn ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     median(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect())
 }
 
-/// The same of times, of which less is better.
+/// The same for times, where less is better.
 fn quicker(ours: &[f64], theirs: &[f64]) -> f64 {
     ratio(theirs, ours)
 }

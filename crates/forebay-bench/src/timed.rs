@@ -1,11 +1,11 @@
-//! How fast the timed simulation is: one disk, competitive prefetching, reads of 64 KiB, requests
-//! of virtual time a second of a processor's time.
+//! The speed of the timed simulation: one disk, competitive prefetching, reads of 64 KiB. The
+//! figure is requests of virtual time for each second of processor time.
 //!
-//! What bounds it is the core's work for every block that a request refers to: it is looked up when
-//! it is asked for, when its fetch is issued, when that arrives, when it is let go of and when it
-//! is evicted. With blocks of 4 KiB a request is 16 references, and the core takes nine tenths of
-//! the time; with blocks of 64 KiB it is one, and the core takes half, disk model and its queue a
-//! quarter, readers, agenda and counting the rest (by `perf`).
+//! The limit is the core's work for every block of a request: it is looked up when it is requested,
+//! when its fetch is issued, when the fetch arrives, when the block is released and when it is
+//! evicted. With blocks of 4 KiB a request is 16 references, and the core takes nine tenths of the
+//! time. With blocks of 64 KiB it is one reference: the core takes half, the disk model and its
+//! queue a quarter, readers, agenda and counting the rest (by `perf`).
 
 use anyhow::Context;
 use forebay_device::device;
@@ -20,7 +20,7 @@ const READ: u32 = 64 << 10;
 const FILES: u64 = 6000;
 const FILE_BYTES: u64 = 4 << 20;
 
-/// Requests of 64 KiB a second of real time that are wanted.
+/// The wanted requests of 64 KiB, for each second of processor time.
 const WANTED: f64 = 1e6;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
@@ -50,7 +50,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
                 what: format!("requests of 64 KiB, blocks of {} KiB, {handlers} handlers", block_bytes >> 10),
                 against: "a million a second".into(),
                 ratio: median(rates) / WANTED,
-                // The size of blocks is the user's; that of requests is what was asked for.
+                // The wanted figure is for blocks as large as requests.
                 wanted: (block_bytes == READ).then_some(1.0),
                 detail,
                 point: None,
@@ -60,7 +60,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What this thread has had of processors, so that others on the machine count as little as
+/// The processor time of this thread, so that other programs on the machine count as little as
 /// possible.
 fn processor_seconds() -> anyhow::Result<f64> {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").context("the time of a thread")?;

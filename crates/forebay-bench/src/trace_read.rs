@@ -1,9 +1,9 @@
 //! Reading a trace of 30 M requests, against libCacheSim's own reader, from files that are in the
 //! page cache.
 //!
-//! Theirs is its loop in C over its reader and nothing else: a temporal sampler that takes one
-//! request of more than there are makes a single call read everything, for the price of counting to
-//! that number.
+//! libCacheSim runs its loop in C over its reader and nothing else. Its temporal sampler takes one
+//! request out of more than there are. So a single call reads everything, for the price of counting
+//! to that number.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -15,8 +15,8 @@ use forebay_trace::{Format, Options, Source, Writer, generate, open};
 use crate::replay::{LibCacheSim, seconds, target};
 use crate::report::{Row, median};
 
-/// The formats that both read: ours, the name of theirs, what it is, how many requests. They read a
-/// million lines a second, so that text is kept shorter.
+/// The formats that both read: ours, libCacheSim's name, a description, and the number of requests.
+/// Both read a million lines of text a second, so the text is shorter.
 const FORMATS: [(Format, &str, &str, u64); 2] = [
     (Format::OracleGeneral, "ORACLE_GENERAL_TRACE", "binary (oracleGeneral)", 30_000_000),
     (Format::Lirs, "PLAIN_TXT_TRACE", "text, a number a line", 3_000_000),
@@ -56,7 +56,7 @@ fn write(path: &Path, format: Format, requests: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Both in turn, so that what disturbs one disturbs the other.
+/// Both in turn, so that a disturbance of one disturbs the other.
 fn compare(
     path: &Path,
     format: Format,
@@ -70,7 +70,7 @@ fn compare(
     for _ in 0..rounds {
         let (ours, read) = seconds(|| read(path, format))?;
         let (other, others) = read_by(theirs, path, name, requests)?;
-        // Of texts, theirs counts the attempt to read on at the end as well.
+        // For text, libCacheSim also counts the attempt to read on at the end.
         if read != requests || !(requests..=requests + 1).contains(&others) {
             bail!("{what}: {requests} requests were written, {read} and {others} read");
         }
@@ -89,7 +89,7 @@ fn compare(
     })
 }
 
-/// Reads everything; how many requests there were.
+/// Reads all requests, and returns their number.
 fn read(path: &Path, format: Format) -> anyhow::Result<u64> {
     let mut source = open(path, &Options { format: Some(format), ..Options::default() })?;
     let (mut batch, mut requests) = (Vec::new(), 0);
@@ -100,7 +100,7 @@ fn read(path: &Path, format: Format) -> anyhow::Result<u64> {
     Ok(requests)
 }
 
-/// Seconds that libCacheSim takes, and how many requests it read.
+/// The seconds that libCacheSim takes, and how many requests it read.
 fn read_by(theirs: &LibCacheSim, path: &Path, name: &str, requests: u64) -> anyhow::Result<(f64, u64)> {
     const PROGRAM: &str = "
 import sys, time

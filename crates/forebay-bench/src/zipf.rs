@@ -1,9 +1,9 @@
-//! Zipf's references, for whatever is replayed.
+//! Zipf's references, for replays.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// How popular a block is of rank 1, 2, …: as 1 / rank^s, by rejection-inversion (Hörmann and
+/// The popularity of blocks of rank 1, 2, …: 1 / rank^s, by rejection-inversion (Hörmann and
 /// Derflinger, 1996, §3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
@@ -13,7 +13,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    /// Of ranks 1 to `ranks`; s is above 0 and not 1.
+    /// A distribution of ranks 1 to `ranks`; s is above 0 and not 1.
     pub(crate) fn new(ranks: u32, s: f64) -> Zipf {
         let zipf = Zipf { s, low: 0.0, high: 0.0 };
         Zipf { low: zipf.area(1.5) - 1.0, high: zipf.area(f64::from(ranks) + 0.5), ..zipf }
@@ -37,8 +37,7 @@ impl Zipf {
     }
 }
 
-/// So many references to blocks `0..blocks`, skewed by `s`; lower numbers are the more popular
-/// ones.
+/// `count` references to blocks `0..blocks`, skewed by `s`. Lower numbers are more popular.
 pub(crate) fn references(count: usize, blocks: u32, s: f64, seed: u64) -> Vec<u32> {
     let zipf = Zipf::new(blocks, s);
     let mut rng = SmallRng::seed_from_u64(seed);

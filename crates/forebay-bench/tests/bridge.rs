@@ -1,6 +1,5 @@
-//! The bridge without a clock: what the simulator's core was told and did, written down as a
-//! flight, replays to the same actions through a core that was set up as the live engine sets its
-//! own up.
+//! The bridge without a clock: the events and actions of the simulator's core, written down as a
+//! flight, replay to the same actions. The second core is set up as in the live engine.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

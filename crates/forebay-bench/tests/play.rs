@@ -1,5 +1,5 @@
-//! One description, two drivers: what a workload's tasks read live is what they read in the
-//! simulator, request by request.
+//! One description, two drivers: a workload's tasks make the same reads live and in the simulator,
+//! request by request.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use forebay_trace::generate::named;
 /// File, offset, bytes.
 type Read = (u64, u64, usize);
 
-/// What each handler read, in order.
+/// The reads of each handler, in order.
 type Reads = BTreeMap<u32, Vec<Read>>;
 
 struct Simulated<'a>(&'a Workload, Reads);
@@ -84,7 +84,8 @@ fn the_same_workload_gives_the_same_reads() {
         run_recorded(&setup, &workload, &Unwatched, &mut simulated).unwrap();
         let folder = tempfile::tempdir().unwrap();
         lay(&workload, folder.path(), Content::Pattern, &|_, _| false).unwrap();
-        // Where nobody says who asks, requests of several threads come in any order.
+        // Files of a folder do not know their handlers, so requests of several threads come in any
+        // order.
         let handlers = if simulated.1.len() > 1 { 5 } else { 1 };
         assert!(live(&workload, Folder::new(folder.path()), handlers) == simulated.1, "{kind}");
         let config = Config {

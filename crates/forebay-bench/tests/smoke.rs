@@ -1,4 +1,4 @@
-//! Every benchmark, so small that it shows only that it runs, so that none rots. Its figures mean
+//! Every benchmark in its smallest form, which shows only that it still runs. Its figures mean
 //! nothing.
 
 use std::process::Command;
@@ -102,7 +102,8 @@ fn against_the_kernel() {
     }
 }
 
-/// Whether the command was built too; cargo does so for the workspace, not for this crate alone.
+/// Whether the command was built too. cargo builds it for the workspace, but not for this crate
+/// alone.
 fn beside(name: &str) -> bool {
     let there = std::path::Path::new(env!("CARGO_BIN_EXE_forebay-bench")).with_file_name(name).is_file();
     if !there {

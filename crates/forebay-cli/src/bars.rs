@@ -1,4 +1,4 @@
-//! Bars of numbers, drawn with characters, each beside the mark of what it could be at best.
+//! Bars of numbers, drawn with characters, each beside a mark for the best possible value.
 
 /// Fractions of a character, by eighths.
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
@@ -7,7 +7,7 @@ const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'
 const MARK: char = '│';
 
 /// A bar of `value` on a scale that ends at `most`, `width` characters long, with a mark at `best`.
-/// What is negative, not a number or beyond the scale is drawn at its end.
+/// A value that is negative, not a number or beyond the scale is drawn at the scale's end.
 pub(crate) fn bar(value: f64, best: f64, most: f64, width: usize) -> String {
     let eighths = eighths(value, most, width);
     let mut cells: Vec<char> = (0..width).map(|cell| EIGHTHS[eighths.saturating_sub(cell * 8).min(8)]).collect();

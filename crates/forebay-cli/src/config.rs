@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A value becomes the default of its option before the command line is read. So it passes the same
-//! parser as on the command line, and what stands there or in the environment comes first.
+//! parser as on the command line, and the command line and the environment override it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use toml::{Table, Value};
 
 use crate::failure;
 
-/// What is wrong with a configuration file.
+/// A fault of a configuration file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("cannot read the configuration {}: {source}", file.display())]
@@ -33,7 +33,7 @@ pub(crate) enum Error {
     Value { file: PathBuf, place: String, reason: String },
 }
 
-/// Makes what the file says the defaults of the options. Without a `file`, the user's own is taken
+/// Makes the values of the file the defaults of the options. Without a `file`, reads the user's own
 /// if there is one.
 pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Error> {
     let (file, wanted) = match file {
@@ -50,7 +50,7 @@ pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Er
     }
 }
 
-/// `~/.config/forebay/config.toml`, or where `XDG_CONFIG_HOME` says.
+/// `~/.config/forebay/config.toml`, or that file under `XDG_CONFIG_HOME`.
 fn usual_file() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
@@ -115,8 +115,8 @@ fn text(arg: &Arg, value: &Value) -> Option<String> {
     }
 }
 
-/// Whether the option's own parser takes the value: otherwise it would be found wrong only where
-/// nothing overrules it, by a message that does not name the file.
+/// Whether the option's own parser takes the value. Otherwise clap would report it only where
+/// nothing overrides it, in a message that does not name the file.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
     let argument = format!("--{}={value}", arg.get_long().unwrap_or_default());
     let alone = Command::new("forebay").no_binary_name(true).disable_help_flag(true).arg(arg.clone());
@@ -129,7 +129,7 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| arg.get_long().is_some() && !arg.is_hide_set()).filter(not_itself)
 }
 
-/// What a table may hold, for a message.
+/// The keys and tables that a table may hold, for a message.
 fn known(command: &Command, path: &str) -> String {
     let keys = options(command).filter_map(Arg::get_long).map(str::to_owned);
     let tables = command.get_subcommands().filter(|command| !command.is_hide_set());

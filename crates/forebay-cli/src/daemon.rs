@@ -1,8 +1,8 @@
-//! `--daemon`: the command starts itself once more, waits until that one says that it is ready, and
-//! leaves it to itself.
+//! `--daemon`: the command starts itself once more, waits until the new process says that it is
+//! ready, and leaves it running.
 //!
 //! A new process rather than a fork, so that no thread or lock is ever inherited half-way. Until it
-//! is ready it shares our standard error, so that what goes wrong is seen.
+//! is ready it shares our standard error, so that its errors are seen.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -23,7 +23,7 @@ pub(crate) fn start() -> Result<(), Failure> {
         BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
     }
     if line.is_empty() {
-        // It ended without being ready, and has said why.
+        // It ended without being ready, and has printed the reason.
         let code = child.wait().map_err(failed)?.code();
         return Err(Failure::Said(code.and_then(|code| u8::try_from(code).ok()).filter(|&code| code > 0).unwrap_or(1)));
     }
@@ -32,13 +32,13 @@ pub(crate) fn start() -> Result<(), Failure> {
 
 /// In the background process, before anything else: away from the terminal and its signals.
 pub(crate) fn leave_session() {
-    // Fails only where we lead a session of our own, which is as good.
+    // Fails only if this process leads a session already, which is as good.
     let _ = rustix::process::setsid();
 }
 
 /// In the background process: it ends with the command that waits for it, until [`outlive`].
 pub(crate) fn follow() {
-    // Where that cannot be, `ready` still notices that nobody waits.
+    // If the system refuses, `ready` still notices that the waiting command is gone.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
 }
 
@@ -47,14 +47,14 @@ pub(crate) fn outlive() {
     let _ = set_parent_process_death_signal(None);
 }
 
-/// In the background process: tells the command that waits. An error if that one is gone.
+/// In the background process: tells the waiting command. An error if that command is gone.
 pub(crate) fn ready(line: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// In the background process, once it has said that it is ready: lets go of everything that was
-/// inherited.
+/// In the background process, once it is ready: closes the inherited standard streams, and leaves
+/// the inherited folder.
 pub(crate) fn let_go() -> std::io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

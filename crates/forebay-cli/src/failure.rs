@@ -1,4 +1,4 @@
-//! What goes wrong, as one line on standard error and an exit code.
+//! Failures, as one line on standard error and an exit code.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use forebay_live::source::uri::OpenError;
 
 use crate::config;
 
-/// Why the command did not do what was asked.
+/// The reason why the command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The command line makes no sense. Also how clap hands over `--help`, which is no failure.
@@ -16,16 +16,16 @@ pub(crate) enum Failure {
     /// The configuration file makes no sense.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// What it was asked to work on is not as it must be; nothing was done.
+    /// An input is not as it must be; nothing was done.
     #[error("{0}")]
     Input(String),
-    /// It ran and failed.
+    /// The command ran and failed.
     #[error("{0}")]
     Run(String),
-    /// A program that it started failed with this exit code, and has said why.
+    /// A program that the command started failed with this exit code, and has printed the reason.
     #[error("a program that it started failed")]
     Said(u8),
-    /// A program could not be started: an exit code and why.
+    /// A program could not be started: the exit code, and the reason.
     #[error("{1}")]
     Start(u8, String),
 }
@@ -37,17 +37,17 @@ impl From<OpenError> for Failure {
 }
 
 impl Failure {
-    /// Something that was given is wrong: what failed, on what, and what to do.
+    /// A given value is wrong. The line says what failed, on what, and what to do.
     pub(crate) fn input(line: impl ToString) -> Failure {
         Failure::Input(line.to_string())
     }
 
-    /// It failed while it ran.
+    /// The command failed while it ran.
     pub(crate) fn run(line: impl ToString) -> Failure {
         Failure::Run(line.to_string())
     }
 
-    /// 1, it ran and failed; 2, bad input.
+    /// 1: it ran and failed. 2: bad input.
     fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) | Failure::Config(_) | Failure::Input(_) => 2,
@@ -56,12 +56,13 @@ impl Failure {
         }
     }
 
-    /// Says it and gives the exit code. Help and version go to standard output and are a success.
+    /// Prints the failure and returns the exit code. Help and version go to standard output and are
+    /// a success.
     pub(crate) fn report(&self) -> ExitCode {
         if let Failure::Usage(error) = self
             && is_help(error)
         {
-            // Nobody is left to tell if the output is closed.
+            // If the output is closed, there is no reader left to tell.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -74,20 +75,20 @@ impl Failure {
     }
 }
 
-/// Whether this is the text of `--help`, of `--version`, or the help for somebody who gave nothing
-/// at all.
+/// Whether this is the text of `--help` or `--version`, or the help for a command line without
+/// arguments.
 fn is_help(error: &clap::Error) -> bool {
     use clap::error::ErrorKind::*;
     matches!(error.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// Whether colours may go there: only to a terminal, and not if `NO_COLOR` is set.
+/// Whether the stream gets colours: only a terminal does, and not if `NO_COLOR` is set.
 pub(crate) fn coloured(stream: &impl IsTerminal) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// What to do instead of a command that there is not, where a likely name does something else.
+/// Advice for an unknown command whose likely meaning has another name.
 fn instead(error: &clap::Error) -> Option<&'static str> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let given = error.get(ContextKind::InvalidSubcommand).filter(|_| error.kind() == ErrorKind::InvalidSubcommand);

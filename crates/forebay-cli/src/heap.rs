@@ -1,17 +1,17 @@
-//! What the C library's allocator keeps of freed memory: little, since all of it counts against the
+//! Limits the freed memory that the C library's allocator keeps, since all of it counts against the
 //! budget.
 
-/// Has large buffers (of HTTP connections, of measurements) go back to the system once they are
-/// freed. By itself glibc takes the first such free as a sign that more will come and from then on
-/// keeps up to 64 MiB of them: a mount of an object store was 20 MiB over its budget. To be called
+/// Makes the allocator return large buffers (of HTTP connections, of measurements) to the system
+/// once they are freed. By itself glibc takes the first such free as a sign of more, and from then
+/// on keeps up to 64 MiB of them: a mount of an object store was 20 MiB over its budget. Call it
 /// before threads are started.
 pub(crate) fn give_back() {
     #[cfg(target_env = "gnu")]
     {
-        /// From this size on a buffer is a mapping of its own: glibc's initial value, which setting
-        /// it keeps.
+        /// A buffer of this size or larger is a mapping of its own. This is glibc's initial value;
+        /// setting it keeps glibc from raising it.
         const LARGE: libc::c_int = 128 << 10;
-        /// Each of glibc's arenas keeps freed pieces for itself, and by itself there are eight a
+        /// Each of glibc's arenas keeps freed pieces for itself, and by default there are eight a
         /// processor.
         const ARENAS: libc::c_int = 2;
         // SAFETY: sets parameters of the allocator, which takes its own lock for that; refusal

@@ -10,15 +10,15 @@ use log::{LevelFilter, Log, Metadata, Record};
 use crate::failure::Failure;
 use crate::options::Forebay;
 
-/// What is wrong with `--log`.
+/// A fault of `--log`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a level; levels are off, error, warn, info, debug and trace, or by module as in warn,forebay_live=debug"
 )]
 pub(crate) struct LevelError(String);
 
-/// The log without a line for each reader that was killed: the kernel no longer knows the request
-/// that is answered then (ENOENT), which FUSE's crate takes for an error.
+/// The log, without a line for each killed reader: the kernel no longer knows the request that is
+/// answered then (ENOENT), and the `fuser` crate reports that as an error.
 struct Journal(Logger);
 
 impl Journal {
@@ -43,8 +43,7 @@ impl Log for Journal {
     }
 }
 
-/// Checks levels, since the logger takes a word that is none for a module of which everything is
-/// logged.
+/// Checks levels. The logger takes an unknown word for a module, and logs everything of it.
 pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
     for part in text.split(',') {
         let level = part.rsplit_once('=').map_or(part, |(_module, level)| level);
@@ -53,7 +52,7 @@ pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
     Ok(text.to_owned())
 }
 
-/// Starts logging as the options say.
+/// Starts the log with these options.
 pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
     let begin = Instant::now();
     let mut builder = Builder::new();

@@ -1,7 +1,7 @@
-//! `forebay`: mounts what is slow so that it reads fast, and says what it did.
+//! `forebay`: mounts slow storage so that it reads fast, and reports its counters.
 //!
-//! Exit codes: 0, it did what was asked; 1, it ran and failed; 2, what it was asked makes no sense,
-//! and nothing was done.
+//! Exit codes: 0, it did what was asked; 1, it ran and failed; 2, the request makes no sense, and
+//! nothing was done.
 
 mod bars;
 mod command;

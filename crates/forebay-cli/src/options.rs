@@ -1,10 +1,10 @@
-//! Every option, defined once: its name, meaning, default and parser stand here and nowhere else.
+//! Every option, defined once: its name, meaning, default and parser are here and nowhere else.
 //!
 //! The rest follows from the name by rule: `--allow-other` is `FOREBAY_ALLOW_OTHER` in the
 //! environment and `allow-other` (or `allow_other`) in the table of its command in the TOML file
 //! (`config.rs`); `docs/cli.md` is written from here too (`reference.rs`). The command line comes
-//! before the environment, that before the file, that before the default. The variables of commands
-//! that experiment have the command's name in them: `FOREBAY_SIM_MEMORY`.
+//! before the environment, then the file, then the default. Variables of commands for experiments
+//! contain the command's name: `FOREBAY_SIM_MEMORY`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -105,11 +105,19 @@ pub(crate) enum Command {
     /// The answer is of a mount now, or of a trace at some moment. Example: `forebay explain
     /// day.parquet --device ibm-10k --at 30s`
     Explain(Box<Explain>),
-    /// Run a program so that mounts know from which place in it each read comes
+    /// Run a program whose reads mounts can tell apart by program context
+    ///
+    /// A context is the call stack that leads to a read. Children of the program are included.
+    /// Example: `forebay run -- grep -r word /mnt/data`
     Run(Run),
     /// Run a program and write a trace of its reads and those of its children
+    ///
+    /// The program must be dynamically linked and without privileges of its own. Example: `forebay
+    /// record --output build.parquet -- make`
     Record(Record),
     /// Show, export and forget the hints of mounts about program contexts
+    ///
+    /// A context is the call stack that leads to a read. Example: `forebay contexts show`
     Contexts(Contexts),
     /// Copy a tree to folders on several devices, to be mounted as one set
     ///
@@ -117,17 +125,26 @@ pub(crate) enum Command {
     /// stripe:64KiB:/d1,/d2`
     Stripe(Stripe),
     /// List the policies, with their papers
+    ///
+    /// One policy of each axis makes a name for --policy, as in competitive+lru.
     Policies(Policies),
     /// Show the gain of looking ahead, without root, network or mount
     ///
     /// Concurrent readers read from a slow disk, modelled in real time, under three policies.
     /// Example: `forebay demo`
     Demo(Demo),
-    /// Look into traces, convert them, and make synthetic ones
+    /// Show, convert, make and run traces
+    ///
+    /// Traces are recorded or synthetic. Example: `forebay trace info day.parquet`
     Trace(Trace),
-    /// Replay a trace: miss ratios, or with a modelled device, times
+    /// Replay a trace for miss ratios or, with a modelled device, for times
+    ///
+    /// Example: `forebay sim day.parquet --policy lru,arc` or `forebay sim one-whole-0 --device
+    /// ibm-10k`
     Sim(Box<Sim>),
     /// Show, import and check models of devices
+    ///
+    /// Example: `forebay device show ibm-10k`
     Device(Device),
     /// Serve a modelled disk at its pace, as a file for a loop device
     ///
@@ -135,6 +152,8 @@ pub(crate) enum Command {
     /// disk.img /mnt/disk`
     Disk(Disk),
     /// Check the claims of the papers
+    ///
+    /// The command fails if a claim fails. Example: `forebay repro cp-depth`
     Repro(Repro),
     /// Print docs/cli.md
     #[command(hide = true)]
@@ -159,9 +178,9 @@ pub(crate) struct Mount {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// The keeper of blocks that were read
+    /// Keep read blocks in the kernel's page cache, or in the mount's memory
     ///
-    /// Before that, prefetched blocks are within --memory. Example: `--kernel-cache on`
+    /// Until they are read, prefetched blocks count against --memory. Example: `--kernel-cache on`
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) kernel_cache: KernelCache,
 
@@ -174,7 +193,7 @@ pub(crate) struct Mount {
     #[command(flatten)]
     pub(crate) shown: Shown,
 
-    /// Let other users read too, as far as owners and modes let them
+    /// Let other users read too, as far as owners and modes permit
     #[arg(long)]
     pub(crate) allow_other: bool,
 
@@ -182,7 +201,7 @@ pub(crate) struct Mount {
     #[arg(long, short)]
     pub(crate) daemon: bool,
 
-    /// Threads that answer the kernel; one for each processor unless said
+    /// Threads that answer the kernel; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 
@@ -200,7 +219,7 @@ pub(crate) struct Profile {
     #[arg(value_name = "TARGET")]
     pub(crate) target: OsString,
 
-    /// How long to measure
+    /// Seconds to measure
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = value_parser!(u16).range(1..=120))]
     #[arg(env = "FOREBAY_PROFILE_SECONDS")]
     pub(crate) seconds: u16,
@@ -216,7 +235,7 @@ pub(crate) struct Profile {
 /// `forebay stats`
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// Where it is mounted
+    /// The folder that the mount is at
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 
@@ -224,7 +243,7 @@ pub(crate) struct Stats {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show them anew every second, until interrupted
+    /// Show the counters again every second, until interrupted
     #[arg(long, short)]
     pub(crate) watch: bool,
 }
@@ -240,7 +259,7 @@ pub(crate) struct Policies {
 /// `forebay demo`
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// How long to measure, in all
+    /// Seconds to measure, in all
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = value_parser!(u16).range(5..=600))]
     #[arg(env = "FOREBAY_DEMO_SECONDS")]
     pub(crate) seconds: u16,
@@ -253,20 +272,20 @@ pub(crate) struct Demo {
 /// Reads the command line, the environment and the configuration file.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
-    // The file changes defaults, so it must be known before the options are read in earnest.
+    // The file changes defaults, so it must be known before the second, final parse.
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
     let matches = config::apply(definitions(), file.map(PathBuf::as_path))?.try_get_matches_from(&args)?;
     Ok(Forebay::from_arg_matches(&matches)?)
 }
 
-/// The commands and their options, complete with what follows by rule.
+/// The commands and their options, complete with variables and the values of flags.
 pub(crate) fn definitions() -> clap::Command {
     complete(Forebay::command(), PREFIX)
 }
 
-/// Commands that experiment: what is set in the environment for mounts must not change them, so
-/// that their options have variables of their own.
+/// Commands for experiments. Variables that are set for mounts must not change them, so their
+/// options have variables of their own.
 const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
 
 fn complete(command: clap::Command, prefix: &str) -> clap::Command {
@@ -278,14 +297,14 @@ fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     })
 }
 
-/// What all variables begin with.
+/// The prefix of all variables.
 const PREFIX: &str = "FOREBAY_";
 
 fn upper(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }
 
-/// A flag may be given a value, so that `--daemon=false` overrules the environment and the file.
+/// A flag may have a value, so that `--daemon=false` overrides the environment and the file.
 fn switch(arg: Arg) -> Arg {
     if !matches!(arg.get_action(), ArgAction::SetTrue) {
         return arg;
@@ -295,7 +314,8 @@ fn switch(arg: Arg) -> Arg {
     arg.hide_possible_values(true).hide_default_value(true)
 }
 
-/// The variable of an option is its name, unless it was given another: `--ttl` is `FOREBAY_TTL`.
+/// The variable of an option is its name, unless the option names another: `--ttl` is
+/// `FOREBAY_TTL`.
 fn in_environment(arg: Arg, prefix: &str) -> Arg {
     match arg.get_long() {
         Some(long) if arg.get_env().is_none() => {

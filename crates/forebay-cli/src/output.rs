@@ -1,4 +1,4 @@
-//! What goes to standard output.
+//! Standard output.
 
 use std::io::{ErrorKind, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Prints a text. That a reader such as `head` has heard enough is no failure.
+/// Prints a text. A closed pipe is no failure: a reader such as `head` has read enough.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Says on standard error why the command takes long.
 pub(crate) fn tell(line: &str) {
-    // Nobody is left to tell if it is closed.
+    // If standard error is closed, there is no reader left to tell.
     let _ = writeln!(std::io::stderr(), "forebay: {line}");
 }
 

@@ -12,13 +12,13 @@ const UNITS: [(&str, u64); 6] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Period(Duration);
 
-/// What is wrong with a span of time.
+/// The text is no span of time.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a span of time; they look like 1s, 500ms, 250us, 2m or 1h")]
 pub(crate) struct PeriodError;
 
 impl Period {
-    /// As the standard library has it.
+    /// The span as the standard library's type.
     pub(crate) fn duration(self) -> Duration {
         self.0
     }

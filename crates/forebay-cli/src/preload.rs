@@ -1,5 +1,5 @@
-//! Programs under the preload library: where it is, what the environment must say, how programs
-//! end.
+//! Programs under the preload library: the library's place, the environment that it reads, and the
+//! exit codes of programs.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
@@ -16,11 +16,11 @@ use crate::options::Program;
 /// The file of the library.
 const LIBRARY: &str = "libforebay_preload.so";
 
-/// The variable that says where it is, if not where it usually is. No option: it is a matter of how
-/// Forebay was installed.
+/// The variable for the library's path, if it is not at a usual place. Not an option, since it
+/// depends on how Forebay was installed.
 const VARIABLE: &str = "FOREBAY_CONTEXT_LIBRARY";
 
-/// The program, to be run with the library before all others. What it runs itself inherits that.
+/// The program, with the library preloaded. Its child processes inherit the library.
 pub(crate) fn command(program: &Program) -> Result<Command, Failure> {
     let library = library()?;
     let mut preload = library.into_os_string();
@@ -30,7 +30,7 @@ pub(crate) fn command(program: &Program) -> Result<Command, Failure> {
             "{library}: the loader takes no library whose path has a blank or a colon; copy it elsewhere and set {VARIABLE}"
         )));
     }
-    // What was to be preloaded anyway still is.
+    // Libraries that were to be preloaded anyway still are.
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);
@@ -41,7 +41,7 @@ pub(crate) fn command(program: &Program) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// What [`CONTEXTS`] must be: the path of a table that is there.
+/// The value of [`CONTEXTS`]: the path of a table, which exists.
 fn contexts(program: &Program) -> Result<OsString, Failure> {
     let Some(path) = program.told.table() else { return Ok(OsString::new()) };
     // Programs may change their folder.
@@ -50,8 +50,8 @@ fn contexts(program: &Program) -> Result<OsString, Failure> {
     Ok(path.into_os_string())
 }
 
-/// Where the library is: where the variable says, beside this command, in `lib` beside its folder,
-/// or where cargo puts it.
+/// The library's path: the variable's value, beside this command, in `lib` beside its folder, or
+/// cargo's place.
 fn library() -> Result<PathBuf, Failure> {
     if let Some(said) = std::env::var_os(VARIABLE).filter(|said| !said.is_empty()) {
         let library = PathBuf::from(said);
@@ -71,14 +71,15 @@ fn library() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A program that did not start, by the exit codes of shells: 127, there is none of that name; 126,
-/// it cannot be run.
+/// A program that did not start, by the exit codes of shells: 127, no such program; 126, it cannot
+/// run.
 pub(crate) fn not_started(command: &Command, error: Error) -> Failure {
     let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
     Failure::Start(code, format!("{}: {error}", command.get_program().display()))
 }
 
-/// How a program ended, as an exit code by the rule of shells: 128 and the signal, if one ended it.
+/// The end of a program as an exit code, by the rule of shells: 128 and the signal, if one ended
+/// it.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

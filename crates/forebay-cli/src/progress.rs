@@ -1,5 +1,5 @@
-//! How far a measurement is, on standard error if that is a terminal; and its end by Ctrl-C, which
-//! leaves what is finished.
+//! The progress of a measurement, on standard error if that is a terminal; and its end by Ctrl-C,
+//! which keeps the finished results.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,23 +13,23 @@ use signal_hook::flag;
 
 use crate::failure::Failure;
 
-/// The exit code of whom SIGINT ended, as shells have it.
+/// The exit code of a process that SIGINT ended, by the rule of shells.
 const INTERRUPTED: i32 = 128 + SIGINT;
 
-/// A shorter run needs no bar.
+/// A run that is shorter than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How fine the bar of several runs is: parts a run.
+/// The resolution of the bar of several runs: parts a run.
 const PARTS: u64 = 10_000;
 
-/// A bar of `steps` steps under a heading; it draws nothing where nobody watches.
+/// A bar of `steps` steps under a heading; it draws nothing if standard error is no terminal.
 pub(crate) fn bar(heading: &str, steps: u64) -> ProgressBar {
     drawn(hidden(heading, steps, "{prefix} {bar:30} {percent:>3} %  {msg}"))
 }
 
 fn hidden(heading: &str, steps: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()).with_prefix(heading.to_owned());
-    // The templates are constants; should one be wrong, indicatif's own style serves as well.
+    // The templates are constants. If one is wrong, indicatif's own style serves as well.
     bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Progress {
     stop: Arc<AtomicBool>,
 }
 
-/// One of them.
+/// One of the runs.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     of: &'a Progress,
@@ -60,8 +60,8 @@ pub(crate) struct Run<'a> {
 }
 
 impl Progress {
-    /// Under a heading. From now on the first Ctrl-C stops the runs, the second one ends the
-    /// program at once.
+    /// Runs under a heading. From now on the first Ctrl-C stops the runs, and the second one ends
+    /// the program at once.
     pub(crate) fn new(heading: &str, runs: usize) -> Progress {
         Progress {
             bar: hidden(heading, runs as u64 * PARTS, "{prefix} {bar:30} {percent:>3} %  {msg}{eta} left"),
@@ -77,25 +77,25 @@ impl Progress {
         Run { of: self, units: AtomicU64::new(0), parts: AtomicU64::new(0) }
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user has asked the runs to stop.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Takes the bar away: what follows is printed.
+    /// Takes the bar away, before results are printed.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// A failure if it was interrupted, after whose results, `what`, are printed.
+    /// A failure if the runs were interrupted; called after the finished results are printed.
     pub(crate) fn outcome(&self, finished: usize, of: usize) -> Result<(), Failure> {
         if !self.stopped() {
             return Ok(());
         }
-        Err(Failure::run(format!("interrupted: {finished} of {of} runs were finished, and are what is shown")))
+        Err(Failure::run(format!("interrupted: {finished} of {of} runs were finished and are shown")))
     }
 
-    /// `units` more, which are `parts` more of the bar.
+    /// Adds `units` done, which are `parts` of the bar.
     fn add(&self, units: u64, parts: u64) {
         let units = self.units.fetch_add(units, Ordering::Relaxed) + units;
         let took = self.began.elapsed();
@@ -145,12 +145,12 @@ fn interruption() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        // In this order: the first signal finds it false, does not end anything, and makes it true.
-        // Where signals cannot be taken, SIGINT ends the process as ever.
+        // In this order: the first signal finds the flag false, so it ends nothing, and sets the
+        // flag. If signals cannot be taken, SIGINT ends the process as ever.
         if let Err(error) = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))
             .and_then(|_| flag::register(SIGINT, Arc::clone(&flag)))
         {
-            log::warn!("Ctrl-C will leave nothing: {error}");
+            log::warn!("Ctrl-C will end the command without results: {error}");
         }
         flag
     });

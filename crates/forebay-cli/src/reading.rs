@@ -1,5 +1,5 @@
-//! From sources and how to read them to a tree of names over an engine: what `mount` and `serve`
-//! show, each in its way.
+//! From sources and the options for reading them to a tree of names over an engine, which `mount`
+//! and `serve` show, each in its way.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::failure::Failure;
 use crate::options::Reading;
 use crate::storage::{Costs, Share};
 
-/// How a command shows what is read.
+/// How a command shows the tree.
 pub(crate) struct Shows {
-    /// Who keeps blocks that were read.
+    /// Where blocks stay after they were read.
     pub(crate) referenced: Referenced,
     /// Bytes of the budget that the command takes itself.
     pub(crate) apart: u64,
@@ -28,9 +28,9 @@ pub(crate) struct Shows {
     pub(crate) modes: Modes,
 }
 
-/// Opens the sources and starts an engine over them, which gets what is left of the memory without
-/// what the command and the stores take. `check` may refuse a place that was opened. Returns what
-/// reading from each device costs, too.
+/// Opens the sources and starts an engine over them. The engine gets the memory that the command
+/// and the stores leave. `check` may refuse a place once it is opened. Also returns what reading
+/// from each device costs.
 pub(crate) fn open(
     options: &Reading,
     sources: &[OsString],
@@ -47,7 +47,7 @@ pub(crate) fn open(
     let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
     for arg in sources {
         let (name, place) = uri::parse(arg)?;
-        // More than there are numbers the engine refuses.
+        // The engine refuses more devices than there are numbers.
         let device = DeviceId(u16::try_from(costs.len()).unwrap_or(u16::MAX));
         let source = open_place(&place, &stores, |place, source| {
             let source = match &options.pace {
@@ -68,12 +68,12 @@ pub(crate) fn open(
     Ok((tree, costs))
 }
 
-/// Why the engine did not start, in terms of the whole budget `given`; `beside` says how many bytes
-/// of a budget are not the engine's.
+/// The engine's refusal to start, in terms of the whole budget `given`; `beside` says how many
+/// bytes of a budget are not the engine's.
 fn refusal(error: StartError, given: u64, beside: impl Fn(u64) -> u64) -> Failure {
     match error {
         StartError::TooLittleMemory(TooLittleMemory { needed: by_engine, .. }) => {
-            // What others take grows with the budget, though more slowly.
+            // The bytes beside the engine grow with the budget, though more slowly.
             let mut needed = by_engine + beside(given);
             while needed < by_engine + beside(needed) {
                 needed = by_engine + beside(needed);

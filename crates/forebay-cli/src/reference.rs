@@ -1,5 +1,5 @@
-//! `docs/cli.md`, written from the definitions of the options. A test compares; `cargo xtask docs`
-//! writes it anew.
+//! `docs/cli.md`, written from the definitions of the options. A test compares the two; `cargo
+//! xtask docs` writes the page anew.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -31,8 +31,8 @@ memory = [\"1%\", \"5%\"]
 json = true
 ```
 
-The variable of `--ttl` is `FOREBAY_TTL`; those of `sim`, `trace`, `device` and `repro`, which experiment and serve nobody,
-have the command's name in them, so that what is set for mounts does not change experiments: `FOREBAY_SIM_MEMORY`,
+The variable of `--ttl` is `FOREBAY_TTL`; those of `sim`, `trace`, `device` and `repro`, which are for experiments,
+have the command's name in them, so that settings of mounts do not change experiments: `FOREBAY_SIM_MEMORY`,
 `FOREBAY_TRACE_INFO_FORMAT`.
 
 Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, everything else is binary); times are `1s`,
@@ -56,18 +56,18 @@ fn page(mut definitions: Command) -> String {
     page
 }
 
-/// The commands below one that a reader should know.
+/// The commands below one, without the hidden ones.
 fn commands(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
 }
 
-/// The options that a reader should know, in the order of their definition.
+/// The options of a command, without the hidden ones, in the order of their definition.
 fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
     let own = |arg: &&Arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version");
     command.get_arguments().filter(own)
 }
 
-/// What a command, one of `above`, is for, how it is called, what it takes; then those below it.
+/// A command below `above`: its purpose, usage and options; then the commands below it.
 fn section(command: &Command, mark: &str, above: &str) -> String {
     let name = format!("{above} {}", command.get_name());
     let about = command.get_long_about().or(command.get_about());
@@ -90,7 +90,7 @@ fn table(options: &[&Arg]) -> String {
     let mut text = "| option | environment | file | default | meaning |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for arg in options {
         let variable = arg.get_env().map(|name| code(&name.to_string_lossy())).unwrap_or_default();
-        // The file cannot name the file.
+        // The file cannot name itself.
         let key = arg.get_long().filter(|&long| long != "config").map(code).unwrap_or_default();
         let default: Vec<String> =
             arg.get_default_values().iter().map(|value| code(&value.to_string_lossy())).collect();
@@ -126,7 +126,7 @@ fn in_full(text: Option<&StyledStr>) -> String {
     sentences.join(". ").replace('\n', " ")
 }
 
-/// The values that an option can have, if they are few; those of a flag go without saying.
+/// The values that an option can have, if they are few. Those of a flag are not listed.
 fn values(arg: &Arg) -> String {
     if arg.is_require_equals_set() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Results: flat records as a table on a terminal, as JSON, as CSV, and as a picture.
+//! Results: flat records, as a table on a terminal, as JSON, as CSV, and as a picture.
 
 use forebay_sim::chart::{self, Chart};
 use serde::Serialize;
@@ -10,18 +10,18 @@ use crate::output;
 use crate::size::count;
 use crate::table::{Side, Table};
 
-/// Fields that describe a run rather than a row: what is the same in all rows stands below the
-/// table, once.
+/// Fields that describe a run rather than a row. If all rows have the same value, it stands below
+/// the table, once.
 const SETTINGS: [&str; 9] =
     ["trace", "folder", "device", "scheduler", "labels", "block_bytes", "handlers", "requests", "seed"];
 
-/// Fields that a table of several rows has no room for; JSON and CSV have them, and the list of a
-/// single record.
+/// Fields that a table of several rows has no room for. JSON, CSV and the list of a single record
+/// have them.
 const DETAILS: [&str; 8] =
     ["p50_ms", "p90_ms", "bytes", "device_requests", "mean_request_kb", "called_off", "unread", "writes"];
 
-/// Whether a table of several rows has no room for a field; of the figures of each level it has but
-/// these.
+/// Whether a table of several rows has no room for a field. Of each level's figures it has the hit
+/// ratio and the wasted blocks.
 fn is_detail(name: &str) -> bool {
     let of_level =
         name.strip_prefix('l').and_then(|name| name.split_once('_')).filter(|(n, _)| n.parse::<u32>().is_ok());
@@ -79,8 +79,8 @@ fn columns(records: &[Fields]) -> Vec<&str> {
     columns
 }
 
-/// Comma-separated values with a heading (RFC 4180, lines end in a line feed). What a record lacks
-/// stays empty.
+/// Comma-separated values with a heading (RFC 4180, but lines end in a line feed). A field that a
+/// record lacks stays empty.
 fn csv(records: &[Fields]) -> Result<String, Failure> {
     let failed = |error: String| Failure::run(format!("cannot write CSV: {error}"));
     let columns = columns(records);
@@ -101,7 +101,8 @@ fn csv(records: &[Fields]) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
 }
 
-/// For a terminal: one record as a list, several as a table with what they share below it.
+/// For a terminal: one record as a list, several as a table with the settings that they share below
+/// it.
 fn text(records: &[Fields]) -> String {
     match records {
         [] => String::new(),
@@ -159,8 +160,8 @@ fn side(records: &[Fields], name: &str) -> Side {
     if text { Side::Left } else { Side::Right }
 }
 
-/// How many decimals a column needs: four digits of its largest value; shares and ratios four
-/// decimals, so that they can be compared with those of others.
+/// How many decimals a column needs: four digits of its largest value; shares and ratios have four
+/// decimals, so that they can be compared across tables.
 fn decimals(records: &[Fields], name: &str) -> usize {
     let values = records.iter().filter_map(|record| record.get(name)).filter(|value| value.is_f64());
     let most = values.filter_map(Value::as_f64).map(f64::abs).fold(0.0, f64::max);
@@ -181,7 +182,7 @@ fn cell(name: &str, value: &Value, decimals: usize) -> String {
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::String(text) => text.clone(),
-        // A seed is copied, not read.
+        // A seed is copied, so it has no separators.
         Value::Number(number) if name == "seed" => number.to_string(),
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
             (Some(whole), _) => count(whole),

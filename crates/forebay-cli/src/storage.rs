@@ -1,5 +1,5 @@
-//! What commands must know of storage before they use it: what connections and reading from it
-//! cost.
+//! Facts about storage that commands need before they use it: the costs of connections and of
+//! reading.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use forebay_live::source::Source;
 use forebay_live::source::object::StoreOptions;
 use forebay_live::source::uri::{self, Place};
 
-/// What the buffers of a connection grow to while it carries large ranges: the HTTP library's own
-/// bound (hyper's `DEFAULT_MAX_BUFFER_SIZE`), which its callers don't let us lower.
+/// The size to which the buffers of a connection grow while it carries large ranges: the HTTP
+/// library's own bound (hyper's `DEFAULT_MAX_BUFFER_SIZE`), which its callers can't lower.
 const CONNECTION: u64 = 408 << 10;
 
-/// What of a budget each object store or web server among the sources may take.
+/// The part of a budget that each object store or web server among the sources may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Share {
     /// Connections: for all stores an eighth of the budget, each between 8 and the usual number.
     pub(crate) connections: usize,
-    /// Bytes in which its names are remembered: for all stores a sixteenth of the budget.
+    /// Bytes for remembered names: for all stores a sixteenth of the budget.
     pub(crate) names: usize,
     /// Bytes that all stores take together.
     pub(crate) all: u64,
 }
 
 impl Share {
-    /// Of `memory` bytes.
+    /// The shares of a budget of `memory` bytes.
     pub(crate) fn of(sources: &[OsString], memory: u64) -> Share {
-        // What is no place is refused by who opens it.
+        // An invalid place is refused later, by the code that opens it.
         let places = sources.iter().filter_map(|arg| uri::parse(arg).ok());
         let stores = |place: &Place| place.devices().iter().filter(|device| matches!(device, Place::Store(_))).count();
         let stores = places.map(|(_, place)| stores(&place) as u64).sum::<u64>();
@@ -43,7 +43,7 @@ impl Share {
     }
 }
 
-/// What there is to measure behind a place: the folder itself, or the source that it was opened as.
+/// The target of a measurement: the folder itself, or the source that the place was opened as.
 pub(crate) fn target(place: &Place<'_>, source: &Arc<dyn Source>) -> Target {
     match place {
         Place::Folder(folder) => Target::Path(folder.to_path_buf()),
@@ -51,12 +51,13 @@ pub(crate) fn target(place: &Place<'_>, source: &Arc<dyn Source>) -> Target {
     }
 }
 
-/// What reading from devices costs, each measured once.
+/// The costs of reading from devices, each measured once.
 #[derive(Debug, Default)]
 pub(crate) struct Costs(Vec<(String, DeviceCost)>);
 
 impl Costs {
-    /// Of one: as it says itself, or as was measured once, or as a quick measurement says now.
+    /// The cost of one device: its own statement, else a kept profile, else a quick measurement
+    /// now.
     pub(crate) fn of(&mut self, place: &Place<'_>, source: &Arc<dyn Source>) -> DeviceCost {
         if let Some(cost) = source.cost() {
             return cost;
@@ -71,7 +72,7 @@ impl Costs {
 
     fn measured(&mut self, target: &Target) -> Result<DeviceCost, ProfileError> {
         let device = profiler::identity(target)?;
-        // Two folders may lie on the same one.
+        // Two folders may be on the same device.
         if let Some((_, cost)) = self.0.iter().find(|(known, _)| *known == device) {
             return Ok(cost.clone());
         }

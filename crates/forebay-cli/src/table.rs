@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Which side of its column a cell keeps to.
+/// The side of its column that a cell keeps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Text.
@@ -12,16 +12,16 @@ pub(crate) enum Side {
     Right,
 }
 
-/// How many characters a line has at most.
+/// The most characters of a line.
 pub(crate) const WIDTH: usize = 100;
 
-/// What a note's lines begin with.
+/// The indentation of a note's lines.
 const NOTE: &str = "    ";
 
 /// Characters between two columns.
 const GAP: usize = 2;
 
-/// The fewest characters that a cell is shortened to.
+/// Cells are not shortened to fewer characters than this.
 const LEAST: usize = 12;
 
 /// A table. Widths count characters, so that wide scripts are a little off.
@@ -29,7 +29,7 @@ const LEAST: usize = 12;
 pub(crate) struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
-    /// What is said below rows, by their numbers.
+    /// Texts below rows, by the rows' numbers.
     notes: BTreeMap<usize, String>,
 }
 
@@ -40,21 +40,21 @@ impl Table {
         Table { sides, rows: vec![heading], notes: BTreeMap::new() }
     }
 
-    /// Adds a row. Cells that are missing stay empty, what is too much is left out.
+    /// Adds a row. Missing cells stay empty, and surplus cells are dropped.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let mut row: Vec<String> = cells.into_iter().take(self.sides.len()).map(printable).collect();
         row.resize(self.sides.len(), String::new());
         self.rows.push(row);
     }
 
-    /// Says something in words below the last row, in lines of at most [`WIDTH`].
+    /// Adds a text below the last row, in lines of at most [`WIDTH`].
     pub(crate) fn note(&mut self, text: &str) {
         let lines = folded(&printable(text.to_owned()), WIDTH - NOTE.len());
         let lines: Vec<String> = lines.lines().map(|line| format!("{NOTE}{line}\n")).collect();
         self.notes.insert(self.rows.len() - 1, lines.concat());
     }
 
-    /// The same in at most so many characters a line: the cells of `column` are shortened in their
+    /// The table in at most `width` characters a line: the cells of `column` are shortened in their
     /// middle, though not to fewer than [`LEAST`].
     pub(crate) fn within(mut self, width: usize, column: usize) -> Table {
         let others = (0..self.sides.len()).filter(|&other| other != column);
@@ -72,19 +72,19 @@ impl Table {
         self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
     }
 
-    /// Whether it has a heading only.
+    /// Whether the table has a heading only.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 }
 
-/// A text of at most so many characters: what is too much is taken out of its middle.
+/// A text of at most `most` characters: the surplus is taken out of its middle.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
         return text.to_owned();
     }
-    // The end says more of a path than its begin.
+    // The end of a path says more than its beginning.
     let (begin, end) = ((most - 1) / 3, most - 1 - (most - 1) / 3);
     let head: String = text.chars().take(begin).collect();
     let tail: String = text.chars().skip(count - end).collect();
@@ -110,7 +110,7 @@ pub(crate) fn folded(text: &str, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A file may be named with line feeds or escapes, which must not reach the terminal.
+/// A file name may contain line feeds or escapes, which must not reach the terminal.
 fn printable(cell: String) -> String {
     if cell.chars().any(char::is_control) { cell.escape_debug().to_string() } else { cell }
 }

@@ -1,11 +1,11 @@
-//! The trace that is meant: a file, or a synthetic one that is made anew each time it is read.
+//! Opens traces: a file, or a synthetic trace that is made anew each time it is read.
 
 use std::path::Path;
 
 use forebay_trace::generate::{kinds, named};
 use forebay_trace::{Error, Options, Source};
 
-/// Opens a trace from its beginning. `seed` is for a synthetic one, `options` are for a file.
+/// Opens a trace from its beginning. `seed` is for a synthetic trace, `options` are for a file.
 pub(crate) fn open(trace: &Path, options: &Options, seed: u64) -> Result<Box<dyn Source>, Error> {
     match synthetic(trace) {
         Some((name, parameters)) => {
@@ -24,8 +24,8 @@ fn said(parameter: &str) -> String {
     format!("`{parameter}` is no parameter; they look like objects=1000")
 }
 
-/// The name and the parameters of a synthetic trace, if that is what the text says. A file of that
-/// name comes first.
+/// The name and the parameters of a synthetic trace, if the text is one. A file of that name comes
+/// first.
 fn synthetic(trace: &Path) -> Option<(&str, &str)> {
     let text = trace.to_str()?;
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));

@@ -1,5 +1,5 @@
-//! The real command, as a shell runs it: output, exit codes, and where an option's value comes
-//! from.
+//! The real command, as a shell runs it: output, exit codes, and the places that options' values
+//! come from.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ fn forebay(home: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs it in an empty home.
+/// Runs the command in an empty home.
 fn run(args: &[&str]) -> Output {
     let home = tempfile::tempdir().expect("a temporary folder");
     forebay(home.path(), args).output().expect("the command starts")
@@ -25,8 +25,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
-/// `expected`.
+/// The command must have refused: exit code 2, nothing on standard output and one line that holds
+/// all of `expected`.
 fn refused(output: &Output, expected: &[&str]) {
     let line = stderr(output);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -98,7 +98,7 @@ fn policies_are_listed_for_people_and_programs() {
     }
 }
 
-/// The options of presets, with their defaults, and written as the text says they are understood.
+/// The options of presets, with their defaults, in the syntax that the text describes.
 #[test]
 fn options_of_presets_are_listed_for_people_and_programs() {
     let table = stdout(&run(&["policies"]));
@@ -114,7 +114,7 @@ fn options_of_presets_are_listed_for_people_and_programs() {
     assert!(em.iter().any(|option| option["name"] == "start" && option["default"] == "25"), "{em:?}");
     for option in &em {
         let field = |name: &str| option[name].as_str().unwrap_or_else(|| panic!("{option} has no {name}")).to_owned();
-        // Another preset may have one of the same name.
+        // Another preset may have an option of the same name.
         let lines = table.lines().filter(|line| line.starts_with(&format!("{} ", field("name"))));
         let described = |line: &str| ["values", "default", "line"].iter().all(|part| line.contains(&field(part)));
         assert!(
@@ -145,8 +145,8 @@ fn stats_of_what_is_no_mount() {
     refused(&run(&["stats", "missing"]), &["missing", "there is no such folder", "findmnt"]);
 }
 
-/// The memory that a mount would have, by the log; it never gets as far as mounting, since there is
-/// no source.
+/// The memory that a mount would have, by the log. The mount fails before it is ready, since there
+/// is no source.
 fn memory(config: Option<&str>, environment: Option<&str>, argument: Option<&str>) -> String {
     let home = tempfile::tempdir().expect("a temporary folder");
     if let Some(config) = config {
@@ -204,7 +204,7 @@ fn the_page_of_options_is_up_to_date() {
     assert!(page == stdout(&run(&["reference"])), "docs/cli.md is out of date: run `cargo xtask docs`");
 }
 
-/// As short as it may be: its figures mean little, but every one is there.
+/// The shortest demo: its figures mean little, but each of them is there.
 #[test]
 fn the_demo_measures_every_policy_with_every_number_of_handlers() {
     let output = run(&["demo", "--seconds", "5", "--json"]);

@@ -25,7 +25,7 @@ fn write(home: &Path, name: &str, content: impl AsRef<[u8]>) {
     std::fs::write(home.join(name), content).expect("a file");
 }
 
-/// Standard output of a run that must succeed and say nothing else.
+/// Standard output of a run that must succeed with nothing on standard error.
 fn told(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -42,8 +42,8 @@ fn records(home: &Path, args: &[&str]) -> Vec<Value> {
     records
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
-/// `expected`.
+/// The command must have refused: exit code 2, nothing on standard output and one line that holds
+/// all of `expected`.
 fn refused(home: &Path, args: &[&str], expected: &[&str]) {
     let output = run(home, args);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -235,7 +235,7 @@ fn damaged_traces_are_refused() {
     refused(home.path(), &["check", "nobody", "--trace", "trace"], &["`nobody`", "ibm-10k"]);
 }
 
-/// The disks that were measured, if they are there.
+/// The measured disks, if their files are there.
 fn disks() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let folder = std::env::var_os("FOREBAY_TRACES").map_or(beside, PathBuf::from).join("disks");
@@ -246,7 +246,7 @@ fn disks() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// From the parameter files of a real disk to how far its model is from what was measured.
+/// From the parameter files of a real disk to the distance of its model from the measured times.
 #[test]
 fn real_disks_are_imported_and_checked() {
     let Some(disks) = disks() else { return };

@@ -1,5 +1,5 @@
 //! A modelled disk as a file and as a block device: the same bytes at odd places, true statistics,
-//! and what is refused.
+//! and refusals.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -27,7 +27,7 @@ fn forebay(args: &[&str]) -> Command {
     command
 }
 
-/// A file of zeros, to be a disk.
+/// A file of zeros, the image of a disk.
 fn image(bytes: u64) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().expect("a file");
     file.as_file().set_len(bytes).expect("room for holes");
@@ -43,7 +43,8 @@ fn stats(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("stats")).expect("readable")).expect("JSON")
 }
 
-/// Against a vector, through several descriptors, at offsets and sizes that fit no block.
+/// Against a vector, through several descriptors, at offsets and sizes that are no multiples of a
+/// block.
 #[test]
 fn reads_and_writes_are_the_images() {
     if !mounts::possible() {
@@ -85,7 +86,7 @@ fn reads_and_writes_are_the_images() {
     assert_eq!((&told["flushes"], &told["size"]), (&1.into(), &SIZE.into()));
     assert!(told["busy_seconds"].as_f64().unwrap() > 0.0);
 
-    // The end is the end.
+    // No bytes beyond the end.
     assert_eq!(other.read_at(&mut [0; 100], SIZE as u64).unwrap(), 0);
     assert_eq!(other.read_at(&mut [0; 100], SIZE as u64 - 7).unwrap(), 7);
     let beyond = file.write_at(&[1; 10], SIZE as u64).unwrap_err();
@@ -162,7 +163,7 @@ fn what_is_in_use_is_left_alone() {
     assert!(busy.contains("already a mount point"), "{busy}");
 }
 
-/// The kernel makes a file system on it, writes and reads back; what was written is in the image.
+/// The kernel makes a file system on it, writes and reads back. The written bytes are in the image.
 #[test]
 fn it_is_a_block_device() {
     if !loop_disk::possible() {
@@ -196,8 +197,8 @@ fn it_is_a_block_device() {
     assert!(fs::read(mounted.path().join("file")).unwrap() == content);
 }
 
-/// A folder is known by all of the disk that it is on, not by the file that lies there: its seeks
-/// are those of 32 GiB.
+/// A folder is profiled by its whole disk, not by the file that lies in it: the seeks are those of
+/// 32 GiB.
 #[test]
 fn a_folder_is_profiled_by_its_disk() {
     if !loop_disk::possible() {
@@ -214,7 +215,8 @@ fn a_folder_is_profiled_by_its_disk() {
     assert_eq!(profile["capacity_bytes"], 32_u64 << 30, "{profile}");
 }
 
-/// The whole stack that the kernel is compared on; its read-ahead shows in the sizes of requests.
+/// The whole stack of the comparison with the kernel. Its read-ahead shows in the sizes of
+/// requests.
 #[test]
 fn read_ahead_is_as_it_was_set() {
     if !loop_disk::possible() {

@@ -35,8 +35,7 @@ fn refused(args: &[&str], expected: &[&str]) {
     }
 }
 
-/// The numbers of the most active stream and of the device agree with what the policy is by its
-/// paper.
+/// The numbers of the most active stream and of the device agree with the policy's paper.
 #[test]
 fn a_moment_of_a_trace_under_one_paper_policy() {
     let args = [&[TASKS, "--policy", "competitive", "--at", "2s"][..], &ON].concat();
@@ -46,7 +45,7 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
     let streams = explained["streams"].as_array().expect("streams");
     let active = streams.iter().filter(|stream| stream["active"] == true).count() as u64;
     assert_eq!(explained["ahead"]["streams"], active.max(1));
-    // A third of the frames (CPEM §2.3), and two pieces of a stream have room.
+    // A third of the frames (CPEM §2.3), and a stream has room for two pieces.
     let share = 4096 / 3 / active.max(1);
     assert_eq!(explained["ahead"]["share"], share);
     let of_memory = streams.iter().filter(|stream| stream["why"]["piece"] == "memory");
@@ -60,7 +59,7 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
     let shown = text(&args);
     for expected in [
         "competitive+lru, 16.0 MiB of memory, after 2.0 s: 4,096 frames of 4.0 KiB",
-        "its part of 1,365 blocks, what may be ahead, among ",
+        "its part of 1,365 blocks, all that may be ahead, among ",
         "depth: as much as it transfers in the time of one switch",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");

@@ -23,7 +23,7 @@ fn forebay(args: &[&str]) -> Command {
     command
 }
 
-/// A command that is ready. Told to end when dropped.
+/// A command that is ready. Ended when dropped.
 struct Ready {
     child: Child,
     said: String,
@@ -47,13 +47,13 @@ impl Ready {
 
 impl Drop for Ready {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A folder of one file that is served to whoever shows the token, and places for what is written.
+/// A folder with one file, served to clients that show the token, and places for written files.
 struct Scene {
     folder: TempDir,
     apart: TempDir,
@@ -75,7 +75,7 @@ impl Scene {
         self.apart.path().join(name).to_str().expect("a plain name").to_owned()
     }
 
-    /// The server, and its URL.
+    /// Starts the server, and returns it with its URL.
     fn serve(&self, policy: &str) -> (Ready, String) {
         let folder = self.folder.path().to_str().expect("a plain name");
         let (token, flight) = (self.apart("token"), self.apart("below"));
@@ -101,7 +101,7 @@ impl Scene {
 
     fn mount(&self, url: &str, more: &[&str]) -> Command {
         let mut command = forebay(&["mount", url, self.point.path().to_str().expect("a plain name")]);
-        // A modelled device knows its cost, so that nothing is read to measure it.
+        // A modelled device knows its cost, so no reads are needed to measure it.
         command
             .args(["--policy", "fixed", "--memory", "48MiB", "--ttl", "0s", "--kernel-cache", "off", "--pace", "ssd"])
             .args(more);
@@ -117,12 +117,12 @@ fn temporary() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Of each block of a file of [`SIZE`], how often the lower level was told that readers want it, or
-/// have read it. What comes without a label is wanted. `None` until the flight has come to the next
-/// file.
+/// For each block of a file of [`SIZE`], how often the lower level was told that readers want it or
+/// have read it; and the number of blocks hit. A read without a label is wanted in full. `None`
+/// until the flight reaches the next file.
 fn told(path: &Path) -> Option<(Vec<u32>, usize)> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    // The last line may be under way.
+    // The last line may still be incomplete.
     let lines = text.lines().skip(1).map_while(|line| serde_json::from_str(line).ok());
     let events = lines.filter_map(|line| match line {
         Line::Event(event) => Some(event.kind),
@@ -173,7 +173,7 @@ fn a_mount_over_a_server_reads_its_bytes_and_tells_it_what_readers_want() {
         }
         assert!(bytes == content(1, SIZE), "{policy}");
         drop(file);
-        // So much that what was written of the first file is not held back.
+        // So large that the flight writes out its lines about the first file.
         assert!(std::fs::read(scene.point.path().join("below/next")).expect("readable") == content(2, SIZE));
         let flight = scene.apart("below");
         let begun = Instant::now();
@@ -187,8 +187,8 @@ fn a_mount_over_a_server_reads_its_bytes_and_tells_it_what_readers_want() {
         mount.end();
         server.end();
         assert_eq!(flight::replay(flight.as_ref()).expect("a flight").differs_at, None, "{policy}");
-        // All was wanted or hit, and told once; of what was read last, while nothing more was
-        // asked, nobody could tell.
+        // Each block was wanted or hit, and told once. Only for the last reads was there no later
+        // request that could tell them.
         let end = times.iter().position(|&n| n == 0).unwrap_or(times.len());
         assert!(times[..end].iter().all(|&n| n == 1) && times[end..].iter().all(|&n| n == 0), "{policy}: {times:?}");
         assert!(end + 64 > times.len() && hits > times.len() / 2, "{policy}: {end} blocks told, {hits} hits");
@@ -214,7 +214,7 @@ fn a_file_that_changes_below_is_stale_and_read_anew() {
     let far = SIZE as u64 / 2;
     let begun = Instant::now();
     loop {
-        // Never bytes of both. The server keeps the old file open for as long as it takes it for
+        // Never bytes of both files. The server keeps the old file open as long as it counts as
         // unchanged.
         match file.read_exact_at(&mut buffer, far) {
             Err(error) => break assert_eq!(error.raw_os_error(), Some(116), "{error}"),

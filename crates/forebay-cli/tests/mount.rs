@@ -1,5 +1,5 @@
-//! The real command on real mounts: reading, counters, ways to end, and what it refuses. What a
-//! mount shows is tested in `forebay-fuse`; here it only has to be there.
+//! The real command on real mounts: reading, counters, ways to end, and refusals. The content of a
+//! mount is tested in `forebay-fuse`; here it only has to be there.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -46,7 +46,7 @@ impl Scene {
     }
 }
 
-/// A command in the foreground that is ready; killed when dropped.
+/// A command in the foreground that is ready. Killed when dropped.
 struct Ready(Child);
 
 impl Ready {
@@ -70,13 +70,13 @@ impl Ready {
 
 impl Drop for Ready {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Waits for what must come, at any speed; the limit is for what never does.
+/// Waits for a condition, at any speed; the limit is for one that never holds.
 fn eventually(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -180,7 +180,7 @@ fn a_daemon_returns_when_it_is_ready_and_ends_when_unmounted() {
     let log = log.to_str().expect("a plain name");
     let mut command =
         forebay(&["mount", "--daemon", "--log", "debug", "--log-file", log, scene.source(), scene.point()]);
-    // Its output ends although the background process lives: it has let go of it.
+    // Its output ends although the background process lives, since that process has closed it.
     let output = command.output().expect("the command starts");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("ready: "), "{output:?}");
@@ -198,7 +198,8 @@ fn processes_that_name(path: &Path) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).split('\0').any(|arg| arg == path)).count()
 }
 
-/// It must have refused: exit code 2, one line that holds all of `expected`, nothing mounted.
+/// The command must have refused: exit code 2, one line that holds all of `expected`, nothing
+/// mounted.
 fn refused(scene: &Scene, args: &[&str], expected: &[&str]) {
     let Output { status, stdout, stderr } = forebay(args).output().expect("the command starts");
     let line = String::from_utf8_lossy(&stderr);

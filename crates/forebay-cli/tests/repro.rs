@@ -17,8 +17,8 @@ fn stdout(output: &Output) -> String {
 /// The claims about the servers of CP §3.
 const SERVERS: [&str; 7] = ["cp-dynamic", "cp-micro", "cp-antic", "cp-random", "cp-optimal", "cp-index", "cp-media"];
 
-/// A small part of each runs through; the same seed gives the same. What the whole of them gives is
-/// no test, but a result.
+/// A small part of each claim runs through, and the same seed gives the same figures. The figures
+/// of whole claims are results, not tests.
 #[test]
 fn servers_in_a_hurry() {
     let check = |claims: &[&str]| {
@@ -73,8 +73,8 @@ fn claims_are_checked_and_judged() {
     assert!(!pages[0].replace("http://www.w3.org/2000/svg", "").contains("http"), "the page loads something");
 }
 
-/// The bound, by the rule that its description gives: the arithmetic never above 2, the simulated
-/// runs within it and a few switches. Short of that the verdict must not be `holds`.
+/// The bound, by its description's rule: the arithmetic never above 2, the simulated runs within it
+/// and a few switches. Otherwise the verdict must not be `holds`.
 #[test]
 fn the_bound() {
     let output = repro(&["cp-bound", "--json"]);
@@ -94,7 +94,7 @@ fn the_bound() {
     assert_eq!(output.status.code(), Some(i32::from(expected == "fails")));
 }
 
-/// An experiment of `experiments/` as it is there, and with another drive, of which the claim is
+/// An experiment of `experiments/` as it is there, and with another drive, for which the claim is
 /// not true.
 #[test]
 fn a_description_of_ones_own() {

@@ -1,5 +1,5 @@
-//! The real command serving a folder: where it says it listens, what mounts of it read, how it
-//! ends, and what it refuses. What it answers is tested in `forebay-serve`.
+//! The real command serving a folder: the address that it prints, the reads of mounts over it, its
+//! end, and its refusals. Its answers are tested in `forebay-serve`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ fn forebay(args: &[&str]) -> Command {
     command
 }
 
-/// `forebay serve` at a free port, ready; killed when dropped.
+/// `forebay serve` at a free port, ready. Killed when dropped.
 struct Serving {
     running: Running,
     url: String,
@@ -52,7 +52,7 @@ fn curl(url: &str, args: &[&str]) -> Output {
     output
 }
 
-/// Everything below a folder as a level over HTTP shows it: a link is what it leads to, odd ones
+/// Everything below a folder as a level over HTTP shows it: a link shows its target, and odd links
 /// are left out.
 fn shown(folder: &Path, below: &Path, names: &mut Vec<(PathBuf, Option<Vec<u8>>)>) {
     let mut entries: Vec<_> =
@@ -64,7 +64,7 @@ fn shown(folder: &Path, below: &Path, names: &mut Vec<(PathBuf, Option<Vec<u8>>)
         let Ok(about) = fs::metadata(&whole) else { continue };
         if about.is_dir() {
             names.push((path.clone(), None));
-            // What links lead to is compared by files alone; folders behind links would be walked
+            // For targets of links, only files are compared: folders behind links would be walked
             // twice.
             if !whole.is_symlink() {
                 shown(folder, &path, names);
@@ -132,8 +132,8 @@ fn a_mount_over_it_reads_the_same() {
     let mounted = Served::start(forebay(&["mount", &serving.url, "--memory", "64MiB"])).unwrap();
     let (mut there, mut here) = (Vec::new(), Vec::new());
     shown(&odd.root(), Path::new(""), &mut there);
-    // What is refused by the source, since it leads out, is not there; a folder that contains its
-    // link is not walked into.
+    // The source refuses links that lead out of it, so they are not there. A folder that contains a
+    // link to itself is not walked into.
     let escapes = |path: &Path| odd.escapes.iter().any(|escape| path.starts_with(escape));
     there.retain(|(path, _)| !escapes(path) && !path.ends_with("up-two"));
     walk(mounted.point(), Path::new(""), &mut here);

@@ -17,7 +17,7 @@ fn run(args: &[&str]) -> Output {
     forebay(args).output().expect("the command starts")
 }
 
-/// What it prints if it succeeds.
+/// The output of a run that must succeed.
 fn text(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -33,7 +33,7 @@ fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().unwrap_or_else(|| panic!("{key} in {record}"))
 }
 
-/// It must have refused with exit code 2 and one line that holds all of `expected`.
+/// The command must have refused: exit code 2 and one line that holds all of `expected`.
 fn refused(args: &[&str], expected: &[&str]) {
     let output = run(args);
     let line = String::from_utf8(output.stderr).expect("text");
@@ -44,7 +44,7 @@ fn refused(args: &[&str], expected: &[&str]) {
     }
 }
 
-/// A trace on the disk: block numbers, a line each.
+/// A trace on the disk: block numbers, one a line.
 fn written(numbers: impl Iterator<Item = u64>) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("numbers.trace");
@@ -56,7 +56,7 @@ fn written(numbers: impl Iterator<Item = u64>) -> (tempfile::TempDir, PathBuf) {
 const ZIPF: &str = "zipf:objects=500,requests=20000,bytes=4096";
 const TASKS: &str = "one-rand-10:tasks=40";
 
-/// A comma stands between policies and between the options of one.
+/// A comma separates policies, and also the options of one policy.
 #[test]
 fn policies_keep_their_options() {
     let policies = |list: &str, more: &[&str]| -> Vec<String> {
@@ -318,8 +318,8 @@ fn variables_have_the_name_of_the_command() {
     assert!(csv.contains("\nfifo,3,") && csv.contains("\nfifo,7,") && csv.lines().count() == 3, "{csv}");
 }
 
-/// The first SIGINT stops it, and what is finished is shown: LRU's curve, which takes one pass. The
-/// other one takes hours.
+/// The first SIGINT stops the command, which shows the finished results: LRU's curve, which takes
+/// one pass. The other curve takes hours.
 #[test]
 fn ctrl_c_leaves_what_is_finished() {
     let curve = |names| ["sim", "zipf:objects=50000,requests=200000", "--points", "20000", "--csv", "--curve", names];
@@ -329,7 +329,7 @@ fn ctrl_c_leaves_what_is_finished() {
     assert!(shown.starts_with(&finished), "{}", shown.lines().take(3).collect::<Vec<_>>().join(" "));
 }
 
-/// What is printed by somebody who is interrupted after so long; `None` if nothing was finished by
+/// The output of a command that is interrupted after this time; `None` if no result was finished by
 /// then.
 fn interrupted(args: &[&str], after: Duration) -> Option<String> {
     let child = forebay(args).spawn().expect("the command starts");
@@ -375,7 +375,7 @@ fn real_traces_give_the_known_figures() {
     assert!(compared > 1, "the figures have no line for cs");
 }
 
-/// SAC's Trace 1 on sixteen disks, one of them old: the cache that knows of it reads more.
+/// SAC's Trace 1 on sixteen disks, one of them old. The cache that knows of it reads more.
 #[test]
 fn files_striped_over_disks_that_the_cache_knows() {
     let disks = ["ibm-9lzx@8"].into_iter().chain(std::iter::repeat_n("ibm-9lzx", 15)).collect::<Vec<_>>().join(",");

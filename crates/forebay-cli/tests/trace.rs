@@ -20,15 +20,15 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// The one record that was printed.
+/// The only record that the command printed.
 fn record(output: &Output) -> serde_json::Value {
     let records: Vec<serde_json::Value> = serde_json::from_str(&stdout(output)).expect("JSON");
     assert_eq!(records.len(), 1);
     records.into_iter().next().expect("a record")
 }
 
-/// It must have refused with exit code 2, nothing on standard output and one line that holds all of
-/// `expected`.
+/// The command must have refused: exit code 2, nothing on standard output and one line that holds
+/// all of `expected`.
 fn refused(output: &Output, expected: &[&str]) {
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -39,7 +39,7 @@ fn refused(output: &Output, expected: &[&str]) {
     }
 }
 
-/// Names of what is in a folder, hidden or not.
+/// The names in a folder, hidden or not.
 fn content(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> =
@@ -106,10 +106,10 @@ fn a_generated_trace_goes_through_every_format() {
         record(&run(folder.path(), &["convert", "zipf.parquet", out, "--json"]));
         assert_eq!(figures(out), expected, "{out}");
     }
-    // What has ids only keeps their popularity.
+    // A format with ids only keeps their popularity.
     record(&run(folder.path(), &["convert", "zipf.parquet", "--to", "u64-be", "zipf.u64be", "--json"]));
     assert_eq!(figures("zipf.u64be")["top_10_share"], expected["top_10_share"]);
-    // Back to the own format, with everything that was there.
+    // Back to the own format, with everything that the first file had.
     run(folder.path(), &["convert", "zipf.parquet", "--to", "parquet", "copy"]);
     assert_eq!(fs::read(folder.path().join("copy")).expect("a trace"), first);
     let origin = record(&run(folder.path(), &["info", "copy", "--json"]))["made_by"].clone();
@@ -140,7 +140,7 @@ fn ctrl_c_leaves_no_half_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let args = ["generate", "zipf", "--requests", "1000000000000", "-o", "endless.u64"];
     let mut child = forebay(folder.path(), &args).stderr(Stdio::piped()).spawn().expect("the command starts");
-    // It has begun when its hidden file is there.
+    // The command has begun when its hidden file is there.
     let deadline = Instant::now() + Duration::from_secs(60);
     while content(folder.path()).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));

@@ -15,7 +15,7 @@
 pub enum Reason {
     /// The window that every stream begins with.
     FirstWindow,
-    /// That window, which shrinks as long as streams of the file go nowhere.
+    /// That window, which shrinks as long as streams of the file do not go on.
     Nowhere,
     /// Slow start: pieces double, and no more is ahead than three times the blocks read so far.
     SlowStart,
@@ -27,11 +27,11 @@ pub enum Reason {
     MeanLength,
     /// The blocks of the stream read so far: it may go on for as long again.
     ReadSoFar,
-    /// Where the stream's readers are known to stop.
+    /// The block where the stream's readers are known to stop.
     KnownEnd,
     /// How far streams of its context, or of its device, usually go, by the odds.
     Odds,
-    /// Its reader skips so much that reading through the gaps would take longer than going around.
+    /// Its reader skips so much that reading the gaps takes longer than a switch past each.
     Sparse,
     /// More would save no switch, since hardly any other stream uses the device.
     Undisturbed,

@@ -26,7 +26,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Puts `reads` of the data on it. `None` where there is no such device: it takes root, loop
+    /// Puts `reads` of the data on it. `None` if there can be no such device: it takes root, loop
     /// devices, control groups and the command.
     pub(super) fn with<'a>(
         data: &Data,
@@ -53,8 +53,7 @@ impl Block {
         Ok(Some(Block { disk, _folder: folder }))
     }
 
-    /// Nothing of it is in memory any more, and the kernel treats it as a disk that nobody has
-    /// tuned.
+    /// Drops its pages from memory, and gives the kernel's settings for the disk their defaults.
     pub(super) fn renew(&mut self) -> io::Result<()> {
         self.disk.renew(&Treatment::default())
     }
@@ -64,7 +63,7 @@ impl Block {
         self.disk.path()
     }
 
-    /// What it did since it was there.
+    /// Its counters since it was made.
     pub(super) fn did(&self) -> anyhow::Result<Did> {
         let stats: Value = serde_json::from_str(&self.disk.stats()?)?;
         let number = |path: &str| stats.pointer(path).and_then(Value::as_f64).with_context(|| format!("no {path}"));

@@ -1,5 +1,5 @@
-//! What the programs read: the folder that `workloads/record.sh prepare` makes, or as little of its
-//! like as shows that everything runs.
+//! The data of the programs: the folder that `workloads/record.sh prepare` makes, or a tiny one
+//! that shows only that everything runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, ensure};
 use forebay_testkit::tools::find;
 
-/// The variable that says where prepared data are, and what the script takes for it.
+/// The variable for the folder of prepared data, which the script uses too.
 pub(super) const FOLDER: &str = "FOREBAY_WORKLOADS";
 const USUAL: &str = "/var/tmp/forebay-workloads";
 
@@ -24,7 +24,7 @@ pub(super) fn recipe(name: &str) -> PathBuf {
 }
 
 impl Data {
-    /// What was prepared, if all of it is there.
+    /// The prepared data, if all of it is there.
     pub(super) fn prepared<'a>(reads: impl Iterator<Item = &'a &'static str>) -> anyhow::Result<Data> {
         let folder = std::env::var_os(FOLDER).map_or_else(|| PathBuf::from(USUAL), PathBuf::from);
         for name in reads {
@@ -68,7 +68,7 @@ impl Data {
     }
 }
 
-/// Runs a program that must succeed; what it prints is nobody's.
+/// Runs a program that must succeed, and discards its output.
 pub(super) fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().display().to_string();
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output();

@@ -1,5 +1,5 @@
-//! One run of a program: a mount of the data on the disk, a table of contexts that no other mount
-//! looks into, the program, the counters.
+//! One run of a program: a mount of the data on the disk, a table of contexts of its own, the
+//! program, the counters.
 
 use std::fmt;
 use std::ops::Sub;
@@ -33,28 +33,27 @@ use super::data::{Data, FOLDER, recipe, succeed};
 
 pub(super) const DISK: &str = "ibm-10k";
 
-/// How often it is looked how much memory programs have.
+/// The interval between two looks at the programs' memory.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Where the data lie.
+/// The place of the data.
 pub(super) enum Ground {
-    /// On a block device that everybody reads.
+    /// On a block device, for the mounts and the kernel alike.
     Block(Block),
-    /// In the prepared folder, each mount's reads of it so many times as fast as the disk's would
-    /// be.
+    /// In the prepared folder. Each mount paces its own reads, this many times as fast as the disk.
     Paced(f64),
 }
 
-/// What a disk did, in seconds where that is a time.
+/// The work of a disk; times are in seconds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Did {
     pub(super) bytes: f64,
     pub(super) requests: f64,
-    /// While it had something to do.
+    /// The time with requests under way.
     pub(super) busy: f64,
-    /// From submission to completion, all requests'.
+    /// The time from submission to completion, over all requests.
     pub(super) response: f64,
-    /// By how much longer than by the model that was: what the machine does by itself.
+    /// The time by which requests took longer than in the model, because of the machine's own work.
     pub(super) late: f64,
 }
 
@@ -72,21 +71,21 @@ impl Sub for Did {
     }
 }
 
-/// What was seen of a run.
+/// The result of a run.
 pub(super) struct Run {
-    /// By the wall.
+    /// Real time.
     pub(super) seconds: f64,
     pub(super) disk: Did,
-    /// Of the mount, if there was one.
+    /// Counters of the mount, if there was one.
     mount: Option<Stats>,
 }
 
 impl Run {
-    /// What the figures depend on, and whether contexts were told apart.
+    /// The frames and contexts of the run.
     pub(super) fn scene(&self) -> String {
         let Some(stats) = &self.mount else { return "page cache".into() };
         let contexts = stats.context_count.unwrap_or(0);
-        // Of the contexts with the most accesses.
+        // Only the contexts with the most accesses are listed.
         let looping = stats.contexts.iter().filter(|context| context.pattern == Pattern::Looping).count();
         let frames = (stats.frames * stats.block_bytes) as f64 / 1e6;
         format!("{frames:.0} MB of frames, {contexts} contexts, {looping} looping")
@@ -105,7 +104,7 @@ impl fmt::Display for Run {
     }
 }
 
-/// Runs it on a mount of its own with `memory` bytes.
+/// Runs the workload on a mount of its own with `memory` bytes.
 pub(super) fn on_a_mount(
     data: &Data,
     workload: &Workload,
@@ -135,7 +134,7 @@ pub(super) fn on_a_mount(
     let engine = Engine::start(Config::new(memory, policy.parse()?), vec![cost])?;
     let branch = Branch { name: None, source, device: DeviceId(0) };
     let mut tree = Tree::new(Arc::clone(&engine), vec![branch])?;
-    // The table is there for every policy, so that programs have the same to do.
+    // Every policy gets the table, so that programs have the same to do.
     if let Some(callers) = Callers::start(&engine, Threads::new(Some(&table))?, None)? {
         tree.know_callers(callers);
     }
@@ -164,8 +163,8 @@ fn of_pace(pace: &Pace, speed: f64, engine: &Engine) -> Did {
     }
 }
 
-/// Runs it on the kernel alone, whose page cache has `memory` bytes beside the `own` ones of the
-/// programs.
+/// Runs the workload on the kernel alone, whose page cache has `memory` bytes beside the programs'
+/// `own` bytes.
 pub(super) fn on_the_kernel(workload: &Workload, block: &mut Block, memory: u64, own: u64) -> anyhow::Result<Run> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
@@ -175,12 +174,12 @@ pub(super) fn on_the_kernel(workload: &Workload, block: &mut Block, memory: u64,
     let before = block.did()?;
     let seconds = workload.time(&|program| group.command(program), block.path(), scratch.path(), &table)?;
     let disk = block.did()? - before;
-    // What it read is the group's, which cannot go before that.
+    // Pages that it read are the group's, which cannot be removed before they are dropped.
     group.forget()?;
     Ok(Run { seconds, disk, mount: None })
 }
 
-/// Says so when it is dropped, whatever the reason.
+/// Sets the flag when it is dropped, whatever the reason.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -189,8 +188,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// The most memory that the programs have for themselves, and what they write, in bytes: seen where
-/// the data were prepared, with memory for everything.
+/// The most memory that the programs have for themselves, plus the bytes that they write. Measured
+/// in the folder of prepared data, with memory for everything.
 pub(super) fn own(data: &Data, workload: &Workload) -> anyhow::Result<u64> {
     let scratch = tempfile::tempdir()?;
     let table = scratch.path().join("contexts");
@@ -218,8 +217,8 @@ pub(super) fn own(data: &Data, workload: &Workload) -> anyhow::Result<u64> {
 }
 
 impl Workload {
-    /// Runs it as often as it is to be run; how long that took, in seconds. `enter` says how a
-    /// program is run.
+    /// Runs it `times` times, and returns the seconds. `enter` makes the command
+    /// of a program.
     fn time(
         &self,
         enter: &dyn Fn(&Path) -> Command,
@@ -227,7 +226,7 @@ impl Workload {
         scratch: &Path,
         table: &Path,
     ) -> anyhow::Result<f64> {
-        // It is built before the clock runs.
+        // The library is built before the clock runs.
         preloaded::library();
         let began = Instant::now();
         for _ in 0..self.times {

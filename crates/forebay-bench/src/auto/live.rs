@@ -1,5 +1,5 @@
-//! The workloads in real time: an engine over paced stores, whose readers say which program context
-//! they are in.
+//! The workloads in real time: an engine over paced stores, whose readers tell it their program
+//! contexts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,11 +21,11 @@ use forebay_sim::timed::{Span, Workload};
 use super::workloads::Case;
 use super::{MEMORY, store_of};
 
-/// Stores at the paces of devices, among which files are dealt out by their numbers.
+/// Stores at the paces of devices. A file's number decides its store.
 pub(super) struct Stores(Vec<Arc<PacedSource>>);
 
 impl Stores {
-    /// Over files that were laid in a folder.
+    /// Stores over files that were laid in a folder.
     pub(super) fn new(folder: &Path, devices: &[&str], seed: u64) -> anyhow::Result<Stores> {
         let paced = (seed..).zip(devices).map(|(seed, name)| {
             let local: Arc<dyn Source> = Arc::new(LocalSource::new(folder)?);
@@ -35,13 +35,13 @@ impl Stores {
         paced.collect::<anyhow::Result<_>>().map(Stores)
     }
 
-    /// The byte of its device where a file begins; 0 where there are no places.
+    /// The byte of its device where a file begins; 0 for a device without places.
     pub(super) fn place(&self, file: u64) -> anyhow::Result<u64> {
         let layout = self.0[store_of(file, self.0.len())?].open(&name(file))?.layout();
         Ok(layout.first().map_or(0, |run| run.at_byte))
     }
 
-    /// Runs a workload for so many seconds, of which the first don't count. Throughput in MB/s.
+    /// Runs a workload for `warm_up` and `counted` seconds. Returns the throughput in MB/s.
     pub(super) fn run(
         &self,
         case: &Case,
@@ -58,25 +58,26 @@ impl Stores {
             ..Play::new(case.handlers)
         };
         let outcome = play.run(workload, &files, &|_, _| false)?;
-        // A glance shows only that it runs, and a fast machine may be through before it is over.
+        // A run of less than a second shows only that it runs. A fast machine may finish its tasks
+        // before.
         let whole = counted < 1.0 || outcome.seconds > 0.9 * counted;
         ensure!(whole, "{}: the load ended before its time", case.name);
         Ok(outcome.throughput_mb_s)
     }
 }
 
-/// What a file is called that was laid.
+/// The name of a laid file.
 fn name(file: u64) -> PathBuf {
     format!("{file:06}").into()
 }
 
-/// The context that each task is in.
+/// The context of each task, by its handler.
 fn contexts(workload: &Workload) -> BTreeMap<u32, ContextId> {
     let entries = (0..workload.requests() as u32).map(|place| workload.entry(place));
     entries.map(|entry| (entry.handler, ContextId(entry.context))).collect()
 }
 
-/// Files whose readers say who they are.
+/// Files whose readers tell their contexts.
 struct Told<'a> {
     engine: Arc<Engine>,
     stores: &'a Stores,
@@ -101,7 +102,7 @@ impl Files for Told<'_> {
         let caller = Caller { handler: HandlerId(handler), context };
         let (done, answer) = sync_channel(1);
         open.read_by_then(caller, offset, buffer.len(), move |result| {
-            // Whoever asked waits for it.
+            // The reader waits for the answer.
             let _ = done.send(result);
         });
         let lease = answer.recv().map_err(io::Error::other)?.map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! What is read: tasks of requests, by seed, the same live and simulated.
+//! The reads of the workloads: tasks of requests, by seed, the same live and simulated.
 
 use forebay_core::Instant;
 use forebay_sim::timed::Workload;
@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-/// The papers' disk, and what is much faster.
+/// The papers' disk, and a much faster device.
 const DISK: &str = "ibm-10k";
 const FAST: &str = "ssd";
 
@@ -15,7 +15,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
 
-/// Contexts: of what comes round, of what is read once, of the rest.
+/// Contexts: of loops, of scans, of other reads.
 const LOOP: u32 = 1;
 const SCAN: u32 = 2;
 const REST: u32 = 3;
@@ -27,24 +27,24 @@ const MOST_A_SECOND: u64 = 80 * MIB;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// The devices, among which files are dealt out by their numbers.
+    /// The devices. A file's number decides its device.
     pub(super) devices: &'static [&'static str],
     /// How many tasks run at a time.
     pub(super) handlers: u32,
-    /// How much data there is, in sixteenths.
+    /// The amount of data, in sixteenths.
     scale: u64,
     tasks: fn(&Case, u64, &mut SmallRng) -> Vec<Task>,
 }
 
-/// What one handler reads.
+/// The reads of one handler.
 #[derive(Clone, Debug)]
 struct Task {
     context: u32,
     /// Bytes of a request.
     request: u64,
-    /// How long it thinks after each.
+    /// The think time after each request.
     think: u64,
-    /// Files and their sizes, one after the other, each from its beginning.
+    /// Files and their sizes. They are read one after the other, each from its beginning.
     files: Vec<(u64, u64)>,
 }
 
@@ -59,15 +59,15 @@ impl Case {
         ]
     }
 
-    /// All that is read in so many seconds, and more.
+    /// All reads of this many seconds, and more.
     pub(super) fn workload(&self, seconds: f64, seed: u64) -> anyhow::Result<Workload> {
         let tasks = (self.tasks)(self, seconds.ceil() as u64, &mut SmallRng::seed_from_u64(seed));
         let requests = (1..).zip(&tasks).flat_map(|(handler, task)| task.requests(handler)).collect();
         Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))?)
     }
 
-    /// So many files of so many bytes at full scale, less of both else, on device `device`: numbers
-    /// and sizes.
+    /// The numbers and sizes of `count` files of `bytes` bytes on device `device`. A smaller scale
+    /// has fewer files.
     fn files(&self, device: u64, from: u64, count: u64, bytes: u64) -> Vec<(u64, u64)> {
         let devices = self.devices.len() as u64;
         let count = (count * self.scale / 16).max(2);
@@ -93,7 +93,7 @@ impl Task {
         })
     }
 
-    /// As often as it takes to read for so many seconds, at so many bytes in each.
+    /// Repeats the files for `seconds` seconds at `a_second` bytes a second.
     fn again(mut self, seconds: u64, a_second: u64) -> Task {
         let round: u64 = self.files.iter().map(|file| file.1).sum();
         let rounds = (seconds * a_second).div_ceil(round.max(1)) + 1;
@@ -114,8 +114,7 @@ fn whole_files(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     tasks
 }
 
-/// A quarter of the memory round and round, at 16 MB/s, while three others read on through what
-/// does not fit.
+/// A loop over a quarter of the memory at 16 MB/s, beside three scans of data that do not fit.
 fn loop_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 16 * MIB)] };
     let mut tasks = vec![looped.again(seconds, 17 * MIB)];
@@ -123,7 +122,7 @@ fn loop_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Ta
     tasks
 }
 
-/// A hundred readers of 80 KB/s each, and one that copies as fast as it can.
+/// A hundred readers of 80 KB/s each, and a copy as fast as possible.
 fn slow_beside_fast(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     let own = (seconds * 96 * KIB).next_multiple_of(64 * KIB) + 64 * KIB;
     let slow = |number: u64| Task {
@@ -147,7 +146,7 @@ fn report_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<
     tasks
 }
 
-/// So many readers that go through files without end, each in an order of its own.
+/// Readers that go through the files without end, each in an order of its own.
 fn scans(files: Vec<(u64, u64)>, readers: usize, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     let scan = |_| {
         let mut files = files.clone();

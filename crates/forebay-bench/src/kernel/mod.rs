@@ -6,8 +6,8 @@
 //!  readers ─▶ mount of Forebay: its budget, O_DIRECT ──────────────────────┴─▶ ext4 ─▶ loop device ─▶ forebay disk
 //! ```
 //!
-//! The same file system, seed and memory for both; what is compared and how it is kept fair is in
-//! `README.md` beside it.
+//! Both have the same file system, seed and memory. `README.md` beside this file says what is
+//! compared and how it is kept fair.
 
 mod points;
 mod reader;
@@ -24,28 +24,27 @@ use points::{POLICIES, Plan, Point};
 pub(crate) use reader::read;
 use scene::{Measured, Scene};
 
-/// Who reads the disk.
+/// A system that reads the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum System {
-    /// The kernel alone, with so many KiB of read-ahead.
+    /// The kernel alone, with this many KiB of read-ahead.
     Kernel(u32),
-    /// A mount under this policy; what was read is kept by the mount, or by the kernel in its page
-    /// cache.
+    /// A mount under this policy. Read blocks stay in the mount, or in the kernel's page cache.
     Forebay(&'static str, Keeper),
 }
 
-/// Who keeps what was read through a mount (`--kernel-cache`).
+/// The place of blocks that were read through a mount (`--kernel-cache`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Keeper {
     Mount,
-    /// Both then have half of the memory.
+    /// Kernel and mount have half of the memory each.
     Kernel,
 }
 
-/// The kernel's default, with which everything is compared.
+/// The kernel's default, the baseline of all comparisons.
 const DEFAULT: System = System::Kernel(128);
 
-/// All of them, as far as the command knows them.
+/// All systems that the command supports.
 fn systems(forebay: &Path) -> anyhow::Result<Vec<System>> {
     let help = Command::new(forebay).args(["mount", "--help"]).env("FOREBAY_CONFIG", "/dev/null").output()?;
     let hands_on = String::from_utf8_lossy(&help.stdout).contains("--kernel-cache");
@@ -116,7 +115,7 @@ fn row(plan: &Plan, point: &Point, system: System, one: &Measured, kernel: &Meas
     }
 }
 
-/// What each system keeps of its own peak while the sweep goes on.
+/// The share of its own peak that each system keeps at each number of handlers.
 fn shares(systems: &[System], sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, &system) in systems.iter().enumerate() {
@@ -137,7 +136,7 @@ fn shares(systems: &[System], sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
     rows
 }
 
-/// The command, built as this program was and beside it.
+/// The command, built with the same profile as this program and beside it.
 pub(crate) fn forebay() -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let path = here.with_file_name("forebay");

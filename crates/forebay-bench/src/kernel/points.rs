@@ -1,48 +1,48 @@
-//! What is measured: workloads, how many handlers, how much memory, and what is wanted of it.
+//! The measured points: workload, number of handlers, memory, and the wanted throughput.
 
 use super::reader::Description;
 
-/// What Forebay is mounted with.
+/// The policies of the mounts.
 pub(super) const POLICIES: [&str; 3] = ["competitive", "competitive-em", "auto"];
 
 /// The points in which memory is short.
 pub(super) const SWEEP: &str = "memory-short";
 
-/// What the papers' server had and this one has a twelfth of: 24 GB of files of 4 MB with 2 GB of
-/// memory, 18.5 GB of index (a tenth here).
+/// The scale: the papers' server had 24 GB of files of 4 MB and 2 GB of memory, and this one has a
+/// twelfth of both. Of the 18.5 GB of index it has a tenth.
 const DATA: &str = "data and memory 1/12";
 
-/// All that is measured, and on what.
+/// All points, and the disk under them.
 pub(super) struct Plan {
     /// The modelled disk.
     pub(super) device: &'static str,
-    /// How many times as fast as its model it is. Think times are divided by it too.
+    /// The disk's speed as a multiple of its model's. Think times are divided by it too.
     pub(super) speed: f64,
-    /// Bytes of the file system; `None`: as many as the device has.
+    /// Bytes of the file system; `None`: the device's capacity.
     pub(super) disk: Option<u64>,
-    /// The files, by folder: every workload of a folder has the same.
+    /// The files, by folder: all workloads of a folder use the same files.
     pub(super) folders: Vec<(&'static str, Description)>,
     /// Seconds before counting, and of counting.
     pub(super) seconds: (f64, f64),
-    /// Seconds that the disk is measured for.
+    /// Seconds of measuring the disk's profile.
     pub(super) profile: u32,
-    /// Whether every byte is compared with what was laid.
+    /// Whether every byte is compared with the laid one.
     pub(super) verify: bool,
     pub(super) points: Vec<Point>,
 }
 
-/// A workload with so many handlers and so much memory.
+/// A workload with a number of handlers and an amount of memory.
 pub(super) struct Point {
     pub(super) name: &'static str,
     pub(super) folder: &'static str,
     pub(super) workload: Description,
     pub(super) handlers: u32,
-    /// Bytes: of page cache for the kernel, all of it for Forebay.
+    /// Bytes: of page cache for the kernel, in all for Forebay.
     pub(super) memory: u64,
     wanted: Wanted,
 }
 
-/// The least throughput that is wanted, as a share of the kernel's.
+/// The least wanted throughput, as a share of the kernel's.
 #[derive(Clone, Copy)]
 enum Wanted {
     Nothing,
@@ -85,7 +85,7 @@ impl Plan {
             let point = |&handlers| Point { name, folder, workload: workload.clone(), handlers, memory, wanted };
             points.extend(handlers.iter().map(point));
         };
-        // A think time of 10 ms, on a disk that is twice as fast.
+        // The workload's think time of 10 ms, on a disk that is twice as fast.
         let rand_10 = micro("one-rand-10", &[("think", "5")]);
         let two_rand = micro("two-rand-0", &[]);
         add("one-whole-0", "micro", &micro("one-whole-0", &[]), &[16, 64], MEMORY, Wanted::Nothing);
@@ -136,7 +136,7 @@ impl Plan {
         }
     }
 
-    /// How it is scaled down, in words.
+    /// Its scale, in words.
     pub(super) fn scale(&self, point: &Point) -> String {
         let memory = point.memory >> 20;
         format!("{} {} times as fast, {DATA}: {memory} MiB, seed {}", self.device, self.speed, super::reader::SEED)

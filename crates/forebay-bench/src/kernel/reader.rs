@@ -1,9 +1,9 @@
 //! The readers: a process of their own, so that its memory can be bounded.
 //!
-//! It says `ready` when it has its workload, and then does each of two things when it is sent a
-//! line: a short trial, in which it can be seen what memory the readers take for themselves, after
-//! which it says `tried`; and the run, after which it says its outcome as JSON. The memory is
-//! bounded in between: while reads are under way, their pages cannot be taken back.
+//! The process says `ready` when it has its workload. Then each line that it gets starts a step.
+//! The first is a short trial, which shows how much memory the readers take for themselves; it ends
+//! with `tried`. The second is the run, which ends with the outcome as JSON. The memory is bounded
+//! in between: while reads are under way, their pages cannot be taken back.
 
 use std::io::{BufRead, stdin};
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use forebay_live::play::{Content, Folder, Play};
 use forebay_trace::{Span, Workload, generate};
 use serde::{Deserialize, Serialize};
 
-/// How long the trial takes, in seconds.
+/// The length of the trial, in seconds.
 pub(super) const TRIAL: f64 = 1.0;
 
-/// The same for everybody.
+/// The same for all systems.
 pub(super) const SEED: u64 = 1;
 
-/// A synthetic workload, by its name and what differs from its defaults.
+/// A synthetic workload: its name, and the parameters that differ from its defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Description {
     kind: String,
@@ -37,7 +37,7 @@ impl Description {
     }
 }
 
-/// What the process is told.
+/// The process's orders.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) workload: Description,

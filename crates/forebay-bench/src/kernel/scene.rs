@@ -19,8 +19,8 @@ use super::points::{Plan, Point};
 use super::reader::{Description, Job, TRIAL};
 use super::{Keeper, System};
 
-/// Where the readers have no page cache, what they may have beyond what was seen in the trial,
-/// bytes: they may not be killed for it.
+/// The least memory beyond the trial's for readers without page cache, bytes: the kernel must not
+/// kill them.
 const LEAST: u64 = 32 << 20;
 
 /// The disk, served.
@@ -32,7 +32,7 @@ pub(super) struct Scene<'a> {
     folder: TempDir,
 }
 
-/// What the readers got, as they say.
+/// The result of the readers, as they print it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Outcome {
     pub(super) throughput_mb_s: f64,
@@ -44,14 +44,14 @@ pub(super) struct Outcome {
 /// A run.
 pub(super) struct Measured {
     pub(super) outcome: Outcome,
-    /// What the disk did while it was counted.
+    /// The disk's work while the run was counted.
     disk: Disk,
     /// The most memory that the mount's process had, bytes.
     resident: Option<u64>,
 }
 
 impl Measured {
-    /// All of it, in a line.
+    /// The whole result, in a line.
     pub(super) fn detail(&self) -> String {
         let Outcome { throughput_mb_s, response_ms, p99_ms, seconds } = &self.outcome;
         let Disk { bytes, requests, busy } = self.disk;
@@ -66,7 +66,7 @@ impl Measured {
     }
 }
 
-/// What the disk did since it was there.
+/// The disk's counters since it was made.
 #[derive(Clone, Copy)]
 struct Disk {
     bytes: u64,
@@ -105,7 +105,7 @@ impl<'a> Scene<'a> {
         command
     }
 
-    /// One run. Nothing that an earlier one read is in memory when it begins.
+    /// One run. When it begins, memory holds no data of an earlier run.
     pub(super) fn measure(&mut self, point: &Point, system: System) -> anyhow::Result<Measured> {
         let read_ahead_kb = if let System::Kernel(kib) = system { kib } else { 128 };
         self.disk.renew(&Treatment { read_ahead_kb, ..Treatment::default() })?;
@@ -113,8 +113,8 @@ impl<'a> Scene<'a> {
         let (mount, cached) = match system {
             System::Kernel(_) => (None, point.memory),
             System::Forebay(policy, keeper) => {
-                // By its variable, which a command without the option passes over: that one keeps
-                // all itself.
+                // By its variable, which a command without the option ignores. Such a command keeps
+                // all blocks itself.
                 let (keeps, budget) = match keeper {
                     Keeper::Mount => ("off", point.memory),
                     Keeper::Kernel => ("on", point.memory / 2),
@@ -131,7 +131,7 @@ impl<'a> Scene<'a> {
         Ok(Measured { outcome, disk, resident })
     }
 
-    /// The readers, in a group whose page cache is bounded to so many bytes.
+    /// Runs the readers in a group whose page cache is bounded to `cached` bytes.
     fn readers(&self, point: &Point, folder: PathBuf, cached: u64) -> anyhow::Result<(Outcome, Disk)> {
         let Plan { seconds, verify, .. } = *self.plan;
         let job = Job { workload: point.workload.clone(), folder, handlers: point.handlers, seconds, verify };
@@ -143,7 +143,7 @@ impl<'a> Scene<'a> {
         let (mut said, mut hears, mut line) = (BufReader::new(says.0), hears.1, String::new());
         said.read_line(&mut line)?;
         ensure!(line.trim() == "ready", "the readers don't get ready");
-        // While all of them run it is seen what they take for themselves; the rest is page cache.
+        // While all of them run, their own memory is measured; the rest is page cache.
         hears.write_all(b"\n")?;
         std::thread::sleep(Duration::from_secs_f64(TRIAL / 2.0));
         let own = group.own()?;
@@ -174,8 +174,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Lays the files of a workload in a folder, each at a place of its own: it begins in a folder at
-/// the top, which ext4 puts anywhere, and moves, which leaves its blocks where they are.
+/// Lays the files of a workload in a folder, each at a place of its own. A file is made in a folder
+/// at the top, which ext4 puts anywhere; moving it then leaves its blocks where they are.
 fn fill(root: &Path, name: &str, files: &Description) -> anyhow::Result<()> {
     let workload = files.load()?;
     let folder = root.join(name);

@@ -1,6 +1,6 @@
-//! The figures as rows: Forebay against its best peer, against itself and against what is wanted. A
-//! ratio of 1 or more is always good: of what should be little it is what is wanted by what was
-//! had.
+//! The figures as rows: Forebay against its best peer, against itself and against wanted figures. A
+//! ratio of 1 or more is always good: for a figure that should be low it is the wanted one over the
+//! measured one.
 
 use super::Measured;
 use super::load::{Load, Sizes, Unit};
@@ -66,7 +66,7 @@ impl Figure {
         self.median(|run| run.counts.requests() as f64)
     }
 
-    /// Bytes that the server sent for a byte that was read; not a number where reads are not
+    /// Bytes that the server sent for each byte read; not a number for loads whose reads are not
     /// counted.
     fn fetched_per_read(&self) -> f64 {
         self.median(|run| run.counts.bytes as f64 / run.work.bytes as f64)
@@ -110,7 +110,7 @@ impl Measured {
         })
     }
 
-    /// How many times as good `one` is as `other`, run by run.
+    /// How many times as good `one` is as `other`, by the median of runs.
     fn ratio(&self, one: &Figure, other: &Figure) -> f64 {
         let pairs = one.runs.iter().zip(&other.runs);
         median(match self.load.unit() {
@@ -149,7 +149,7 @@ fn row(what: String, against: String, ratio: f64, detail: String) -> Row {
     Row { bench: "peers", what, against, ratio, wanted: None, detail, point: None }
 }
 
-/// Forebay against the best peer; beside it what all of them had.
+/// Forebay against the best peer, with the figures of all mounts.
 fn against_best(measured: &Measured, sizes: &Sizes) -> Row {
     let best = measured.best(measured.of(Role::Mount).filter(|figure| figure.is_peer));
     let mut row = match (measured.forebay(), best) {
@@ -161,7 +161,7 @@ fn against_best(measured: &Measured, sizes: &Sizes) -> Row {
         ),
         _ => row(measured.title(sizes), "no peer".into(), f64::NAN, "no peer measured it".into()),
     };
-    // Of random reads and of what is in memory nothing is wanted but the figures.
+    // Random reads and reads from memory have no wanted figure.
     row.wanted = match measured.load {
         Load::Random { .. } | Load::Again { .. } => None,
         _ => Some(1.0),
@@ -210,7 +210,7 @@ fn readers(many: &Measured, all: &[Measured]) -> Option<Row> {
     Some(row)
 }
 
-/// Rows that have a bound of their own.
+/// Rows for absolute bounds.
 fn bounds(measured: &Measured, sizes: &Sizes) -> Vec<Row> {
     let Some(ours) = measured.forebay() else { return Vec::new() };
     let bound = |what: &str, wanted, had, unit| Bound { what: what.into(), wanted, had, unit };
@@ -239,7 +239,7 @@ impl Bound {
     }
 }
 
-/// The most memory of all loads, and what each tool had.
+/// The most memory over all loads, and each tool's figure.
 fn memory(all: &[Measured], tools: &[Tool]) -> Vec<Row> {
     let figures = || all.iter().flat_map(|measured| &measured.figures).filter(|figure| !figure.runs.is_empty());
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);

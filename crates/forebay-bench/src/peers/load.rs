@@ -1,4 +1,4 @@
-//! The loads: what the server has for each, and what is read.
+//! The loads: the server's objects for each, and its reads.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,12 +17,12 @@ const PROCESSES: u64 = 8;
 /// A small object, bytes.
 const SMALL: u64 = 16 << 10;
 
-/// How much is read, and for how long.
+/// The amounts of data, and the times.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// What all streams of a load read together.
+    /// Bytes that all streams of a load read together.
     pub(super) total: u64,
-    /// The object of which random reads read.
+    /// The object of random reads.
     pub(super) anywhere: u64,
     /// The object that is read with gaps.
     pub(super) skipped: u64,
@@ -32,9 +32,9 @@ pub(super) struct Sizes {
     pub(super) names: u64,
     pub(super) small: u64,
     pub(super) grepped: u64,
-    /// How long reads at random and reads of what was read go on.
+    /// The time of random reads and of repeated reads.
     pub(super) period: Duration,
-    /// A reader that takes longer stops; what it has read by then counts.
+    /// A reader that takes longer stops, and its reads until then count.
     pub(super) limit: Duration,
 }
 
@@ -92,7 +92,7 @@ pub(super) enum Load {
         read: usize,
         threads: usize,
     },
-    /// What was read before: 1 MiB in sequence, or less at random.
+    /// Data that was read before: 1 MiB in sequence, or less at random.
     Again {
         read: usize,
     },
@@ -102,7 +102,7 @@ pub(super) enum Load {
     Grep,
 }
 
-/// In what a load is measured.
+/// The unit of a load's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     MbPerSecond,
@@ -146,14 +146,14 @@ pub(super) const LOADS: [Load; 15] = [
     Load::Grep,
 ];
 
-/// What a load has on the server.
+/// A load's objects on the server.
 pub(super) struct Stored {
     pub(super) objects: Vec<Object>,
     table: Option<Table>,
 }
 
 impl Load {
-    /// By which `--only` knows it.
+    /// Its name in `--only`.
     pub(super) fn name(self) -> String {
         match self {
             Load::Streams(count) => format!("streams-{count}"),
@@ -198,7 +198,7 @@ impl Load {
         match self {
             Load::Streams(count) => several("streams", count as u64, sizes.total / count as u64),
             Load::Shared(_) => several("shared", 1, sizes.total),
-            // The second one is for whoever reads at random before.
+            // The second object is for random reads before.
             Load::Skips => several("skipped", 2, sizes.skipped),
             Load::Random { .. } => several("random", 1, sizes.anywhere),
             Load::Again { .. } => several("again", 1, sizes.again),
@@ -209,7 +209,7 @@ impl Load {
         }
     }
 
-    /// Puts its objects on the server; nothing if a program is missing.
+    /// Puts its objects on the server; `None` if a program is missing.
     pub(super) fn store(self, s3: &S3, sizes: &Sizes, folder: &Path) -> anyhow::Result<Option<Stored>> {
         let table = if self == Load::Parquet { Table::put(s3, sizes.rows, folder)? } else { None };
         if self == Load::Parquet && table.is_none() {
@@ -220,13 +220,13 @@ impl Load {
         Ok(Some(Stored { objects, table }))
     }
 
-    /// Takes them away.
+    /// Removes its objects.
     pub(super) fn remove(self, s3: &S3, stored: Stored) -> anyhow::Result<()> {
         stored.objects.iter().try_for_each(|object| s3.delete(&object.name))?;
         if stored.table.is_some() { Table::remove(s3) } else { Ok(()) }
     }
 
-    /// Reads what has to be read before, and does not count.
+    /// Makes the reads that must come before, and do not count.
     pub(super) fn prepare(self, stored: &Stored, scope: Scope) -> anyhow::Result<()> {
         if let Load::Again { .. } = self {
             walk(scope, &stored.objects[0], Walk::whole(&stored.objects[0]), Instant::now())?;
@@ -282,15 +282,15 @@ fn find(folder: &Path, names: usize) -> anyhow::Result<Work> {
     let seconds = begun.elapsed().as_secs_f64();
     ensure!(output.status.success(), "find: {}", String::from_utf8_lossy(&output.stderr));
     let found = output.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    // The folder itself is among them.
+    // find lists the folder itself, too.
     if found != names + 1 {
         return Err(WrongBytes(format!("find shows {found} names instead of {}", names + 1)).into());
     }
     Ok(Work { seconds, bytes: 0, reads: names as u64 })
 }
 
-/// Several processes, each of which reads its part of the files to their ends, one after the other,
-/// as `grep` does.
+/// Several processes. Like `grep`, each reads its part of the files to their ends, one after the
+/// other.
 fn grep(folder: &Path, files: u64) -> anyhow::Result<Work> {
     let begun = Instant::now();
     let part = files / PROCESSES;

@@ -1,4 +1,4 @@
-//! One mount of one tool, which ends with its value.
+//! One mount of one tool, which ends when the value is dropped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,10 +11,10 @@ use forebay_testkit::process::{Running, Signal, runs};
 
 use super::tool::{Manner, Tool, Where};
 
-/// How long a mount may take to be there, and to end in peace.
+/// The longest time for a mount to be ready, and to end by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A mount. Told to end when dropped, and killed if it does not.
+/// A mount. When dropped it is told to end, and killed if it does not.
 pub(super) struct Mounted {
     running: Running,
     point: PathBuf,
@@ -48,7 +48,7 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Where it is.
+    /// The mount point.
     pub(super) fn point(&self) -> &Path {
         &self.point
     }
@@ -58,7 +58,7 @@ impl Mounted {
         tree(self.running.id()).into_iter().map(peak).sum()
     }
 
-    /// All its processes, its first one first.
+    /// All its processes, beginning with its first one.
     pub(super) fn processes(&self) -> Vec<u32> {
         tree(self.running.id())
     }
@@ -92,7 +92,7 @@ fn signal(id: u32, signal: i32) {
     unsafe { libc::kill(id, signal) };
 }
 
-/// A process and all that descend from it.
+/// A process and all its descendants.
 fn tree(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

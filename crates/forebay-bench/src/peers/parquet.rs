@@ -1,4 +1,4 @@
-//! A question of DuckDB about three of eleven columns of a Parquet file.
+//! A query of DuckDB for three of eleven columns of a Parquet file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ columns = ', '.join(f'hash(i * 11 + {k}) as c{k}' for k in range(11))
 duckdb.execute(f'''copy (select {columns} from range({sys.argv[2]}) t(i)) to '{sys.argv[1]}' (format parquet)''')
 ";
 
-/// Prints how many seconds the question took, and the answer.
+/// Prints the seconds of the query, and the answer.
 const ASK: &str = r"
 import duckdb, sys, time
 duckdb.execute('set enable_progress_bar = false')
@@ -30,14 +30,14 @@ answer = duckdb.execute(question).fetchall()
 print(time.time() - begun, answer, sep='\n')
 ";
 
-/// The table on the server, and what is to come out.
+/// The table on the server, and the expected answer.
 pub(super) struct Table {
     python: PathBuf,
     answer: String,
 }
 
 impl Table {
-    /// Makes the table; nothing if DuckDB is not there.
+    /// Makes the table; `None` without DuckDB.
     pub(super) fn put(s3: &S3, rows: u64, folder: &Path) -> anyhow::Result<Option<Table>> {
         let Some(python) = tools::python_with("duckdb") else {
             eprintln!("  DuckDB is missing, and Parquet left out; `cargo xtask tools` installs it");
@@ -51,7 +51,7 @@ impl Table {
         Ok(Some(Table { python, answer }))
     }
 
-    /// Asks through a mount.
+    /// Runs the query through a mount.
     pub(super) fn ask(&self, mount: &Path) -> anyhow::Result<Work> {
         let said = run(&self.python, ASK, &mount.join(NAME), &[])?;
         if said.answer != self.answer {
@@ -60,13 +60,13 @@ impl Table {
         Ok(Work { seconds: said.seconds, bytes: 0, reads: 1 })
     }
 
-    /// Takes the object away.
+    /// Removes the object.
     pub(super) fn remove(s3: &S3) -> anyhow::Result<()> {
         Ok(s3.delete(NAME)?)
     }
 }
 
-/// What a script said.
+/// The output of a script.
 #[derive(Default)]
 struct Said {
     seconds: f64,

@@ -1,4 +1,4 @@
-//! What the objects contain: bytes that can be checked about as fast as memory is read.
+//! The contents of the objects: bytes that can be checked about as fast as memory is read.
 //!
 //! All objects are cut out of one endless repetition of random bytes. Its period is a prime just
 //! over 1 MiB, so pages at different places of an object differ, and the table stays in the
@@ -18,15 +18,15 @@ const PERIOD: usize = 1_048_583;
 pub(super) struct Object {
     pub(super) name: String,
     pub(super) size: u64,
-    /// Where in the repetition it begins.
+    /// The place in the repetition where it begins.
     begin: u64,
 }
 
-/// A mount that gave other bytes than were stored, in words. No figure of such a run counts.
+/// A mount returned other bytes than the stored ones, in words. No figure of such a run counts.
 #[derive(Debug)]
 pub(super) struct WrongBytes(pub(super) String);
 
-/// How the words begin, also where another process says them.
+/// The beginning of those words, also in the output of another process.
 pub(super) const WRONG: &str = "wrong bytes: ";
 
 impl fmt::Display for WrongBytes {
@@ -37,7 +37,7 @@ impl fmt::Display for WrongBytes {
 
 impl std::error::Error for WrongBytes {}
 
-/// The period twice, so that each slice of a period lies in one piece.
+/// The period twice, so that every slice of a period's length is contiguous.
 fn table() -> &'static [u8] {
     static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
     TABLE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Parallel range gets through the same proxy, without any mount: what the connection could give.
+//! Parallel range gets through the same proxy, without any mount: the limit of the connection.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,13 +12,13 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 use super::pattern::Object;
 use super::readers::Work;
 
-/// How many connections are tried; the best counts.
+/// The numbers of connections; the best counts.
 pub(super) const CONNECTIONS: [usize; 4] = [4, 8, 16, 32];
 
-/// The longest range of a get, bytes. The first byte takes 20 ms, so much takes 90 ms at 90 MB/s.
+/// The longest range of a get, bytes. Its first byte takes 20 ms, and all of it 90 ms at 90 MB/s.
 const PIECE: u64 = 8 << 20;
 
-/// Gets an object in ranges, so many at a time, and compares each byte.
+/// Gets an object in ranges, `connections` at a time, and compares each byte.
 pub(super) fn gets(endpoint: &str, object: &Object, connections: usize) -> anyhow::Result<Work> {
     let mut builder = AmazonS3Builder::new()
         .with_endpoint(endpoint)

@@ -1,4 +1,4 @@
-//! The programs that read: threads that begin together, and compare all that they read.
+//! The programs that read: threads that begin together, and compare all bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 
 use super::pattern::Object;
 
-/// What a reader, or several, did.
+/// The work of one or several readers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
     pub(super) seconds: f64,
@@ -21,7 +21,7 @@ pub(super) struct Work {
     pub(super) reads: u64,
 }
 
-/// Until when, and under which folder, is read.
+/// The limit and the folder of reads.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) folder: &'a Path,
@@ -34,7 +34,7 @@ pub(super) struct Scope<'a> {
 pub(super) struct Walk {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Bytes of a read, and bytes that are left out after each.
+    /// Bytes of a read, and bytes that are skipped after each.
     pub(super) read: usize,
     pub(super) skip: u64,
 }
@@ -46,15 +46,15 @@ impl Walk {
     }
 }
 
-/// Reads anywhere.
+/// Random reads.
 #[derive(Clone, Copy)]
 pub(super) struct Anywhere {
     pub(super) read: usize,
     pub(super) seed: u64,
 }
 
-/// Runs a reader in each of `threads` threads, which begin together; what they did, and how long
-/// that took in all.
+/// Runs a reader in each of `threads` threads, which begin together. Returns their work together,
+/// and its time.
 pub(super) fn together(
     threads: usize,
     reader: impl Fn(usize, Instant) -> anyhow::Result<Work> + Sync,
@@ -98,7 +98,7 @@ pub(super) fn walk(scope: Scope, object: &Object, walk: Walk, begun: Instant) ->
     Ok(work)
 }
 
-/// Reads anywhere in an object until the limit.
+/// Makes random reads of an object until the limit.
 pub(super) fn anywhere(scope: Scope, object: &Object, reads: Anywhere, begun: Instant) -> anyhow::Result<Work> {
     let file = open(scope.folder, object)?;
     let (mut work, mut random) = (Work::default(), SmallRng::seed_from_u64(reads.seed));

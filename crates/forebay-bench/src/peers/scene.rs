@@ -14,15 +14,15 @@ use super::raw;
 use super::readers::{Anywhere, Scope, Work, anywhere, together};
 use super::tool::{Manner, Tool};
 
-/// What each answer of the server is late by.
+/// The delay of each answer of the server.
 const FIRST_BYTE: Duration = Duration::from_millis(20);
 
-/// How long after its limit a run that hangs is broken off.
+/// A run that hangs is ended this long after its limit.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// How the connections to the server are.
+/// The connections to the server.
 pub(super) struct Setting {
-    /// By which `--only` knows it.
+    /// Its name in `--only`.
     pub(super) name: &'static str,
     pub(super) words: &'static str,
     connection_rate: Option<u64>,
@@ -33,16 +33,16 @@ pub(super) const SETTINGS: [Setting; 2] = [
     Setting { name: "free", words: "no cap", connection_rate: None },
 ];
 
-/// What reads a load.
+/// A reader of a load.
 pub(super) enum Contender<'a> {
-    /// A mount as a user has it.
+    /// A mount with default options.
     Mount(&'a Tool),
-    /// Forebay with other memory.
+    /// Forebay with another budget.
     Forebay(&'a Tool, u64),
-    /// Forebay with hints of its own, and before it perhaps another mount with the same hints and
-    /// random reads.
+    /// Forebay with a file of hints of its own. Before it, if `random`, another mount with the same
+    /// file and random reads.
     Hints { tool: &'a Tool, random: bool },
-    /// So many connections and no mount.
+    /// This many connections and no mount.
     Raw(usize),
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Contender<'a> {
 pub(super) struct Run {
     pub(super) value: f64,
     pub(super) work: Work,
-    /// What the server answered meanwhile.
+    /// The server's answers during the run.
     pub(super) counts: Counts,
     /// The most memory that the mount's processes had, bytes.
     pub(super) peak: u64,
@@ -61,7 +61,7 @@ pub(super) struct Run {
 pub(super) struct Scene<'a> {
     sizes: &'a Sizes,
     proxy: FarProxy,
-    /// In memory; mount points and what tools keep are here.
+    /// In memory; for mount points and the files of tools.
     folder: &'a Path,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn scratch() -> std::io::Result<Scratch> {
     Scratch::new_in("peers", &memory())
 }
 
-/// The place for what is to be in memory.
+/// The folder for files that should be in memory.
 pub(super) fn memory() -> PathBuf {
     let shared = PathBuf::from("/dev/shm");
     if shared.is_dir() { shared } else { std::env::temp_dir() }
@@ -82,7 +82,7 @@ impl<'a> Scene<'a> {
         Ok(Scene { sizes, proxy: FarProxy::start(s3.address(), distance)?, folder })
     }
 
-    /// One run. Nothing that an earlier one read is in memory when it begins.
+    /// One run. When it begins, memory holds no data of an earlier run.
     pub(super) fn measure(&self, contender: &Contender, load: Load, stored: &Stored) -> anyhow::Result<Run> {
         match contender {
             Contender::Mount(tool) => self.mounted(tool, &Manner::usual(), load, stored),
@@ -99,8 +99,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Random reads through one mount if wanted, then the load through another one with the same
-    /// file of hints.
+    /// Random reads through one mount if `random`, then the load through another mount with the
+    /// same file of hints.
     fn hinted(&self, tool: &Tool, random: bool, load: Load, stored: &Stored) -> anyhow::Result<Run> {
         let folder = tempfile::tempdir_in(self.folder)?;
         let manner = Manner { hints: Some(folder.path().join("hints")), ..Manner::usual() };
@@ -121,7 +121,7 @@ impl<'a> Scene<'a> {
         let (done, waits) = channel::<()>();
         let processes = mount.processes();
         let patience = 2 * self.sizes.limit + GRACE;
-        // A reader of a mount that hangs gets an error once the mount's program is gone.
+        // A reader of a mount that hangs gets an error once the mount's program has ended.
         let watch = std::thread::spawn(move || {
             if waits.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 processes.into_iter().for_each(kill);

@@ -1,4 +1,4 @@
-//! The mounts that are compared, and the commands that make them.
+//! The compared mounts, and the commands that make them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,17 +7,17 @@ use std::str::FromStr;
 use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::tools;
 
-/// The budget of the mount with which peers are compared.
+/// The budget of the mount that is compared with peers.
 pub(super) const MEMORY: u64 = 512 << 20;
 
-/// A budget that is small.
+/// A small budget.
 pub(super) const LITTLE: u64 = 128 << 20;
 
 /// A mount of an S3 server.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     pub(super) name: String,
-    /// As the program says it, in a line.
+    /// The line that the program prints for its version.
     pub(super) version: String,
     program: Program,
 }
@@ -49,30 +49,30 @@ impl FromStr for Peer {
     }
 }
 
-/// What a command needs to know.
+/// The facts that a command needs.
 pub(super) struct Where<'a> {
     pub(super) endpoint: &'a str,
     pub(super) point: &'a Path,
-    /// An empty folder for whatever the program keeps.
+    /// An empty folder for the program's files.
     pub(super) cache: &'a Path,
 }
 
-/// How Forebay is run; other tools have no such choice.
+/// The options of Forebay; other tools have no such choice.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
     pub(super) memory: u64,
-    /// The file in which it keeps its hints, if any.
+    /// The file of hints, if any.
     pub(super) hints: Option<PathBuf>,
 }
 
 impl Manner {
-    /// As it is compared with others.
+    /// The options for comparisons with other tools.
     pub(super) fn usual() -> Manner {
         Manner { memory: MEMORY, hints: None }
     }
 }
 
-/// Forebay, then the peers that are there. Says on standard error which are missing.
+/// Forebay, then the installed peers. Reports missing peers on standard error.
 pub(super) fn all(forebay: PathBuf, named: &[Peer]) -> Vec<Tool> {
     let mut all = vec![Tool::new("Forebay", "--version", forebay, Program::Forebay)];
     let missing = |name| eprintln!("  {name} is missing and left out; `cargo xtask tools` installs it");

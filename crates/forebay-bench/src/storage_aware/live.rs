@@ -24,30 +24,30 @@ use forebay_testkit::mounts::MountPoint;
 use super::load::{FILE, Load, Piece, READ, STORES};
 use super::{Devices, FILES, MEMORY, READERS};
 
-/// How readers reach the engine.
+/// The readers' way to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     /// In the process.
     Library,
-    /// Through a mount whose kernel keeps nothing.
+    /// Through a mount without the kernel cache.
     Mount,
 }
 
 /// A stretch of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phase {
-    /// How long it takes for the devices.
+    /// The devices' seconds.
     pub(super) seconds: f64,
-    /// How many times as fast as the models say all devices run.
+    /// The speed of all devices as a multiple of their models'.
     pub(super) speed: f64,
-    /// Which of them takes how many times as long as its model says.
+    /// A slow device, and the factor by which it is slower than its model.
     pub(super) slow: Option<(usize, f64)>,
 }
 
-/// What was seen of a stretch. Seconds are the devices'.
+/// The result of a stretch. Seconds are the devices'.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// What readers got, in 10^6 bytes a second.
+    /// The throughput of readers, in 10^6 bytes a second.
     pub(super) mb_s: f64,
     /// The same, second by second.
     pub(super) each: Vec<f64>,
@@ -55,7 +55,7 @@ pub(super) struct Seen {
     pub(super) partitions: String,
     /// How many of the machine's processors this process used.
     pub(super) processors: f64,
-    /// By how much longer than by their models requests took on the mean, as a share.
+    /// The share by which requests took longer than by their models, in the mean.
     pub(super) late: f64,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Seen {
 pub(super) struct Stores(tempfile::TempDir);
 
 impl Stores {
-    /// With their files. What is in them nobody asks.
+    /// Stores with their files. The content of the files does not matter.
     pub(super) fn make() -> anyhow::Result<Stores> {
         let folder = tempfile::tempdir()?;
         let content = vec![0x5a; FILE as usize];
@@ -84,12 +84,12 @@ impl Stores {
     }
 }
 
-/// What a file is called.
+/// The name of a file.
 pub(super) fn name(file: u64) -> PathBuf {
     format!("{file:03}").into()
 }
 
-/// What readers read.
+/// The files of the readers.
 enum Files {
     Library(Vec<Vec<OpenFile>>),
     /// Closed, unmounted, removed in this order.
@@ -112,7 +112,7 @@ impl Files {
     }
 }
 
-/// An engine over three stores, and what is open of it.
+/// An engine over three stores, and its open files.
 pub(super) struct Live {
     paces: Vec<Arc<Pace>>,
     engine: Arc<Engine>,
@@ -153,7 +153,7 @@ impl Live {
         Ok(Live { paces, engine, files })
     }
 
-    /// Has readers read for as long as all phases take, one after the other.
+    /// Lets readers read through all phases, one after the other.
     pub(super) fn run(&self, load: &Load, phases: &[Phase]) -> anyhow::Result<Vec<Seen>> {
         let (next, bytes, over) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
@@ -173,7 +173,7 @@ impl Live {
                 .collect();
             let seen = phases.iter().map(|phase| self.watch(phase, &bytes)).collect();
             over.store(true, Ordering::Relaxed);
-            // Those who wait for a slow store needn't wait long.
+            // Readers that wait for a slow store should end soon.
             self.pace(&Phase { seconds: 0.0, speed: 100.0, slow: None });
             for reader in readers {
                 reader.join().unwrap_or(Ok(()))?;
@@ -214,8 +214,7 @@ impl Live {
         })
     }
 
-    /// Nanoseconds of the machine that requests took, and by which they were late, over all
-    /// devices.
+    /// The real nanoseconds of requests, and those by which they were late, over all devices.
     fn response_and_lateness(&self, speed: f64) -> (f64, f64) {
         let all = self.paces.iter().map(|pace| pace.activity());
         all.fold((0.0, 0.0), |sum, of| (sum.0 + of.response as f64 / speed, sum.1 + of.late as f64))
@@ -237,11 +236,11 @@ fn all<T, E>(open: impl Fn(usize, u64) -> Result<T, E>) -> Result<Vec<Vec<T>>, E
     (0..STORES).map(|store| (0..FILES).map(|file| open(store, file)).collect()).collect()
 }
 
-/// What this process has had of processors.
+/// The processor time of this process.
 fn processor_seconds() -> anyhow::Result<f64> {
     let mut seconds = 0.0;
     for task in std::fs::read_dir(Path::new("/proc/self/task"))? {
-        // One that has just ended counts no more.
+        // A thread that has just ended no longer counts.
         let Ok(line) = std::fs::read_to_string(task?.path().join("schedstat")) else { continue };
         seconds += line.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9;
     }

@@ -1,5 +1,4 @@
-//! What the readers of `storage-aware` read: pieces of 64 KiB of the files of three stores, in no
-//! order.
+//! The reads of `storage-aware`: pieces of 64 KiB of the files of three stores, in no order.
 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -17,19 +16,19 @@ pub(super) const READ: u64 = 64 << 10;
 /// Bytes of a file.
 pub(super) const FILE: u64 = 1 << 20;
 
-/// How skewed popularity is: between the 0.6 to 1 that servers' logs show.
+/// The skew of popularity: between the 0.6 and 1 that servers' logs show.
 const SKEW: f64 = 0.9;
 
-/// Which pieces are read how often.
+/// The popularity of pieces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Popularity {
     /// All alike.
     Uniform,
-    /// By Zipf's law, whatever store they lie on.
+    /// By Zipf's law, independent of the store.
     Skewed,
 }
 
-/// What is read, without end: read number n is the same whoever asks, live and simulated.
+/// An endless sequence of reads: read number n is the same for any reader, live and simulated.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     popularity: Popularity,
@@ -39,7 +38,7 @@ pub(super) struct Load {
     pieces: Vec<u32>,
 }
 
-/// Where a read goes.
+/// The place of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) store: usize,
@@ -49,7 +48,7 @@ pub(super) struct Piece {
 }
 
 impl Load {
-    /// Of all files of all stores.
+    /// A load over all files of all stores.
     pub(super) fn new(popularity: Popularity, seed: u64) -> Load {
         let count = (FILES * FILE / READ) as u32 * STORES as u32;
         let mut pieces: Vec<u32> = (0..count).collect();

@@ -38,7 +38,7 @@ pub(super) fn run(
     let request = |number| {
         let piece = load.read(number);
         let file = piece.file * STORES as u64 + piece.store as u64;
-        // Nobody is named: each read is a task of its own, and whoever is free takes the next one.
+        // Each read is a task of its own, and the next free handler takes it.
         Request { file, offset: piece.offset, len: READ as u32, ..Request::default() }
     };
     let reads = (to * READS_A_SECOND) as u64;
@@ -50,7 +50,8 @@ pub(super) fn run(
     Ok(outcome.throughput_mb_s)
 }
 
-/// Where the live stores' files lie, by their numbers in the trace; what has no places lies at 0.
+/// The places of the live stores' files, by their numbers in the trace; 0 on a device without
+/// places.
 fn places(stores: &Stores, devices: Devices) -> anyhow::Result<BTreeMap<u64, u64>> {
     let mut places = BTreeMap::new();
     for store in 0..STORES {

@@ -6,8 +6,8 @@ use super::{Plan, REQUEST, at_speed, median, ratio};
 use crate::report::Row;
 
 const POLICIES: [&str; 4] = ["linux", "even", "ets", "esf"];
-/// Bytes a second that consumers take: the fast one, the fastest and the slowest of the slow ones,
-/// the others evenly between by ratio.
+/// Bytes a second of the consumers: the fast one; the fastest and the slowest of the slow ones. The
+/// others are evenly between these two by ratio.
 const FAST: f64 = 60e6;
 const SLOW: (f64, f64) = (3e6, 0.2e6);
 const STREAMS: usize = 8;

@@ -7,13 +7,13 @@ use super::{Plan, at_speed, median, quicker};
 use crate::report::Row;
 
 const POLICIES: [&str; 3] = ["linux", "even", "ets"];
-/// Requests a second of the slow stream, and of the fast one case by case.
+/// Requests a second of the slow stream, and of the fast one in each case.
 const SLOW: f64 = 1000.0;
 const FAST: [f64; 3] = [3000.0, 5000.0, 7000.0];
 /// SCM §5.2.1: "a different file of 1GB size".
 const FILE: u64 = 1 << 30;
 
-/// One run: the mean response, and of each stream that and the mean trigger distance.
+/// One run: the mean response; and for each stream its response and its mean trigger distance.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     response: f64,

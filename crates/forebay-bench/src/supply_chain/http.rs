@@ -1,7 +1,7 @@
 //! Downloads from a web server on the mount, four at each of five bandwidths (scm-http; SCM §5.2.3,
-//! Fig. 8): a real nginx, whose threads read the mount and which sends no faster than each client
-//! takes (curl's own limit would leave the rest of a small file in the kernel's buffers), and 20
-//! real curl.
+//! Fig. 8), by 20 real curl. The server is a real nginx, whose threads read the mount. nginx limits
+//! each client's rate: curl's own limit would leave the rest of a small file in the kernel's
+//! buffers.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,8 +17,8 @@ use crate::report::Row;
 const POLICIES: [&str; 4] = ["linux", "even", "ets", "esf"];
 const CLIENTS: usize = 20;
 const SITES: usize = 5;
-/// Bytes a second that a client of the fastest site takes: loads, as in the experiment, since the
-/// paper does not say its own. Each site takes half of what the one before it does.
+/// Bytes a second of a client of the fastest site. These loads are the experiment's, since the
+/// paper does not state its own. Each site takes half of the bandwidth of the one before.
 const LOADS: [f64; 4] = [8e6, 12e6, 16e6, 20e6];
 
 fn bandwidth(load: f64, site: usize) -> f64 {

@@ -1,7 +1,7 @@
 //! Two levels, RA over SARC, with and without labels (scm-labels; SCM §5.3, Figs. 12, 13): a mount
-//! over `forebay serve` over a disk, read by a text search and a database at the same time
-//! (`multi-3`), in real time. Each makes the same requests in every run, so that who is helped more
-//! does not count more.
+//! over `forebay serve` over a disk, in real time. A text search and a database read it at the same
+//! time (`multi-3`). Each makes the same requests in every run, so a larger gain of one does not
+//! increase its weight.
 //!
 //! ```text
 //!  applications ─▶ mount, fixed ─▶ HTTP, Forebay-Demand, Forebay-Hits ─▶ serve, sarc ─▶ disk
@@ -28,15 +28,15 @@ use super::{Plan, median, quicker, ratio};
 use crate::report::Row;
 
 const MODES: [(&str, Labels); 3] = [("no labels", Labels::Off), ("demand", Labels::Demand), ("hits", Labels::Hits)];
-/// That of the experiment: on a faster one (`ibm-10k`) what is prefetched in vain costs readers
-/// little (simulated, 4.3 → 3.3 ms a request, where this one has 17.3 → 5.7).
+/// The experiment's disk. On a faster one (`ibm-10k`) wasted prefetching costs readers little
+/// (simulated: 4.3 → 3.3 ms a request, where this one has 17.3 → 5.7).
 const DISK: &str = "cheetah-9lp";
 const WORKLOAD: &str = "multi-3";
 const SCALE: &str = "0.0625";
 /// A text search and a database.
 const APPLICATIONS: u32 = 2;
-/// Of which some 5 MiB are frames, a third of what so short a run reads; in the simulator's long
-/// one it is a hundredth above and four below, and the outcome much the same.
+/// Some 5 MiB of each are frames, a third of the data of so short a run. In the simulator's long
+/// run the frames are a hundredth above and four below, with much the same outcome.
 const MEMORY: (u64, u64) = (18 << 20, 18 << 20);
 
 /// Requests of a run.
@@ -44,16 +44,16 @@ fn requests(plan: &Plan) -> u64 {
     (plan.seconds * 1000.0) as u64
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     response_ms: f64,
-    /// Of the blocks that the level above asked for, the part that the level below had.
+    /// The share of the blocks that the level above asked for and the level below had.
     hits: f64,
-    /// Of what the level below had fetched ahead, blocks that were given up unread, by each request
-    /// of the applications.
+    /// Prefetched blocks of the level below that were given up unread, for each request of the
+    /// applications.
     wasted: f64,
-    /// Bytes from the disk by each request, and requests to it.
+    /// Bytes from the disk for each request, and requests to it.
     disk_bytes: f64,
     disk_requests: f64,
 }
@@ -72,10 +72,10 @@ fn once(
     let server = Server::start(tree(&below, Arc::new(disk))?, "127.0.0.1:0".parse()?, Options::default())?;
     let options = StoreOptions { labels, ..StoreOptions::default() };
     let store = RemoteSource::open_uri(&format!("http://{}/", server.address()), &options)?;
-    // What RA does not ask for.
+    // The cost of this device, which RA does not use.
     let cost = DeviceCost::flat(5_000_000, 100_000_000, 4);
     let above = Scene::over(Arc::new(store), cost, "fixed", MEMORY.0)?;
-    // The disk is counted from the first request on, the applications from after the warm-up: a
+    // The disk's counters begin with the first request, the applications' after a warm-up of a
     // quarter, as in the simulator.
     let play = Play { warm_up: Some(Span::Requests(requests(plan) / 4)), ..Play::new(APPLICATIONS) };
     let outcome = play.run(workload, &Folder::new(above.point()), &|_, _| false)?;

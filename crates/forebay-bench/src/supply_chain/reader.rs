@@ -1,9 +1,9 @@
 //! Readers at limited rates, a thread each.
 //!
-//! A reader keeps a clock of its own, on which a request begins when it is due and ends as much
-//! later as it really took; it sleeps until the real clock has come there. So a thread that wakes
-//! up late, which on a busy machine it does, neither makes a response longer nor a reader slower,
-//! as long as it can catch up; where it cannot, [`Seen::behind`] says so.
+//! A reader has a clock of its own. On it a request begins when it is due, and ends after the time
+//! that it really took; the reader sleeps until the real clock gets there. On a busy machine
+//! threads wake up late. That makes neither a response longer nor a reader slower, as long as the
+//! thread can catch up. [`Seen::behind`] shows if it cannot.
 
 use std::fs::File;
 use std::io;
@@ -13,39 +13,38 @@ use std::time::{Duration, Instant};
 
 use super::{Plan, REQUEST, SPEED};
 
-/// When the next request is due.
+/// The rule for the time of the next request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beat {
-    /// At fixed moments, whether the one before is answered or not: those that are due wait for it
-    /// (an open loop).
+    /// At fixed moments, whether the last request is answered or not; due requests wait for it (an
+    /// open loop).
     Fixed,
-    /// So long after the one before was answered: its consumer needs that for what it got (a closed
-    /// loop).
+    /// This long after the last answer, which the consumer needs for its bytes (a closed loop).
     AfterAnswer,
 }
 
-/// A reader of a file from its beginning on, round and round.
+/// A reader that reads a file from its beginning to its end, again and again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) beat: Beat,
-    /// Requests in a second of the array's, if it never waits.
+    /// Requests in a second of the array's, for a reader that never waits.
     pub(super) rate: f64,
 }
 
-/// What came of a reader. Seconds are the array's.
+/// The result of a reader. Seconds are the array's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     pub(super) requests: f64,
-    /// In the mean, from when it was due.
+    /// The mean, from the due time.
     pub(super) response: f64,
     /// Bytes a second.
     pub(super) rate: f64,
-    /// By how much the real clock was behind the reader's at the end.
+    /// How far the real clock was behind the reader's at the end.
     pub(super) behind: f64,
 }
 
-/// Runs readers, one for each file, all from one moment on; `watch` is called beside them, and told
-/// when they are over.
+/// Runs readers, one for each file, which begin together. `watch` runs beside them, and its flag is
+/// set when they are done.
 pub(super) fn run<T: Send>(
     readers: &[Reader],
     files: &[File],

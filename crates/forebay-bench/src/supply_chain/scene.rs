@@ -1,5 +1,5 @@
-//! A mount over the array of SCM §5.1 as `forebay repro scm-ets` has it: six disks that read
-//! nothing on, 256 KiB on each at a time, files anywhere on it.
+//! A mount over the array of SCM §5.1, as in `forebay repro scm-ets`: six disks without read-ahead
+//! of their own, stripes of 256 KiB, files at random places.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,20 +27,20 @@ use super::SPEED;
 const DRIVE: &str = "sas-15k";
 const DISKS: usize = 6;
 const STRIPE: u64 = 256 << 10;
-/// Never scarce: what was read is not read again, and what is fetched ahead is far less.
+/// Never scarce: blocks are read only once, and prefetched blocks are far fewer.
 pub(super) const MEMORY: u64 = 96 << 20;
-/// How often streams are looked at, in real time.
+/// The real time between two looks at streams.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A folder of sparse files, which take no room: nobody asks what is in them. Removed at the end.
+/// A folder of sparse files, which take no room; their content does not matter. Removed at the end.
 pub(super) struct Files {
     folder: tempfile::TempDir,
     names: Vec<PathBuf>,
 }
 
 impl Files {
-    /// Of these lengths. The array has a file at a place that follows from its name, so a seed is
-    /// other places.
+    /// Files of these lengths. A file's place on the array follows from its name, so another seed
+    /// has other places.
     pub(super) fn make(lengths: impl IntoIterator<Item = u64>, seed: u64) -> anyhow::Result<Files> {
         let folder = tempfile::tempdir()?;
         let mut names = Vec::new();
@@ -56,7 +56,7 @@ impl Files {
         &self.names
     }
 
-    /// The folder on the array, whose own caches read nothing on.
+    /// The folder on the array, whose own caches do not read ahead.
     pub(super) fn on_array(&self, seed: u64) -> anyhow::Result<PacedSource> {
         let mut disk = device(DRIVE)?;
         if let ModelDescription::Disk(disk) = &mut disk.model {
@@ -77,7 +77,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// The files on the array, under a policy.
+    /// A mount of the files on the array, under a policy.
     pub(super) fn over_array(files: &Files, policy: &str, seed: u64) -> anyhow::Result<Scene> {
         let array = files.on_array(seed)?;
         let cost = array.cost().context("a model knows its cost")?;
@@ -86,7 +86,7 @@ impl Scene {
         Ok(Scene { pace: Some(pace), ..scene })
     }
 
-    /// Any source, the cost of whose device is known.
+    /// A mount of any source with a known device cost.
     pub(super) fn over(source: Arc<dyn Source>, cost: DeviceCost, policy: &str, memory: u64) -> anyhow::Result<Scene> {
         let engine = Engine::start(Config::new(memory, policy.parse()?), vec![cost])?;
         let tree = tree(&engine, source)?;
@@ -103,19 +103,19 @@ impl Scene {
         &self.engine
     }
 
-    /// Opens the files one after the other: the engine counts them in this order.
+    /// Opens the files in order, since the engine numbers them in this order.
     pub(super) fn open(&self, files: &Files) -> std::io::Result<Vec<File>> {
         files.names().iter().map(|name| File::open(self.point().join(name))).collect()
     }
 
-    /// By how much longer than by its model requests to the array took, as a share: what the
-    /// machine does by itself.
+    /// The share by which requests to the array took longer than by its model, because of the
+    /// machine's own work.
     pub(super) fn lateness(&self) -> f64 {
         let Some(activity) = self.pace.as_ref().map(|pace| pace.activity()) else { return 0.0 };
         activity.late as f64 / (activity.response as f64 / SPEED).max(1.0)
     }
 
-    /// Looks at the trigger distances of streams until `over`: the mean of each file's.
+    /// Samples the trigger distances of streams until `over`, and returns the mean for each file.
     pub(super) fn distances(&self, over: &AtomicBool) -> BTreeMap<u32, f64> {
         let mut seen = BTreeMap::<u32, (f64, f64)>::new();
         while !over.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! `forebay contexts`: what mounts have learnt of program contexts, and keep for the next ones.
+//! `forebay contexts`: the hints about program contexts that mounts have kept for later mounts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::options::{Contexts, ContextsClear, ContextsCommand, ContextsExport, C
 use crate::output;
 use crate::size::count;
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(contexts: &Contexts) -> Result<(), Failure> {
     match &contexts.command {
         None => show(&contexts.show),
@@ -38,14 +38,14 @@ struct Record {
     loop_blocks: u32,
     loop_accesses: u64,
     loop_deviation: u64,
-    /// Streams that this goes by; zero if nothing is known of them.
+    /// How many streams these figures come from; zero if nothing is known of them.
     streams: u8,
-    /// So many of them went beyond their first read.
+    /// How many of them went beyond their first read.
     streams_go_on: u8,
-    /// Whether they go from a file's beginning to its end.
+    /// Whether they read files from beginning to end.
     streams_whole: bool,
-    /// Blocks of those that go on: about half of them have no more, and five eighths of them from
-    /// so many to so many.
+    /// Blocks of the streams that went beyond their first read. About half of them have no more
+    /// than `stream_blocks`; five eighths of them are between the other two.
     stream_blocks: u32,
     stream_blocks_from: u32,
     stream_blocks_to: u32,
@@ -77,7 +77,7 @@ impl Record {
         }
     }
 
-    /// Two lines: what it does, and where it stands.
+    /// Two lines: the context's behaviour, and its place in the program.
     fn text(&self, now: u64) -> String {
         let rhythm = match self.loop_blocks {
             0 => String::new(),
@@ -98,12 +98,12 @@ impl Record {
         format!("  {context}  {pattern}{rhythm}{}, seen {seen}\n      {}\n", self.streams(), printable(&place))
     }
 
-    /// How long its streams usually are.
+    /// The usual length of its streams.
     fn streams(&self) -> String {
         let (from, to) = (self.stream_blocks_from, self.stream_blocks_to);
         match self.streams {
             0 => String::new(),
-            // As many as get nothing fetched ahead.
+            // The engine fetches nothing ahead for such a share.
             all if self.streams_go_on * 8 < all => ", at random".to_owned(),
             _ if self.streams_whole => ", whole files".to_owned(),
             _ if from == to => format!(", streams of {} blocks", count(to.into())),
@@ -122,7 +122,7 @@ pub(super) fn pattern_name(pattern: Pattern) -> &'static str {
     }
 }
 
-/// Names must not reach the terminal as commands to it.
+/// Control characters of names must not reach the terminal.
 fn printable(text: &str) -> String {
     if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text.to_owned() }
 }
@@ -139,7 +139,7 @@ fn age(seconds: u64) -> String {
 
 fn database(kept: &Kept) -> Result<Hints, Failure> {
     kept.database().ok_or_else(|| {
-        Failure::input("nothing says where hints are kept: give --hints FILE, or set HOME or XDG_CACHE_HOME")
+        Failure::input("there is no file to keep hints in: give --hints FILE, or set HOME or XDG_CACHE_HOME")
     })
 }
 

@@ -1,5 +1,5 @@
-//! `forebay demo`: a slow disk, modelled in real time, read by more and more handlers at once under
-//! three policies, beside what an offline optimum could do.
+//! `forebay demo`: a slow disk, modelled in real time. More and more handlers read it at once under
+//! three policies, beside the throughput of an offline optimum.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const FILE_BYTES: u64 = 4 << 20;
 const MEMORY: u64 = 96 << 20;
 const SEED: u64 = 1;
 
-/// How long a bar is, in characters.
+/// The characters of a bar.
 const WIDTH: usize = 40;
 
 /// One measurement.
@@ -41,13 +41,13 @@ struct Record {
     policy: String,
     /// How many readers at once.
     handlers: u32,
-    /// What they got together, in 10^6 bytes a second.
+    /// Their throughput together, in 10^6 bytes a second.
     throughput_mb_s: f64,
-    /// What an offline optimum would get: S / (S/R + C) (CP §3.2).
+    /// The throughput of an offline optimum: S / (S/R + C) (CP §3.2).
     optimum_mb_s: f64,
 }
 
-/// Measures and shows.
+/// Measures, and shows the results.
 pub(crate) fn run(options: &Demo) -> Result<(), Failure> {
     let bar = progress::bar("measuring", 1);
     let records = measure(options.seconds, &bar);

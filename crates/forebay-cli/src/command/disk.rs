@@ -1,5 +1,5 @@
-//! `forebay disk`: serves a modelled disk, at its pace and in real time, as one file, until it is
-//! told to stop.
+//! `forebay disk`: serves a modelled disk, at its pace and in real time, as one file, until a
+//! signal or an unmount.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const THREADS: usize = 4;
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Disk) -> Result<(), Failure> {
-    // Before any thread is started, so that no signal finds us unprepared.
+    // Before any thread is started, so that no signal comes too early.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
     let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
     let served = start(options)?;
@@ -27,11 +27,11 @@ pub(crate) fn run(options: &Disk) -> Result<(), Failure> {
     serve(served, signals)
 }
 
-/// Opens the image and mounts. Whatever is wrong here was asked for: exit code 2, nothing mounted.
+/// Opens the image and mounts. Every failure here is bad input: exit code 2, nothing mounted.
 fn start(options: &Disk) -> Result<Served, Failure> {
-    // Writing back what lies on this disk must not wait for memory that only this disk can set
-    // free. And a disk is not slowed down by what the processor has to do. Only root may say so;
-    // the threads started below inherit it.
+    // Writing back this disk's data must not wait for memory that only this disk can free. And
+    // other work of the processor must not slow the disk down. Only root may ask for both; the
+    // threads started below inherit them.
     let _ = rustix::process::configure_io_flusher_behavior(true);
     let _ = rustix::process::setpriority_process(None, -20);
     let device = forebay_device::device(&options.device).map_err(Failure::input)?;

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::options::Command;
 use crate::reference;
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Mount(mount) => self::mount::run(&mount),

@@ -1,5 +1,5 @@
-//! `forebay mount`: opens the sources, starts an engine over them, and serves them until it is told
-//! to stop.
+//! `forebay mount`: opens the sources, starts an engine over them, and serves them until a signal
+//! or an unmount.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -54,17 +54,17 @@ fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
 
 /// A mount that is being served.
 pub(super) struct Served {
-    /// What it shows.
+    /// The sources, for messages.
     pub(super) what: String,
-    /// Takes it off; called from another thread than `wait`.
+    /// Unmounts; called from another thread than `wait`.
     pub(super) unmount: Box<dyn Fn() -> Result<(), Failure> + Send>,
-    /// Returns when it is off, by us or by somebody else, and readers under way have been served.
+    /// Returns after an unmount, by us or from outside, once readers under way have been served.
     pub(super) wait: Box<dyn FnOnce() -> Result<(), Failure>>,
 }
 
-/// Opens the sources, starts the engine and mounts. Whatever is wrong here was asked for: exit code
-/// 2, nothing mounted. Signals are taken from the moment on when there is something to unmount:
-/// until then they end the command, also while it waits for a source.
+/// Opens the sources, starts the engine and mounts. Every failure here is bad input: exit code 2,
+/// nothing mounted. Signals are taken once there is something to unmount. Until then they end the
+/// command, also while it waits for a source.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served, Signals), Failure> {
     let policy = options.kernel_cache.applied_to(options.reading.policy);
     let reading = Reading { policy, ..options.reading.clone() };
@@ -87,7 +87,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || {
             let ended = mounted.wait().map_err(Failure::run);
-            // Now that nobody reads any more.
+            // After the last read.
             drop(keeper);
             ended
         }),
@@ -95,11 +95,11 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
     Ok((served, signals))
 }
 
-/// Has readers' program contexts told to the policy, which has partitions for them, and what it
-/// learns of them kept.
+/// Tells the policy the program contexts of readers, if it distinguishes contexts, and keeps the
+/// hints that it learns of them.
 fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> {
     let own = options.told.table();
-    // What nobody asked for is no reason not to mount, and leaves nothing behind.
+    // A default place that can't be used is no reason to refuse, and leaves nothing behind.
     let programs = match options.told.is_said() {
         true => Threads::new(own.as_deref()),
         false => Ok(Threads::found_at(own)),
@@ -107,7 +107,7 @@ fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> 
     let programs = programs.map_err(|error| Failure::input(format!("{error}; or give --contexts off")))?;
     let kept = options.kept.database().filter(|store| match store.load() {
         Err(error) if !options.kept.is_said() => {
-            log::warn!("what is learnt of program contexts is not kept: {error}");
+            log::warn!("hints about program contexts are not kept: {error}");
             false
         }
         _ => true,
@@ -120,13 +120,12 @@ fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> 
     keeper.map(Some).map_err(|error| Failure::run(format!("cannot start a thread that keeps hints: {error}")))
 }
 
-/// A mount point inside a folder that it shows would show itself, and whoever walks it would never
-/// come to an end. Compares paths without links: a folder that is mounted at two places is not
-/// known again.
+/// A mount point inside a folder that it shows would show itself, so a walk through it would never
+/// end. Compares paths without links; a folder that is mounted at two places is not recognised.
 fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     for device in place.devices() {
         let Place::Folder(folder) = device else { continue };
-        // What is missing is said by who needs it.
+        // A missing folder is reported by the code that opens it.
         if let (Ok(folder), Ok(point)) = (folder.canonicalize(), point.canonicalize())
             && point != folder
             && point.starts_with(&folder)
@@ -141,18 +140,18 @@ fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How far the kernel may read ahead by itself, bytes: what the slowest source transfers in a
+/// How far the kernel may read ahead by itself, bytes: as much as the slowest source transfers in a
 /// millisecond, between the kernel's usual 128 KiB and one request of the largest size.
 ///
-/// The pieces that it asks for are as large; on storage as fast as memory each costs more than its
-/// transfer. On a disk Forebay shall look ahead, who knows what a switch costs there: what the
-/// kernel reads before anybody wants it looks like demand, and the 1 MiB about a fault in a mapped
-/// file, which it does not know to be random, takes three times as long as 128 KiB.
+/// The kernel asks for pieces of this size. On storage as fast as memory, a piece costs more than
+/// its transfer. On a disk Forebay shall look ahead, since it knows the cost of a switch there.
+/// Blocks that the kernel reads ahead look like demand. The kernel does not know that faults in a
+/// mapped file are random; such a fault takes three times as long with 1 MiB as with 128 KiB.
 fn read_ahead(costs: &[DeviceCost]) -> u32 {
     const LEAST: u64 = 128 << 10;
     const MOST: u64 = 1 << 20;
     let slowest = costs.iter().map(|cost| cost.transfer_rate(0)).min().unwrap_or(0);
-    // In whole units of the least, which is also a whole number of the largest pages.
+    // In multiples of `LEAST`, which are also multiples of the largest pages.
     ((slowest / 1000).clamp(LEAST, MOST) / LEAST * LEAST) as u32
 }
 
@@ -169,7 +168,7 @@ fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
     }
 }
 
-/// Serves until a signal comes or somebody unmounts it.
+/// Serves until a signal or an unmount from outside.
 pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure> {
     let unmount = served.unmount;
     let handle = signals.handle();
@@ -178,7 +177,7 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
             log::info!("signal {signal}: unmounting");
             match unmount() {
                 Ok(()) => return,
-                // Somebody is in the way; the next signal tries again.
+                // The mount is busy; the next signal tries again.
                 Err(failure) => log::error!("{failure}"),
             }
         }
@@ -186,7 +185,7 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
     let thread = thread.map_err(|error| Failure::run(format!("cannot start a thread for signals: {error}")))?;
     let outcome = (served.wait)();
     handle.close();
-    // It has no result; that it panicked was printed when it did.
+    // The thread has no result. If it panicked, the message was printed then.
     let _ = thread.join();
     outcome
 }

@@ -1,4 +1,4 @@
-//! `forebay policies`: every policy by name, a line each, with its paper, and the options of
+//! `forebay policies`: every policy by name, a line each, with its paper; and the options of
 //! presets.
 
 use forebay_core::Policy;
@@ -17,7 +17,7 @@ struct Record {
     axis: &'static str,
     paper: &'static str,
     line: &'static str,
-    /// What can be chosen of it.
+    /// The options that the policy has.
     options: Vec<Chosen>,
 }
 
@@ -30,7 +30,7 @@ struct Chosen {
     line: &'static str,
 }
 
-/// Lists them.
+/// Lists the policies.
 pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     if options.json {
         return output::json(&entries().map(record).collect::<Vec<_>>());
@@ -65,7 +65,7 @@ fn record(entry: &Entry) -> Record {
     Record { name: entry.name, axis: entry.axis, paper: entry.paper, line: entry.line, options: options.collect() }
 }
 
-/// The values of an option by default, each with the presets that have it.
+/// The default values of an option, each with the presets that have it.
 fn defaults(choice: &Choice) -> Vec<(String, Vec<&'static str>)> {
     let mut defaults: Vec<(String, Vec<&str>)> = Vec::new();
     for name in entries().map(|entry| entry.name).filter(|name| has(name, choice)) {
@@ -82,7 +82,7 @@ fn has(preset: &str, choice: &Choice) -> bool {
     Choice::of(preset).any(|known| (known.axis, known.name, known.line) == (choice.axis, choice.name, choice.line))
 }
 
-/// The value of an option in a preset as it is named.
+/// The default value of an option in a preset.
 fn default(preset: &str, choice: &Choice) -> String {
     preset.parse().ok().and_then(|policy: Policy| (choice.get)(&policy)).unwrap_or_default()
 }

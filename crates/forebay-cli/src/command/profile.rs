@@ -1,5 +1,5 @@
-//! `forebay profile`: what a switch to another place and a transfer cost, and the depth that
-//! follows.
+//! `forebay profile`: the costs of a switch to another place and of a transfer, and the depth that
+//! follows from them.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::size::about;
 use crate::table::{Side, Table};
 use crate::{options, output, progress};
 
-/// How wide the picture is, in characters.
+/// The width of the picture, in characters.
 const WIDTH: usize = 72;
 
 /// The result, as `--json` has it. Places and distances are in bytes.
@@ -35,7 +35,7 @@ struct Record<'a> {
     zones: Vec<(u64, f64)>,
 }
 
-/// Measures, keeps and shows: of a set, one device after the other.
+/// Measures, keeps and shows a profile; for a set, one device after the other.
 pub(crate) fn run(options: &options::Profile) -> Result<(), Failure> {
     let (_, place) = parse(&options.target)?;
     let stores = options.stores.options().map_err(Failure::input)?;
@@ -63,7 +63,7 @@ fn measured(place: &Place<'_>, stores: &StoreOptions, seconds: u16) -> Result<Pr
     Ok(profile)
 }
 
-/// What to measure: a path as it is, so that it may also be a file or a disk, anything else as a
+/// The target of a measurement: a path as it is, so that it may also be a file or a disk; else a
 /// source.
 fn target(place: &Place<'_>, stores: &StoreOptions) -> Result<Target, Failure> {
     if let Place::Folder(path) = place {
@@ -88,7 +88,7 @@ fn record(profile: &Profile) -> Record<'_> {
     }
 }
 
-/// What was measured: a path and the device below it, or the address of a store.
+/// The measured target: a path and the device below it, or the address of a store.
 fn heading(place: &Place<'_>, profile: &Profile) -> String {
     let Place::Folder(path) = place else { return profile.device.clone() };
     let device = path.canonicalize().ok().and_then(|path| device_below(&path));
@@ -101,13 +101,13 @@ fn device_below(path: &Path) -> Option<String> {
     let number = path.metadata().ok()?.dev();
     let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    // Its number is the third word, and the device the second one behind the dash
+    // The number is the third word; the device is the second word after the dash
     // (proc_pid_mountinfo).
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&number))?;
     Some(line.split_once(" - ")?.1.split(' ').nth(1)?.to_owned())
 }
 
-/// The numbers that matter, then the curves.
+/// The main figures, then the curves.
 fn picture(heading: &str, profile: &Profile) -> String {
     let record = record(profile);
     let mut table = Table::new([(heading, Side::Left), ("", Side::Right)]);

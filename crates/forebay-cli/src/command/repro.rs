@@ -10,7 +10,7 @@ use crate::options::Repro;
 use crate::progress::Progress;
 use crate::report;
 
-/// A claim that was checked.
+/// A checked claim.
 #[derive(Debug, Serialize)]
 struct Record {
     id: String,
@@ -30,7 +30,7 @@ struct Listed {
     paper: String,
 }
 
-/// Checks what was asked for and shows it; a failure if a claim fails.
+/// Checks the claims and shows the results; a failure if a claim fails.
 pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     let experiments = experiments(options)?;
     if options.list {
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::run(format!("the claim fails: {}", failed.join(", ")))) }
 }
 
-/// The experiments that are asked for, each once, in the order in which they are given.
+/// The experiments that the user names, each once, in their order on the command line.
 fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
     if options.claims.is_empty() {
         return repro::experiments().map_err(Failure::input);
@@ -92,7 +92,7 @@ fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
 
 type Checked = (Vec<Record>, Vec<(Experiment, Finding)>, Progress);
 
-/// One after the other: each uses all processors.
+/// Runs one experiment after the other, since each uses all processors.
 fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failure> {
     let progress = Progress::new("checking", experiments.len());
     let (mut records, mut findings) = (Vec::new(), Vec::new());

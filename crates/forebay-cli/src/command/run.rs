@@ -1,4 +1,4 @@
-//! `forebay run`: a program whose contexts mounts know.
+//! `forebay run`: a program that tells mounts its contexts.
 
 use std::os::unix::process::CommandExt;
 

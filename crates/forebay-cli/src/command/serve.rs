@@ -1,5 +1,5 @@
 //! `forebay serve`: opens the sources, starts an engine over them, and serves them over HTTP until
-//! it is told to stop.
+//! a signal.
 
 use std::sync::Arc;
 
@@ -15,11 +15,10 @@ use crate::options::Serve;
 use crate::reading::Shows;
 use crate::{output, reading};
 
-/// The variable that may hold the token. Not an option: what stands on a command line everybody can
-/// see.
+/// The variable that may hold the token. Not an option, since every user can see command lines.
 const TOKEN: &str = "FOREBAY_TOKEN";
 
-/// Serves, says when it is ready, and returns once it was told to stop and has finished what was
+/// Serves, says when it is ready, and returns after a signal, once it has finished the requests
 /// under way.
 pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     let (server, what, mut signals) = start(options)?;
@@ -39,8 +38,8 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the sources and listens. Whatever is wrong here was asked for: exit code 2, nothing
-/// served. Until it listens, signals end the command, also while it waits for a source.
+/// Opens the sources and listens. Every failure here is bad input: exit code 2, nothing served.
+/// Until it listens, signals end the command, also while it waits for a source.
 fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     let limits = limits(options);
     let how = Options {
@@ -53,7 +52,7 @@ fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     if how.token.is_some() && how.tls.is_none() && !options.listen.ip().is_loopback() {
         log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
     }
-    // Nobody behind us keeps what was read.
+    // No kernel cache above keeps read blocks.
     let shows = Shows { referenced: Referenced::Kept, apart: limits.bytes(), modes: Modes::default() };
     let (tree, _) = reading::open(&options.reading, &options.sources, shows, |_| Ok(()))?;
     let what = tree.describe();

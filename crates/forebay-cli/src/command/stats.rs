@@ -26,13 +26,13 @@ const ATTRIBUTE: &str = "user.forebay.stats";
 /// The largest value that the kernel hands over (`XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 << 10;
 
-/// A stream that was not read for so long is idle.
+/// A stream without a read for this long is idle.
 const IDLE_MS: u64 = 5_000;
 
 /// Clears the terminal and begins at its top.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Shows them once, or anew every second.
+/// Shows the counters once, or again every second.
 pub(crate) fn run(options: &Stats) -> Result<(), Failure> {
     loop {
         let text = read(&options.mountpoint)?;
@@ -53,7 +53,7 @@ fn read(point: &Path) -> Result<String, Failure> {
     published(point, ATTRIBUTE)
 }
 
-/// What the mount at `point` publishes as an attribute, as JSON.
+/// The value of an attribute that the mount at `point` publishes, as JSON.
 pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure> {
     let mut value = vec![0; LARGEST];
     let length = rustix::fs::getxattr(point, attribute, value.as_mut_slice()).map_err(|errno| {
@@ -79,16 +79,17 @@ pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure
     String::from_utf8(value).map_err(|_| Failure::run(format!("{}: its counters are not text", point.display())))
 }
 
-/// The counters as they are to be printed.
+/// The counters as a text or as a line of JSON.
 fn show(text: &str, json: bool) -> serde_json::Result<String> {
     if json {
-        // Through a value, so that it is one line of valid JSON whatever the mount has sent.
+        // Through a value, so that the output is one line of valid JSON whatever the mount has
+        // sent.
         return serde_json::from_str::<serde_json::Value>(text).map(|value| format!("{value}\n"));
     }
     serde_json::from_str(text).map(|counters: Counters| counters.text())
 }
 
-/// What became of blocks. A mount of another version may lack some.
+/// Counters of blocks. A mount of another version may lack some.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Counts {
@@ -228,7 +229,7 @@ impl Counters {
                 format!("{:.2} ms", device.switch_cost_us / 1e3),
                 format!("{:.1} MB/s", device.transfer_mb_s),
                 count(device.in_flight),
-                // Nothing was fetched ahead so far.
+                // Nothing has been fetched ahead so far.
                 if device.lead_time_us > 0.0 { format!("{:.2} ms", device.lead_time_us / 1e3) } else { "–".into() },
             ]);
         }
@@ -242,7 +243,7 @@ impl Counters {
         }
     }
 
-    /// Nothing, unless the policy has partitions.
+    /// An empty text, unless the policy has partitions.
     fn partition_table(&self) -> String {
         let right = Side::Right;
         let mut table = Table::new([
@@ -291,7 +292,7 @@ impl PrefetchCache {
 }
 
 impl Counts {
-    /// The totals, with the share that says most beside each.
+    /// The totals, each with its most telling share.
     fn table(&self) -> Table {
         let reads = self.hits + self.misses + self.joined + self.late;
         let ahead = self.used + self.late + self.wasted + self.called_off;
@@ -299,14 +300,14 @@ impl Counts {
         let mut row = |name: &str, number: u64, share: String, of: &str| {
             table.row([name.to_owned(), count(number), share, of.to_owned()]);
         };
-        row("hits", self.hits, percent(self.hits, reads), "of what was read");
-        row("misses", self.misses, percent(self.misses, reads), "of what was read");
-        row("joined", self.joined, percent(self.joined, reads), "of what was read: another reader was fetching it");
-        row("late", self.late, percent(self.late, reads), "of what was read: asked for while it was on its way");
-        row("used", self.used, percent(self.used, ahead), "of what was fetched ahead");
-        row("wasted", self.wasted, percent(self.wasted, ahead), "of what was fetched ahead");
-        row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of what was fetched ahead: given up too early");
-        let spared = "of what was fetched ahead: spared when its file was closed";
+        row("hits", self.hits, percent(self.hits, reads), "of the blocks read");
+        row("misses", self.misses, percent(self.misses, reads), "of the blocks read");
+        row("joined", self.joined, percent(self.joined, reads), "of the blocks read: another reader was fetching them");
+        row("late", self.late, percent(self.late, reads), "of the blocks read: requested while under way");
+        row("used", self.used, percent(self.used, ahead), "of the blocks fetched ahead");
+        row("wasted", self.wasted, percent(self.wasted, ahead), "of the blocks fetched ahead");
+        row("thrashed", self.thrashed, percent(self.thrashed, ahead), "of the blocks fetched ahead: given up too soon");
+        let spared = "of the blocks fetched ahead: spared when their file was closed";
         row("called off", self.called_off, percent(self.called_off, ahead), spared);
         row("errors", self.errors, String::new(), "");
         let bytes = format!("{}, {} of it ahead", about(self.fetched_bytes), about(self.prefetched_bytes));
@@ -315,7 +316,7 @@ impl Counts {
     }
 }
 
-/// A share, or a dash where there is nothing to have a share of.
+/// A share, or a dash if the whole is zero.
 fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { "–".into() } else { format!("{:.1} %", 100.0 * part as f64 / whole as f64) }
 }

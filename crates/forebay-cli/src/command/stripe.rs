@@ -1,4 +1,4 @@
-//! `forebay stripe`: copies a tree to the members of a set, its files dealt out over them.
+//! `forebay stripe`: copies a tree to the members of a set, and distributes its files over them.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::size::{about, count};
 
-/// Copies, and says what was copied.
+/// Copies, and says how much it has copied.
 pub(crate) fn run(options: &Stripe) -> Result<(), Failure> {
     let (name, place) = parse(&options.set)?;
     let (stripes, members) = members(&place, &options.set.to_string_lossy())?;

@@ -1,4 +1,4 @@
-//! `forebay contexts`, and where hints are kept.
+//! `forebay contexts`, and the files for hints and contexts.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use forebay_callers::table_path;
 use forebay_live::contexts::hints::Hints;
 
-/// Where what was learnt of program contexts is kept.
+/// Where hints about program contexts are kept.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Kept {
-    /// Keep hints about program contexts in this file; off for nowhere
+    /// Keep hints about program contexts in this file, or off for no file
     ///
     /// The file carries hints from one mount to the next, under a policy that tells contexts apart.
     /// The default is contexts.redb in the user's cache folder. Example: `--hints off`
@@ -19,25 +19,25 @@ pub(crate) struct Kept {
     pub(crate) hints: Option<Place>,
 }
 
-/// Where programs say which context they are in.
+/// Where programs tell mounts their contexts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Told {
-    /// The file in which programs tell mounts their context; off for nowhere
+    /// The file in which programs tell mounts their context, or off for no file
     ///
     /// Programs that `forebay run` has started write it. Mounts make it and read it, under a policy
-    /// that tells contexts apart. The default is /dev/shm/forebay-contexts-UID, as soon as programs
-    /// have made that. Example: `--contexts off`
+    /// that tells contexts apart. The default is /dev/shm/forebay-contexts-UID, once programs have
+    /// made that file. Example: `--contexts off`
     #[arg(long, value_name = "FILE")]
     pub(crate) contexts: Option<Place>,
 }
 
 impl Told {
-    /// Whether somebody wants it there, and not only where it usually is.
+    /// Whether the user has named a file; otherwise it is at its usual place.
     pub(crate) fn is_said(&self) -> bool {
         self.contexts.is_some()
     }
 
-    /// The table of our own user's programs; `None` if there is to be none.
+    /// The table of our own user's programs; `None` if it is off.
     pub(crate) fn table(&self) -> Option<PathBuf> {
         match &self.contexts {
             Some(Place::Off) => None,
@@ -47,7 +47,7 @@ impl Told {
     }
 }
 
-/// A file, or nowhere.
+/// A file, or none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// Nothing is kept.
@@ -65,12 +65,12 @@ impl FromStr for Place {
 }
 
 impl Kept {
-    /// Whether somebody wants it there, and not only where it usually is.
+    /// Whether the user has named a file; otherwise it is at its usual place.
     pub(crate) fn is_said(&self) -> bool {
         self.hints.is_some()
     }
 
-    /// The database; `None` if nothing is to be kept, or nothing says where.
+    /// The database; `None` if hints are off, or no folder is known for it.
     pub(crate) fn database(&self) -> Option<Hints> {
         match &self.hints {
             None => Hints::user(),
@@ -87,7 +87,7 @@ pub(crate) struct Contexts {
     #[command(flatten)]
     pub(crate) show: ContextsShow,
 
-    /// The command; show unless said
+    /// The command; by default show
     #[command(subcommand)]
     pub(crate) command: Option<ContextsCommand>,
 }
@@ -99,9 +99,9 @@ pub(crate) enum ContextsCommand {
     ///
     /// Each line also has the time at which a mount saw the context last.
     Show(ContextsShow),
-    /// Write the same for other programs, as JSON or CSV
+    /// Export the hints for other programs, as JSON or CSV
     Export(ContextsExport),
-    /// Forget it, all or of one program
+    /// Forget the hints, all or those of one program
     Clear(ContextsClear),
 }
 
@@ -122,11 +122,11 @@ pub(crate) struct ContextsExport {
     #[command(flatten)]
     pub(crate) kept: Kept,
 
-    /// Where to write it; standard output unless said
+    /// The file to write; by default standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The format; the ending of FILE tells it unless said, else JSON
+    /// The format; by default that of FILE's ending, else JSON
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Exported>,
 }

@@ -35,7 +35,7 @@ pub(crate) struct Disk {
     #[arg(long, value_name = "NAME", default_value = "elevator")]
     pub(crate) scheduler: SchedulerKind,
 
-    /// Let the device be so many times as fast
+    /// Run the device this many times as fast
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = speed)]
     pub(crate) scale: f64,
 

@@ -27,7 +27,7 @@ pub(crate) struct Explain {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// When to look: so long after the beginning, as in 30s, or at the end
+    /// The moment to explain: this long after the beginning, as in 30s, or the end
     #[arg(long, value_name = "TIME", default_value = "end", help_heading = TRACE, conflicts_with = "limit")]
     pub(crate) at: At,
 
@@ -51,7 +51,7 @@ pub(crate) struct Explain {
     #[command(flatten, next_help_heading = TRACE)]
     pub(crate) reading: Reading,
 
-    /// Fixes whatever is random: synthetic traces, places of files, devices
+    /// The seed of everything random: synthetic traces, places of files, devices
     #[arg(long, value_name = "NUMBER", default_value = "1", help_heading = TRACE)]
     pub(crate) seed: u64,
 
@@ -87,15 +87,15 @@ impl Explain {
     }
 }
 
-/// The heading of the options that are about traces alone.
+/// The heading of the options for traces only.
 const TRACE: &str = "Options of a trace";
 
-/// When to look.
+/// The moment to explain.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum At {
-    /// When the last request has been answered.
+    /// After the last request has been answered.
     End,
-    /// So long after the beginning.
+    /// This long after the beginning.
     After(Period),
 }
 

@@ -1,4 +1,4 @@
-//! `--kernel-cache`: the keeper of blocks that were read.
+//! `--kernel-cache`: where blocks stay after they were read.
 
 use clap::ValueEnum;
 use forebay_core::Policy;
@@ -6,28 +6,28 @@ use forebay_core::presets::Partition;
 use forebay_core::presets::Replacement;
 use forebay_live::engine::Referenced;
 
-/// The keeper of blocks that were read.
+/// The place of blocks after they were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum KernelCache {
-    /// The kernel keeps blocks that were read; --memory is for prefetched ones
+    /// In the kernel's page cache; --memory is for prefetched blocks
     #[value(alias = "true")]
     On,
-    /// All is kept within the mount's memory, under its policy
+    /// In the mount's memory, under its policy
     #[value(alias = "false")]
     Off,
-    /// On, unless the policy names a replacement other than lru, or divides memory
+    /// On, unless the policy names a replacement other than lru or divides memory
     Auto,
 }
 
-/// What was asked for would do nothing.
+/// The options ask for something that would have no effect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("--kernel-cache on: the kernel would keep what was read, and leave nothing to {0}, which divides it; say off")]
+#[error("--kernel-cache on: the kernel would keep read blocks, but {0} divides them; give --kernel-cache off")]
 pub(crate) struct NothingToDivide(String);
 
 impl KernelCache {
-    /// A policy as it is then. Where the kernel keeps what was read, there is nothing that `auto`
-    /// could divide, and it doesn't; whoever asks for partitions by name is told so by
-    /// [`referenced`](Self::referenced).
+    /// The policy under this setting. Where the kernel keeps read blocks, `auto` has nothing to
+    /// divide and divides nothing; if the policy names partitions explicitly,
+    /// [`referenced`](Self::referenced) refuses.
     pub(crate) fn applied_to(self, policy: Policy) -> Policy {
         let Some(auto) = "auto".parse::<Policy>().ok().filter(|auto| policy.prefetch.is_like(&auto.prefetch)) else {
             return policy;
@@ -42,9 +42,9 @@ impl KernelCache {
         }
     }
 
-    /// In terms of the engine. The kernel's own replacement is near LRU, so it does for LRU, and
-    /// for no other. And it knows neither devices nor contexts: a partition must hold what it is
-    /// for.
+    /// The setting in the engine's terms. The kernel's own replacement is near LRU, so it can stand
+    /// in for LRU, and for no other. It knows neither devices nor contexts, so a partition must
+    /// hold its blocks itself.
     pub(crate) fn referenced(self, policy: Policy) -> Result<Referenced, NothingToDivide> {
         let divided = policy.partition != Partition::Whole || policy.context.is_some();
         match self {
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(KernelCache::Auto.referenced(policy), Ok(Referenced::Kept), "{policy}");
             assert_eq!(KernelCache::Off.referenced(policy), Ok(Referenced::Kept), "{policy}");
             let error = KernelCache::On.referenced(policy).unwrap_err().to_string();
-            assert!(error.contains(&policy.to_string()) && error.contains("say off"), "{error}");
+            assert!(error.contains(&policy.to_string()) && error.contains("--kernel-cache off"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How sources are read: the options that all who show them share.
+//! How sources are read: the options that all commands over sources share.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) struct Reading {
     #[arg(long, short, value_name = "SIZE", default_value = "512MiB")]
     pub(crate) memory: Size,
 
-    /// The policy of fetching ahead and of keeping blocks
+    /// The policy of prefetching and of keeping blocks
     ///
     /// `forebay policies` lists and explains them. Example: `--policy linux+lru`
     #[arg(long, short, value_name = "NAME", default_value = "auto")]
@@ -26,14 +26,14 @@ pub(crate) struct Reading {
     #[command(flatten)]
     pub(crate) stores: Stores,
 
-    /// Time for which names and attributes count as unchanged
+    /// How long names and attributes count as unchanged
     ///
     /// The default is 1s for folders, and 10s for object stores and web servers. Example: `--ttl
     /// 1m`
     #[arg(long, value_name = "TIME")]
     pub(crate) ttl: Option<Period>,
 
-    /// Write every event that the policies are given to this file
+    /// Write every event that the policies get into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 
@@ -43,12 +43,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// For how long a name of a folder is taken as unchanged: asking again costs little.
+    /// How long a name of a folder counts as unchanged: asking again costs little.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl.map_or(Duration::from_secs(1), Period::duration)
     }
 
-    /// The same of an object store or a web server.
+    /// The same for a name of an object store or a web server.
     pub(crate) fn ttl_of_stores(&self) -> Duration {
         self.ttl.map_or(Duration::from_secs(10), Period::duration)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Report {
     pub(crate) plot: Option<PathBuf>,
 }
 
-/// The name of a file that can be drawn: known before anything is measured.
+/// The name of a file that can be drawn, checked before anything is measured.
 fn picture(text: &str) -> Result<PathBuf, chart::Error> {
     chart::Kind::of(Path::new(text)).map(|_| PathBuf::from(text))
 }

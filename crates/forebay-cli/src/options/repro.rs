@@ -20,17 +20,17 @@ pub(crate) struct Repro {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Check all of them
+    /// Check all claims
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do a small part of the runs, to see that all is in order
+    /// Do a small part of the runs, to see that everything works
     ///
     /// The results of such runs say little.
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Fixes whatever is random
+    /// The seed of everything random
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 

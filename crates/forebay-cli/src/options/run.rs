@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// A program, and where it tells of its contexts.
+/// A program, and where it tells mounts its contexts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Program {
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Run {
     pub(crate) program: Program,
 }
 
-/// What stands in for the pages of mapped files that a program touches, which nothing records.
+/// The stand-in for the pages of mapped files that a program touches, which nothing records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Mapped {
     /// Nothing

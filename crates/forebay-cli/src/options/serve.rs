@@ -32,9 +32,9 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// The labels of a level above that the server heeds
+    /// The labels of a level above that the server uses
     ///
-    /// For a request without labels, all of it is demand. Example: `--labels demand`
+    /// A request without labels counts as demand in full. Example: `--labels demand`
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) labels: Labels,
 
@@ -62,19 +62,19 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..))]
     pub(crate) connections: Option<u16>,
 
-    /// How long a connection may be idle, and a request's head may take
+    /// How long a connection may be idle, and a request's header may take
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) idle: Period,
 
-    /// How long a client may take nothing of its answer
+    /// How long a client may pause in reading its answer
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) stall: Period,
 
-    /// How long answers that are under way may take when the server is told to end
+    /// How long answers under way may take once the server is told to end
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) grace: Period,
 
-    /// Say in JSON where it listens
+    /// Print the server's address as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! How a mount shows what its storage does not know: modes and owners.
+//! How a mount shows attributes that its storage does not have: modes and owners.
 
 use clap::Args;
 use forebay_live::source::Modes;
@@ -12,15 +12,15 @@ pub(crate) struct Shown {
     #[arg(long, value_name = "OCTAL", default_value = "444", value_parser = bits)]
     pub(crate) file_mode: u32,
 
-    /// Permission bits of their folders, in octal
+    /// Permission bits of folders of stores and web servers, in octal
     #[arg(long, value_name = "OCTAL", default_value = "555", value_parser = bits)]
     pub(crate) dir_mode: u32,
 
-    /// Owner of their files and folders, as a number; the user who mounts unless said
+    /// User id of files of stores and web servers; by default the mounting user's
     #[arg(long, value_name = "ID")]
     pub(crate) uid: Option<u32>,
 
-    /// Group of their files and folders, as a number; that of this user unless said
+    /// Group id of files of stores and web servers; by default the mounting user's
     #[arg(long, value_name = "ID")]
     pub(crate) gid: Option<u32>,
 }
@@ -35,7 +35,7 @@ fn bits(text: &str) -> Result<u32, String> {
 }
 
 impl Shown {
-    /// The same for the library.
+    /// The attributes in the library's terms.
     pub(crate) fn modes(&self) -> Modes {
         let own = Modes::default();
         Modes {

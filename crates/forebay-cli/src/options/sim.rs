@@ -27,7 +27,7 @@ pub(crate) struct Sim {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The policies; all for all of them
+    /// The policies, or all
     ///
     /// Without time these are replacement algorithms, lru by default. With time they are any
     /// policies, auto by default. `forebay policies` explains them. Example: `--policy lru,arc` or
@@ -35,14 +35,14 @@ pub(crate) struct Sim {
     #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) policy: Vec<String>,
 
-    /// The sizes of the cache; 10% unless said
+    /// The sizes of the cache; by default 10%
     ///
     /// A size is a share of the distinct blocks, bytes, or a number of blocks. Example: `--memory
     /// 5%,512MiB,3537b`
     #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<Capacity>,
 
-    /// Whole miss-ratio curves of these policies
+    /// Compute whole miss-ratio curves of these policies
     ///
     /// The curve of lru takes one pass, others take one for each size. Example: `--curve opt,lru`
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
@@ -52,12 +52,12 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "curve")]
     pub(crate) sample: Option<f64>,
 
-    /// Estimate the curve from so many blocks at a time
+    /// Estimate the curve from this many blocks at a time
     #[arg(long, value_name = "BLOCKS", value_parser = value_parser!(u32).range(1..))]
     #[arg(requires = "curve", conflicts_with = "sample")]
     pub(crate) sample_size: Option<u32>,
 
-    /// How many sizes a curve is drawn for, unless --memory gives them
+    /// How many sizes a curve has, unless --memory gives them
     #[arg(long, value_name = "COUNT", default_value = "50", value_parser = value_parser!(u32).range(2..=100_000))]
     #[arg(requires = "curve")]
     pub(crate) points: u32,
@@ -82,11 +82,11 @@ pub(crate) struct Sim {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How many runs go on side by side; one for each processor unless said
+    /// How many runs go on side by side; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Fixes whatever is random: synthetic traces, places of files, devices
+    /// The seed of everything random: synthetic traces, places of files, devices
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
@@ -100,10 +100,10 @@ pub(crate) struct Sim {
 }
 
 impl Sim {
-    /// The policies that are asked for.
+    /// The policies that the user names.
     ///
-    /// A comma stands between policies and between the options of one. No name of a policy has a
-    /// `=`, so what has one, and no `:` before it, is an option of the policy before it.
+    /// A comma separates policies, and also the options of one policy. No name of a policy has a
+    /// `=`, so a part with a `=` and no `:` before it is an option of the policy before it.
     pub(crate) fn policies(&self) -> Vec<String> {
         let mut policies: Vec<String> = Vec::new();
         for piece in &self.policy {
@@ -145,13 +145,13 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "stripe")]
     pub(crate) stripe_files: Option<Size>,
 
-    /// The part of a request that the cache is asked for at a time
+    /// Bytes of a request that the cache gets at a time
     ///
     /// A kernel copies a read page by page. Example: `--unit-bytes 4KiB`
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) unit_bytes: Option<Size>,
 
-    /// How many streams each cache remembers; as many as a mount would unless said
+    /// How many streams each cache remembers; by default as many as in a mount
     #[arg(long, value_name = "COUNT", requires = "device", value_parser = value_parser!(u32).range(1..))]
     pub(crate) streams: Option<u32>,
 
@@ -188,37 +188,38 @@ pub(crate) struct Time {
 
     /// The places of files on their devices
     ///
-    /// packed: one after the other by their numbers. even: the same with equal gaps, over the whole
-    /// device. first-access: one after the other in that order. scattered: anywhere, by the seed.
-    /// Example: `--placement even`
+    /// packed: one after the other, by their numbers. even: the same with equal gaps, over the
+    /// whole device. first-access: one after the other, in the order of their first access.
+    /// scattered: anywhere, by the seed. Example: `--placement even`
     #[arg(long, value_name = "HOW", value_enum, default_value = "packed", requires = "device")]
     pub(crate) placement: Spread,
 
-    /// How many handlers work off the trace's tasks at once; 1 unless said
+    /// How many handlers run the trace's tasks at once; by default 1
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', requires = "device", conflicts_with = "open")]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) handlers: Vec<u32>,
 
-    /// For how long a handler thinks after each request; as in the trace unless said
+    /// How long a handler thinks after each request; by default as in the trace
     #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
     pub(crate) think: Option<Period>,
 
-    /// For how long a handler computes after each request
+    /// How long a handler computes after each request
     #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
     pub(crate) cpu: Option<Period>,
 
-    /// The same for each MiB of the answer
+    /// How long a handler computes for each MiB of the answer
     #[arg(long, value_name = "TIME", requires = "device", conflicts_with = "open")]
     pub(crate) cpu_per_mib: Option<Period>,
 
-    /// How many processors there are to compute on; 1 unless said
+    /// How many processors handlers compute on; by default 1
     #[arg(long, value_name = "COUNT", requires = "device", conflicts_with = "open")]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) processors: Option<u32>,
 
-    /// Let a handler go on with the next task under its own name
+    /// Give a handler's next task the same handler number
     ///
-    /// A process of a pool does so.
+    /// The handler is then like a process of a pool. Without this option each task is a handler of
+    /// its own.
     #[arg(long, requires = "device", conflicts_with = "open")]
     pub(crate) pool: bool,
 
@@ -226,22 +227,22 @@ pub(crate) struct Time {
     #[arg(long, value_name = "SIZE", requires = "device", conflicts_with = "open")]
     pub(crate) private_memory: Option<Size>,
 
-    /// Let requests come at the trace's times, whether earlier ones are answered or not
+    /// Issue requests at the trace's times, whether earlier ones are answered or not
     #[arg(long, requires = "device")]
     pub(crate) open: bool,
 
-    /// How many times as fast as in the trace they come
+    /// Issue requests this many times as fast as in the trace
     #[arg(long, value_name = "FACTOR", requires = "open", value_parser = factor)]
     pub(crate) speed: Option<f64>,
 
-    /// Another cache below, as in lru:256MiB; may be given several times, downwards
+    /// Add a cache level below, as in lru:256MiB; may be given several times, downwards
     #[arg(long, value_name = "POLICY:SIZE", requires = "device", value_parser = below)]
     pub(crate) level: Vec<Below>,
 
     /// The labels that each cache below gets from the one above
     ///
-    /// off: none. demand: the part that readers wait for. hits: that, and the blocks that they read
-    /// above meanwhile. Example: `--labels hits`
+    /// off: none. demand: the blocks that readers wait for. hits: these, and the blocks that
+    /// readers have hit above meanwhile. Example: `--labels hits`
     #[arg(long, value_name = "WHAT", value_delimiter = ',', requires = "level", value_parser = labels())]
     pub(crate) labels: Vec<Labels>,
 
@@ -251,22 +252,22 @@ pub(crate) struct Time {
     #[arg(long, value_name = "PARAMETERS", requires = "device", value_parser = link)]
     pub(crate) link: Option<network::Description>,
 
-    /// The fate of writes: skipped, they take no time; or they go to the device
+    /// Skip writes, or send them to the device
     #[arg(long, value_name = "HOW", value_enum, default_value = "skip", requires = "device")]
     pub(crate) writes: Writes,
 
-    /// The beginning that does not count: so many requests, or so much time
+    /// The beginning, which does not count: a number of requests, or a time
     ///
     /// Example: `--warm-up 1000` or `--warm-up 30s`
     #[arg(long, value_name = "SPAN", requires = "device")]
     pub(crate) warm_up: Option<Span>,
 
-    /// When to end, if not with the trace: after so many requests, or so much time
+    /// End early: after a number of requests, or a time
     #[arg(long, value_name = "SPAN", requires = "device")]
     pub(crate) limit: Option<Span>,
 }
 
-/// Where files lie.
+/// The places of files on their devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Spread {
     /// One after the other, by the trace's numbers of files.
@@ -279,10 +280,10 @@ pub(crate) enum Spread {
     Scattered,
 }
 
-/// What becomes of writes.
+/// The treatment of writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Writes {
-    /// Nothing.
+    /// They are skipped and take no time.
     Skip,
     /// They go to the device.
     Device,
@@ -300,23 +301,23 @@ pub(crate) struct Below {
 /// A slowdown, of one device (counted from one) or all.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Slow {
-    /// Which one.
+    /// The device's number; `None` for all.
     pub(crate) device: Option<usize>,
-    /// When, and how much.
+    /// The time and the factor.
     pub(crate) slowdown: Slowdown,
 }
 
-/// A part of a run.
+/// A stretch of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Span {
-    /// So many requests.
+    /// This many requests.
     Requests(u64),
-    /// So much time.
+    /// This much time.
     Time(Period),
 }
 
 impl Span {
-    /// The same for the library.
+    /// The span in the library's terms.
     pub(crate) fn of_run(self) -> forebay_trace::Span {
         match self {
             Span::Requests(requests) => forebay_trace::Span::Requests(requests),
@@ -325,7 +326,7 @@ impl Span {
     }
 }
 
-/// What is no part of a run.
+/// The text is no span of a run.
 #[derive(Debug, thiserror::Error)]
 #[error("give a number of requests, as in 1000, or a time with its unit, as in 30s")]
 pub(crate) struct NoSpan;
@@ -364,7 +365,7 @@ fn below(text: &str) -> Result<Below, String> {
     Ok(Below { policy, memory })
 }
 
-/// `latency_us=50,gbit_s=1`; what is not said is as in SAC §4.4.
+/// `latency_us=50,gbit_s=1`; parameters that are not given are as in SAC §4.4.
 fn link(text: &str) -> Result<network::Description, String> {
     let network = toml::from_str(&text.replace(',', "\n"));
     let network: network::Description =

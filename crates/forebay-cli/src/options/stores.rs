@@ -1,5 +1,5 @@
-//! How to reach what is not a folder: options of every command that reads from object stores and
-//! web servers.
+//! How to reach sources that are no folders: the options of every command that reads from object
+//! stores and web servers.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use forebay_live::source::web::{Login, LoginError, Token, TokenError};
 
 use crate::period::Period;
 
-/// Of commands that read from object stores and web servers.
+/// The options for object stores and web servers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Stores {
-    /// Where the object store answers, if not at its provider's usual address
+    /// The URL of the object store, if not its provider's usual one
     #[arg(long, value_name = "URL")]
     pub(crate) endpoint: Option<String>,
 
@@ -24,20 +24,21 @@ pub(crate) struct Stores {
 
     /// The profile of the AWS files for s3:// sources
     ///
-    /// It comes before keys of the environment. Example: `--profile work`
+    /// It overrides keys in the environment. Example: `--profile work`
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 
     /// Send requests to object stores without a signature
     ///
-    /// Public buckets take them. No credentials are looked for. Example: `--no-sign-request`
+    /// This suits public buckets. Forebay then looks for no credentials. Example:
+    /// `--no-sign-request`
     #[arg(long)]
     pub(crate) no_sign_request: bool,
 
-    /// A file with the token that a web server wants to see
+    /// A file with the token for web servers
     ///
-    /// `forebay serve` wants one, and any server of bearer tokens. The token is shown to the web
-    /// servers among the sources, and to no other server. Example: `--source-token-file token`
+    /// It is a bearer token, as `forebay serve` wants one. Only the web servers among the sources
+    /// get it. Example: `--source-token-file token`
     #[arg(long, value_name = "FILE")]
     pub(crate) source_token_file: Option<PathBuf>,
 
@@ -49,19 +50,19 @@ pub(crate) struct Stores {
 
     /// A file of certificates in PEM that vouch for servers
     ///
-    /// They count beside those that the system trusts. Example: `--source-ca ca.pem`
+    /// They are trusted beside the system's own. Example: `--source-ca ca.pem`
     #[arg(long, value_name = "FILE")]
     pub(crate) source_ca: Option<PathBuf>,
 
-    /// Time for which a failing or silent store is asked again
+    /// How long to retry requests to a failing or silent store
     ///
-    /// After it the readers get an error. It holds for object stores and web servers, also at the
-    /// start: a store that is busy (429, 503) or silent is waited for. A wrong address and a
-    /// refusal are told at once. Example: `--patience 5s`
+    /// After that the readers get an error. It holds for object stores and web servers, also at the
+    /// start: Forebay waits for a store that is busy (429, 503) or silent. It reports a wrong
+    /// address or a refusal at once. Example: `--patience 5s`
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) patience: Period,
 
-    /// The labels that web servers get of readers
+    /// The labels of readers that web servers get with requests
     ///
     /// `forebay serve` looks ahead by them; other servers ignore them. Example: `--source-labels
     /// off`
@@ -75,7 +76,7 @@ pub(crate) fn labels() -> impl TypedValueParser<Value = Labels> {
 }
 
 impl Stores {
-    /// The same for the library. Fails if a file with a secret cannot be read.
+    /// The options in the library's terms. Fails if a file with a secret cannot be read.
     pub(crate) fn options(&self) -> Result<StoreOptions, SecretError> {
         Ok(StoreOptions {
             endpoint: self.endpoint.clone(),
@@ -93,13 +94,13 @@ impl Stores {
     }
 }
 
-/// Why there is no secret to show.
+/// A secret could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SecretError {
-    /// No token.
+    /// The token.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// No user and password.
+    /// The user and password.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

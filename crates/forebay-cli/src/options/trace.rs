@@ -51,13 +51,14 @@ pub(crate) struct Reading {
 
     /// The action of blkparse that is the request: Q, D or C
     ///
-    /// Q: as programs asked. D: as the device was asked. C: as it answered. Example: `--action D`
+    /// Q: the program's request. D: the request to the device. C: its completion. Example:
+    /// `--action D`
     #[arg(long, value_name = "LETTER")]
     pub(crate) action: Option<char>,
 }
 
 impl Reading {
-    /// The same for the library.
+    /// The options in the library's terms.
     pub(crate) fn options(&self) -> forebay_trace::Options {
         let columns = self.columns.clone().unwrap_or_default();
         forebay_trace::Options { format: self.format, columns, action: self.action }
@@ -71,7 +72,7 @@ pub(crate) struct TraceInfo {
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// The block that ranges are split into; the trace's own unless said
+    /// The block that ranges are split into; by default the trace's own
     #[arg(long, value_name = "SIZE")]
     pub(crate) block_bytes: Option<Size>,
 
@@ -91,11 +92,11 @@ pub(crate) struct TraceConvert {
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
 
-    /// Where to write it; .gz, .xz and .zst compress
+    /// The file to write; .gz, .xz and .zst compress
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// The format to write; the ending of OUT tells it unless said
+    /// The format to write; by default that of OUT's ending
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<Format>,
 
@@ -115,19 +116,19 @@ pub(crate) struct TraceGenerate {
     #[arg(value_name = "KIND", value_parser = kind_names())]
     pub(crate) kind: String,
 
-    /// Where to write it; .gz, .xz and .zst compress
+    /// The file to write; .gz, .xz and .zst compress
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// The format to write; the ending of FILE tells it unless said
+    /// The format to write; by default that of FILE's ending
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<Format>,
 
-    /// Everything random follows from it
+    /// The seed of everything random
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
-    /// What is said about the workload
+    /// The parameters of the workload
     #[command(flatten)]
     pub(crate) parameters: Parameters,
 
@@ -146,14 +147,14 @@ pub(crate) struct TracePlay {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Where its files are, as --lay makes them: a folder, or a mount of one
+    /// The folder of the trace's files, as --lay makes them, or a mount of it
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 
     /// Make the files of the trace in FOLDER, and run nothing
     ///
-    /// These are the files that the trace reads or lists, called by their numbers. Files that are
-    /// there and right are kept.
+    /// These are the files that the trace reads or lists, named by their numbers. Correct files
+    /// that are there already are kept.
     #[arg(long, conflicts_with_all = ["handlers", "think", "cpu", "private_memory", "warm_up", "limit", "verify"])]
     pub(crate) lay: bool,
 
@@ -170,11 +171,11 @@ pub(crate) struct TracePlay {
     #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
     pub(crate) handlers: Vec<u32>,
 
-    /// For how long a handler thinks after each request; as in the trace unless said
+    /// How long a handler thinks after each request; by default as in the trace
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<Period>,
 
-    /// For how long a handler computes after each request
+    /// How long a handler computes after each request
     #[arg(long, value_name = "TIME")]
     pub(crate) cpu: Option<Period>,
 
@@ -182,21 +183,21 @@ pub(crate) struct TracePlay {
     #[arg(long, value_name = "SIZE")]
     pub(crate) private_memory: Option<Size>,
 
-    /// The beginning that does not count: so many requests, or so much time
+    /// The beginning, which does not count: a number of requests, or a time
     ///
     /// Example: `--warm-up 1000` or `--warm-up 30s`
     #[arg(long, value_name = "SPAN")]
     pub(crate) warm_up: Option<Span>,
 
-    /// When to end, if not with the trace: after so many requests, or so much time
+    /// End early: after a number of requests, or a time
     #[arg(long, value_name = "SPAN")]
     pub(crate) limit: Option<Span>,
 
-    /// Compare every byte that is read with the one that was laid
+    /// Compare every byte read with the one that --lay wrote
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Fixes a synthetic trace
+    /// The seed of a synthetic trace
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
 
@@ -213,8 +214,7 @@ fn kind_names() -> PossibleValuesParser {
     PossibleValuesParser::new(kinds().map(|kind| PossibleValue::new(kind.name).help(kind.summary)))
 }
 
-/// What is said about a workload: an option for every parameter of the table that the workloads are
-/// made by.
+/// The parameters of a workload: an option for every parameter of the table of workloads.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(pub(crate) Vec<(&'static str, String)>);
 
@@ -235,11 +235,12 @@ fn parameters() -> Vec<(&'static str, Vec<(&'static Kind, &'static Parameter)>)>
     named
 }
 
-/// What a parameter means to the kinds that have it, those that agree together.
+/// The meaning of a parameter, by the kinds that have it; kinds with the same meaning stand
+/// together.
 fn meaning(users: &[(&Kind, &Parameter)]) -> String {
     let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
     for (kind, parameter) in users {
-        let meaning = format!("{}, {} unless said", parameter.what, parameter.default);
+        let meaning = format!("{} (default {})", parameter.what, parameter.default);
         match meanings.iter_mut().find(|(known, _)| *known == meaning) {
             Some((_, kinds)) => kinds.push(kind.name),
             None => meanings.push((meaning, vec![kind.name])),

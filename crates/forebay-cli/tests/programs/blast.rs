@@ -1,5 +1,5 @@
-//! `blastn` on a database that `makeblastdb` made, in volumes: several processes at once find
-//! through a mount what they find on the plain folder, hit for hit.
+//! `blastn` on a database that `makeblastdb` made, in volumes. Several processes at once find the
+//! same hits through a mount as on the plain folder.
 
 use std::fmt::Write;
 use std::fs;
@@ -32,7 +32,7 @@ fn fasta<'a>(sequences: impl Iterator<Item = &'a String>) -> String {
     })
 }
 
-/// A piece of a sequence, in which about every thirtieth base is another.
+/// A piece of a sequence, in which about every thirtieth base is replaced.
 fn query(sequences: &[String], random: &mut StdRng) -> String {
     let sequence = &sequences[random.random_range(0..sequences.len())];
     let from = random.random_range(0..LENGTH - 600);
@@ -40,7 +40,7 @@ fn query(sequences: &[String], random: &mut StdRng) -> String {
     piece.chars().map(|letter| if random.random_range(0..30) == 0 { base(random) } else { letter }).collect()
 }
 
-/// The command, which is to tell nobody that it was run.
+/// The command, with its usage report switched off.
 fn command(program: &Path, args: &[&str], at: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(at).env("BLAST_USAGE_REPORT", "false").env("HOME", at).stdin(Stdio::null());
@@ -81,7 +81,7 @@ fn blastn_finds_the_same() {
         })
         .collect();
     let search = |at: &Path, query: &Path| {
-        // By a name without folders: in a path, a blank would begin another database.
+        // A name without folders: in a path, a blank would begin another database.
         let args = ["-db", "db", "-query", text(query), "-outfmt", "6", "-num_threads", "1"];
         succeed(command(&blastn, &args, at))
     };
@@ -89,8 +89,7 @@ fn blastn_finds_the_same() {
         let searches: Vec<_> = queries.iter().map(|query| scope.spawn(|| search(mount.path(), query))).collect();
         for (query, found) in queries.iter().zip(searches) {
             let expected = search(source.path(), query);
-            // Each piece is found where it is from, and 97 % of a random sequence is like nothing
-            // else.
+            // Each piece is found at its origin. 97 % of a random sequence is like nothing else.
             assert!(expected.lines().count() >= 5, "seed {seed}: {expected}");
             assert!(found.join().expect("it succeeds") == expected, "seed {seed}, {query:?}");
         }

@@ -1,5 +1,4 @@
-//! Byte identity of what this process itself reads: a tree of odd files, random ranges, mapped
-//! files.
+//! Byte identity of reads by this process itself: a tree of odd files, random ranges, mapped files.
 
 use std::ffi::c_void;
 use std::fs::{self, File};
@@ -23,8 +22,8 @@ fn seed() -> u64 {
     seed
 }
 
-/// What a name shows of itself, apart from numbers that every file system chooses for itself. Times
-/// to the nanosecond.
+/// The attributes of a name, without numbers that every file system chooses for itself. Times are
+/// in nanoseconds.
 fn shown(path: &Path) -> (u32, u32, u32, u64, [i64; 4]) {
     let of = path.symlink_metadata().unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let size = if of.is_dir() { 0 } else { of.size() };
@@ -45,7 +44,7 @@ fn xattr(path: &Path, name: &str) -> Result<Vec<u8>, rustix::io::Errno> {
     Ok(value)
 }
 
-/// Everything below two folders is the same, but for what the odd tree has in it on purpose.
+/// Everything below two folders is the same, except for the odd tree's deliberate oddities.
 fn same_names(there: &Path, here: &Path) -> usize {
     let names = names(there);
     assert_eq!(names, self::names(here));
@@ -60,7 +59,7 @@ fn same_names(there: &Path, here: &Path) -> usize {
     names.len()
 }
 
-/// All bytes of a file, or of a large one those about its islands.
+/// All bytes of a file, or of a large one the bytes around its islands.
 fn bytes(path: &Path) -> Vec<u8> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     if file.metadata().expect("open").len() != SPARSE {
@@ -98,13 +97,12 @@ fn a_tree_of_odd_files_is_the_same() {
     }
 }
 
-/// Files of the random readers: more than the memory that the mount gets, and no multiples of
-/// anything.
+/// Files of the random readers: larger together than the mount's memory, and of odd sizes.
 fn files(seed: u64) -> Vec<(String, Vec<u8>)> {
     (0..7).map(|n| (format!("file-{n}"), trees::content(seed ^ n, (4 << 20) + 999_983 * n as usize))).collect()
 }
 
-/// 64 threads read ranges: most anywhere, some a few in a row, a few to beyond the end.
+/// 64 threads read ranges: most at random places, some a few in a row, a few beyond the end.
 fn random_ranges(root: &Path, files: &[(String, Vec<u8>)], ranges: usize, seed: u64) {
     std::thread::scope(|scope| {
         for thread in 0..64 {
@@ -147,8 +145,8 @@ fn random_ranges_by_64_threads_are_the_same_under_every_policy() {
         let how = ["--memory", "24MiB", "--policy", policy, "--kernel-cache", kernel_cache];
         let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
         random_ranges(mount.path(), &files, 20, seed);
-        // There was more to read than there is memory: something was given up and fetched again.
-        // The kernel has room for all.
+        // The files are larger than the memory, so some blocks were given up and fetched again. The
+        // kernel has room for all.
         let fetched: usize = files.iter().map(|(_, content)| content.len()).sum();
         let again = mount.counter("fetched_bytes") > fetched as u64;
         assert!(again || kernel_cache == "on", "{policy}");
@@ -175,7 +173,7 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: memory that is only read.
+// SAFETY: the memory is only read.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -190,14 +188,14 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped while we live, and nobody changes the file.
+        // SAFETY: mapped as long as `self` lives, and the file does not change.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: ours, and the slices borrow from us.
+        // SAFETY: the mapping is ours, and the slices borrow from `self`.
         let _ = unsafe { munmap(self.at, self.len) };
     }
 }
@@ -223,7 +221,8 @@ fn mapped_files(source: &Path, files: &[(String, Vec<u8>)], seed: u64, kernel_ca
     let mappings: Vec<_> = files.iter().map(map).collect();
     std::thread::scope(|scope| {
         for (number, ([shared, private], (name, content))) in mappings.iter().zip(files).enumerate() {
-            // One from front to back while another touches the same file here and there.
+            // One thread goes from front to back while another touches the same file here and
+            // there.
             scope.spawn(move || assert!(shared.bytes() == content, "{name} from front to back"));
             scope.spawn(move || {
                 let mut random = StdRng::seed_from_u64(seed ^ number as u64);

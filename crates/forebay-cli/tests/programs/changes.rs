@@ -1,10 +1,10 @@
-//! Files that change under a mount while many programs read them: who reads one whole has read one
+//! Files that change under a mount while many programs read them: a reader of a whole file gets one
 //! version.
 //!
-//! Every eight bytes say the version and the offset, so a mixture shows. Each version is written by
-//! one call, a moment after the last: on file systems of disks reads past the page cache don't see
-//! half of a call. The files lie in the build's folder, since `/tmp` may be in memory, where they
-//! do.
+//! Every eight bytes contain the version and the offset, so a mixture shows. Each version is
+//! written by one call, a moment after the last: on file systems of disks, reads past the page
+//! cache don't see half of a call. The files are in the build's folder, since `/tmp` may be in
+//! memory, where reads do see half of a call.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -26,13 +26,13 @@ const WORDS: u64 = 40_000;
 /// How many versions follow the first.
 const VERSIONS: u64 = 25;
 
-/// A policy, who keeps what was read (`--kernel-cache`), and how many of the twelve readers take
-/// longer than a version lives. Without looking ahead, and with no quick reader to bring the rest,
-/// each piece of a slow one is asked of the storage when its version may be gone.
+/// A policy, `--kernel-cache`, and how many of the twelve readers take longer than a version lives.
+/// The last line has no prefetching, and no quick reader that brings the rest. There a slow
+/// reader's piece is read from the storage when its version may be gone.
 const READERS: [(&str, &str, usize); 3] =
     [("competitive", "on", 6), ("competitive", "off", 6), ("none+lru", "off", 12)];
 
-/// Longer than a tick of any kernel's clock, by which versions are told apart.
+/// Longer than a tick of any kernel's clock, since versions are told apart by time.
 const MOMENT: Duration = Duration::from_millis(25);
 
 fn content(version: u64, words: u64) -> Vec<u8> {
@@ -63,7 +63,7 @@ fn read_slowly(file: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Many readers read the file again and again while `change` makes each version of it. A reader may
-/// be told that the version it reads is gone, or that there is no file; nothing else.
+/// get the error that its version is gone, or that there is no file; no other.
 fn read_while(file: &Path, slow: usize, mut change: impl FnMut(u64)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -92,7 +92,7 @@ fn read_while(file: &Path, slow: usize, mut change: impl FnMut(u64)) {
             std::thread::sleep(MOMENT);
             change(version);
         }
-        // Now that it is left alone there is time to read it.
+        // Now the file no longer changes, and there is time to read it.
         let before = good.load(Ordering::SeqCst);
         eventually("readers of the last version", || good.load(Ordering::SeqCst) > before + 24);
     });
@@ -111,7 +111,7 @@ fn local(change: impl Fn(&Path, u64) -> io::Result<()>) {
         let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
         let here = mount.path().join("file");
         read_while(&here, slow, |version| change(&file, version).expect("changed"));
-        // Once it is left alone, the last version is what there is.
+        // Once the file no longer changes, readers get the last version.
         eventually("the last version", || fs::read(&here).is_ok_and(|bytes| version(&bytes) == Some(VERSIONS)));
     }
 }
@@ -138,7 +138,7 @@ fn truncated_and_extended() {
         std::thread::sleep(MOMENT);
         handle.write_all_at(&content(version, WORDS - version * 1000), 0)?;
         std::thread::sleep(MOMENT);
-        // A part of a version is a version of its own length.
+        // A version cut short is a version of its own length.
         handle.set_len(8 * (WORDS / 3 + version))
     });
 }

@@ -14,7 +14,7 @@ use super::{Mount, forebay, text};
 
 const FILES: usize = 40;
 
-/// A folder of files of 1 MiB each, and where contexts and hints are.
+/// A folder of files of 1 MiB each, and the files for contexts and hints.
 struct Scene {
     folder: TempDir,
 }
@@ -48,7 +48,7 @@ impl Scene {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Under the preload library, or without it.
+    /// Runs `cat` under the preload library, or without it.
     fn cat(&self, mount: &Mount, files: usize, preloaded: bool) {
         let files = (0..files).map(|number| mount.path().join(format!("f{number:02}")));
         let mut command =
@@ -57,14 +57,14 @@ impl Scene {
     }
 }
 
-/// What a mount knows of contexts, those with the most accesses first.
+/// The contexts that a mount knows, those with the most accesses first.
 fn known(mount: &Mount) -> Vec<Value> {
     let stats = forebay(&["stats", "--json", text(mount.path())]).output().expect("the command starts");
     let json: Value = serde_json::from_slice(&stats.stdout).expect("JSON");
     json["contexts"].as_array().cloned().unwrap_or_default()
 }
 
-/// The context of `cat`, which must have one.
+/// The context of `cat`, which must be there.
 fn of_cat(contexts: &[Value]) -> &Value {
     let cat = |context: &&Value| context["executable"].as_str().is_some_and(|path| path.ends_with("/cat"));
     contexts.iter().find(cat).unwrap_or_else(|| panic!("{contexts:?}"))
@@ -101,7 +101,7 @@ fn a_loop_is_found_kept_and_known_in_the_next_mount_from_its_first_access_on() {
     assert!(scene.contexts(&["show"]).contains("looping"));
     assert!(scene.contexts(&["export", "--format", "csv"]).lines().count() >= 2);
 
-    // One file is no loop: that it is one is remembered.
+    // One file is no loop, so the mount remembers the loop.
     let mount = scene.mount();
     scene.cat(&mount, 1, true);
     let contexts = known(&mount);

@@ -1,5 +1,5 @@
-//! Mounts of S3 whose keys no setting tells: profiles, processes, roles and logins. Each test has a
-//! home of its own, and no cloud answers but the one that it starts.
+//! Mounts of S3 without keys in settings: profiles, processes, roles and logins. Each test has a
+//! home of its own, and only the cloud that it starts answers.
 
 mod places;
 mod processes;
@@ -32,14 +32,14 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// Writes a file, all of it at once.
+    /// Writes a whole file in one step.
     fn write(&self, name: &str, content: &str) {
         let (file, new) = (self.path(name), self.path("new"));
         fs::create_dir_all(file.parent().expect("within the home")).expect("a folder");
         fs::write(&new, content).and_then(|()| fs::rename(&new, file)).expect("written");
     }
 
-    /// Writes a shell script; its path.
+    /// Writes a shell script, and returns its path.
     fn script(&self, name: &str, lines: &str) -> PathBuf {
         self.write(name, &format!("#!/bin/sh\ncd '{}'\n{lines}\n", self.0.path().display()));
         let script = self.path(name);
@@ -51,7 +51,7 @@ impl Home {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// `forebay mount` with this home and these variables alone. It lacks the mount point.
+    /// `forebay mount` with this home and only these variables, still without the mount point.
     fn mounting(&self, args: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -65,7 +65,7 @@ impl Home {
         Mount::by(self.mounting(args, variables), MountPoint::new().expect("a mount point"))
     }
 
-    /// The line with which a mount is refused.
+    /// The line by which a mount is refused.
     fn refusal(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let point = MountPoint::new().expect("a mount point");
         let output = self.mounting(args, variables).arg(point.path()).output().expect("it starts");
@@ -81,7 +81,7 @@ fn keys() -> String {
     S3::settings().iter().map(|(name, value)| format!("{name} = {value}\n")).collect()
 }
 
-/// A server with a file, behind a proxy that keeps account of requests.
+/// A server with a file, behind a proxy that records requests.
 struct Store {
     _server: S3,
     proxy: BreakingProxy,
@@ -95,7 +95,7 @@ impl Store {
         Store { _server: server, proxy }
     }
 
-    /// Mounts without remembering anything, so that each look asks the store.
+    /// Mounts with a time to live of zero, so that each look asks the store.
     fn mount(&self, home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Mount {
         let endpoint = self.proxy.url();
         let source = [&bucket(), "--ttl", "0s", "--endpoint", &endpoint, "--region", "us-east-1"];
@@ -103,7 +103,7 @@ impl Store {
     }
 }
 
-/// A store that takes any keys, and keeps account of them.
+/// A store that takes any keys, and records them.
 struct Open {
     moto: Moto,
     proxy: BreakingProxy,

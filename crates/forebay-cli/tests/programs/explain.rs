@@ -1,4 +1,5 @@
-//! `forebay explain` of a real mount: what programs read is named, and each size has its reason.
+//! `forebay explain` of a real mount: files that programs read have names, and each size has its
+//! reason.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -61,8 +62,8 @@ fn long_names_fit_into_a_terminal() {
     assert!(wide.is_none() && shown.contains('…'), "{wide:?} of\n{shown}");
 }
 
-/// What the kernel keeps `auto` doesn't divide; nothing is left in shared memory by a mount that
-/// nobody told of contexts.
+/// `auto` doesn't divide blocks that the kernel keeps. A mount without `--contexts` leaves nothing
+/// in shared memory.
 #[test]
 fn auto_is_the_default_with_the_kernel_cache_too() {
     if !mounts::possible() {

@@ -1,5 +1,5 @@
-//! Files that are alike in all but their bytes, on every kind of source and on chains of them:
-//! whoever reads one gets that one.
+//! Files that are alike in all but their bytes, on every kind of source and on chains of them: each
+//! reader gets its own file's bytes.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -43,7 +43,7 @@ impl Serve {
         Serve { running, url }
     }
 
-    /// Its process.
+    /// The id of its process.
     pub(crate) fn id(&self) -> u32 {
         self.running.id()
     }
@@ -80,8 +80,8 @@ impl Alike {
         }
     }
 
-    /// 32 readers, each in an order of its own: from the kernel's pages, from the mount's blocks
-    /// and from the source.
+    /// 32 readers, each in an order of its own, read from the kernel's pages, from the mount's
+    /// blocks and from the source.
     fn read_all(&self, root: &Path, what: &str) {
         std::thread::scope(|scope| {
             for reader in 0..32 {
@@ -99,8 +99,8 @@ impl Alike {
         });
     }
 
-    /// Mounts the source, with the kernel keeping what was read and without; each time the files
-    /// have the numbers of the time before.
+    /// Mounts the source with the kernel cache on and off. Each time the files have the same inode
+    /// numbers as before.
     fn check(&self, source: &[&str], what: &str) {
         let mut before = None;
         for kernel_cache in ["off", "on"] {
@@ -147,7 +147,7 @@ fn web_servers() {
     if let Some(nginx) = wanted(nginx, "nginx") {
         let server = Nginx::start(&nginx, root, true).expect("a server");
         alike.check(&[&server.url()], "nginx");
-        // Two sources of one mount, alike as well.
+        // Two sources of one mount, with files that are alike as well.
         let sources = [format!("web={}", server.url()), format!("again={}/", server.url())];
         let mount = Mount::start(&["--memory", "32MiB", "--hints", "off", &sources[0], &sources[1]]);
         for name in ["web", "again"] {
@@ -176,7 +176,7 @@ fn web_servers() {
     }
 }
 
-/// A program if it is there; else the test goes on without it, and fails in CI.
+/// The path of a program, if it is there. Otherwise the test goes on without it, and fails in CI.
 fn wanted(program: Option<PathBuf>, name: &str) -> Option<PathBuf> {
     if program.is_none() {
         tools::skip(name);

@@ -1,4 +1,4 @@
-//! What happens to a mount, to its process and to its source while programs read.
+//! Events in the life of a mount, of its process and of its source while programs read.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -28,14 +28,14 @@ fn source(files: u64, len: usize) -> TempDir {
     source
 }
 
-/// The errors of names and bytes that are gone.
+/// The errors for names and bytes that are gone.
 fn is_gone(error: &io::Error) -> bool {
     let gone = [Errno::NOENT, Errno::STALE, Errno::IO].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|errno| gone.contains(&errno))
 }
 
-/// Readers in threads of their own; each reads whole files, one after the other, and is content
-/// with errors but not with wrong bytes. Meanwhile `then` happens; afterwards they stop.
+/// Readers in threads of their own. Each reads whole files, one after the other, and tolerates
+/// errors but no wrong bytes. Meanwhile `then` runs; afterwards they stop.
 fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsize)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -61,7 +61,7 @@ fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsiz
     });
 }
 
-/// Waits until so many more files were read.
+/// Waits until this many more files have been read.
 fn more(good: &AtomicUsize, files: usize) {
     let before = good.load(Ordering::SeqCst);
     eventually("readers that read", || good.load(Ordering::SeqCst) >= before + files);
@@ -84,7 +84,7 @@ fn signals_unmount_cleanly_while_readers_read() {
     }
 }
 
-/// As a script's `&` leaves a command: SIGINT and SIGQUIT are ignored.
+/// Like a command that a script starts with `&`: SIGINT and SIGQUIT are ignored.
 #[test]
 fn a_mount_that_a_script_started_is_ended_by_sigterm_and_by_unmounting() {
     if !mounts::possible() {
@@ -123,7 +123,7 @@ fn killed_while_readers_read_then_mounted_again_on_the_same_point() {
         assert_eq!(status.code(), None);
         assert!(is_mounted(mount.path()), "a dead mount: what the next one must cope with");
         let again = Mount::at(mount.point, &args);
-        // The readers come back by themselves.
+        // The readers go on by themselves.
         more(good, 20);
         assert_eq!(again.end(Signal::TERM).code(), Some(0));
         assert!(!is_mounted(again.path()));
@@ -141,13 +141,13 @@ fn a_daemon_ends_when_programs_unmount_it() {
         let point = MountPoint::new().expect("a mount point");
         let flight = tempfile::NamedTempFile::new().expect("a file");
         let mut command = forebay(&["mount", "--daemon", "--record", text(flight.path()), text(source.path())]);
-        // Ready when it returns: nothing to wait for.
+        // The mount is ready when the command returns.
         let status = command.arg(point.path()).stdout(Stdio::null()).status().expect("it starts");
         assert_eq!(status.code(), Some(0));
         assert!(fs::read(point.path().join("0")).expect("readable") == content(0, 100_000));
         crate::run(program, &[&args[..], &[text(point.path())]].concat(), Path::new("/"));
         assert!(!is_mounted(point.path()));
-        // The flight is whole once the process has ended in good order.
+        // The flight is complete once the process has ended in good order.
         let whole = || forebay_live::flight::replay(flight.path()).is_ok_and(|replayed| replayed.events > 0);
         eventually("the end of the daemon's flight", whole);
         eventually("the daemon's end", || !is_on_a_command_line(point.path()));
@@ -183,12 +183,12 @@ fn a_source_that_goes_away_is_an_error_and_no_more() {
                 let listed = fs::read_dir(mount.path()).and_then(|names| names.collect::<io::Result<Vec<_>>>());
                 assert!(listed.map_or_else(|error| is_gone(&error), |names| names.is_empty()));
             } else {
-                // The folder is held, not its name: it goes on being served.
+                // The mount holds the folder, not its name, so it goes on serving it.
                 fs::rename(&folder, &elsewhere).expect("renamed");
                 more(good, 10);
             }
             assert!(mount.running.ended().expect("ours").is_none(), "it must not end by itself");
-            // Either way it can be asked for its counters and unmounted.
+            // In both cases the mount can be asked for its counters and unmounted.
             mount.counter("misses");
             assert_eq!(mount.end(Signal::TERM).code(), Some(0));
             assert!(!is_mounted(mount.path()));
@@ -243,7 +243,7 @@ fn an_endpoint_that_goes_away_and_comes_back() {
         assert_eq!(fs::read(mount.path().join(name)).expect_err("there is none").kind(), ErrorKind::NotFound);
     }
     assert!(read(&waiting, &uncached).expect("the server is back"));
-    // Gone for good: nothing keeps it from being unmounted.
+    // The server is gone for good, and the mount can still be unmounted.
     proxy.set_down(true);
     assert_eq!(mount.end(Signal::INT).code(), Some(0));
 }

@@ -1,5 +1,5 @@
-//! Unmodified programs on real mounts of the real command: what they read is what is in the source,
-//! whatever happens to the source, to memory or to the process.
+//! Unmodified programs on real mounts of the real command. They read the source's bytes, whatever
+//! happens to the source, to memory or to the process.
 
 mod blast;
 mod bytes;
@@ -61,7 +61,7 @@ struct Mount {
 }
 
 impl Mount {
-    /// Mounts with these arguments, which lack only the mount point.
+    /// Mounts with these arguments, to which the mount point is added.
     fn start(args: &[&str]) -> Mount {
         Mount::at(MountPoint::new().expect("a mount point"), args)
     }
@@ -70,7 +70,7 @@ impl Mount {
         Mount::by(forebay(&[&["mount"], args].concat()), point)
     }
 
-    /// Mounts by a command that lacks only the mount point.
+    /// Mounts by a command to which the mount point is added.
     fn by(mut command: Command, point: MountPoint) -> Mount {
         let args = format!("{command:?}");
         let (said, output) = std::io::pipe().expect("a pipe");
@@ -100,7 +100,7 @@ impl Mount {
     }
 }
 
-/// Runs a program to its end; its standard output. It must succeed.
+/// Runs a program to its end, and returns its standard output. It must succeed.
 fn run(program: impl AsRef<OsStr>, args: &[&str], at: &Path) -> Vec<u8> {
     let output = Command::new(&program).args(args).current_dir(at).stdin(Stdio::null()).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -108,7 +108,7 @@ fn run(program: impl AsRef<OsStr>, args: &[&str], at: &Path) -> Vec<u8> {
     output.stdout
 }
 
-/// Tells threads to stop, also when a panic ends what they accompany.
+/// Tells threads to stop, also when a panic ends the test.
 struct SetWhenDropped<'a>(&'a AtomicBool);
 
 impl Drop for SetWhenDropped<'_> {
@@ -117,7 +117,7 @@ impl Drop for SetWhenDropped<'_> {
     }
 }
 
-/// Waits for what must come, at any speed; the limit is for what never does.
+/// Waits for a condition, at any speed; the limit is for one that never holds.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {

@@ -1,5 +1,5 @@
-//! A folder of 100,000 names, through every kind of listing but a store's pages: no process takes
-//! more than its budget and what is promised beside it, while all frames are in use.
+//! A folder of 100,000 names, through every kind of listing but a store's pages. No process takes
+//! more than its budget and the allowance beside it, while all frames are in use.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{Mount, run, text};
 
 const NAMES: usize = 100_000;
 
-/// What a process may have resident beside its budget, MiB.
+/// The resident memory that a process may have beside its budget, MiB.
 const BESIDE: f64 = 16.0;
 
 /// A folder of many small files, and a file that takes all frames.
@@ -27,8 +27,8 @@ fn tree() -> tempfile::TempDir {
     tree
 }
 
-/// Walks over all names twice, and reads the large file between; `says` is what find(1) prints of
-/// each file, which begins as `expected`.
+/// Walks over all names twice, and reads the large file between. `says` is find(1)'s format for
+/// each file, whose output begins as `expected`.
 fn use_all(mount: &Mount, says: &str, expected: &str) {
     for _ in 0..2 {
         let found = run("find", &["folder", "-type", "f", "-printf", says], mount.path());
@@ -66,7 +66,7 @@ fn of_a_webdav_server() {
     within("a mount of a WebDAV server", mount.running.id(), 64.0);
 }
 
-/// Pages tell no lengths, and each would be a request: find asks for names alone.
+/// Pages contain no lengths, and each length would be a request, so find asks for names alone.
 #[test]
 fn of_pages_for_browsers_and_programs() {
     if !mounts::possible() {
@@ -82,7 +82,7 @@ fn of_pages_for_browsers_and_programs() {
     }
 }
 
-/// A level of a local folder, a level of that one, and a mount on top.
+/// A level of a local folder, a level of that level, and a mount on top.
 #[test]
 fn of_levels() {
     if !mounts::possible() {

@@ -1,5 +1,5 @@
 //! A web server that hosts media clips on a mount (CPEM §5.1): the clips of the workload
-//! `media-clips`, asked for in the order of its tasks, so by Zipf's law. Every body is compared.
+//! `media-clips`, requested in the order of its tasks, so by Zipf's law. Every body is compared.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -18,15 +18,15 @@ use crate::Mount;
 
 const MIB: u64 = 1 << 20;
 
-/// What the mounts get, and what they may have resident beyond that.
+/// The budget of the mounts, and the resident memory that they may have beyond it.
 const BUDGET: u64 = 64 * MIB;
 const SLACK: u64 = 16 * MIB;
 
-/// The loads: how many threads read the files in turn, each its share, and bytes that they ask for
-/// at a time.
+/// The loads: how many threads read the files in turn, each its share, and the bytes of a read.
 const LOADS: [(usize, usize); 2] = [(64, 64 << 10), (200, 1 << 20)];
 
-/// A file of the test: sparse but for a mark every so many bytes, which says whose it is and where.
+/// The files are sparse, but for a mark at each multiple of this, which contains the file's number
+/// and the offset.
 const MARK_EVERY: u64 = 128 << 10;
 
 fn name(file: usize) -> String {
@@ -42,7 +42,7 @@ fn mark(file: usize, offset: u64) -> [u8; 8] {
     ((file as u64 + 1) << 32 | offset).to_be_bytes()
 }
 
-/// Where the marks of a file are.
+/// The places of a file's marks.
 fn marks(file: usize) -> impl Iterator<Item = u64> {
     (0..len(file) - 8).step_by(MARK_EVERY as usize)
 }
@@ -53,7 +53,7 @@ fn write(file: usize, folder: &Path) -> io::Result<()> {
     marks(file).try_for_each(|at| to.write_all_at(&mark(file, at), at))
 }
 
-/// What the file has at an offset, for comparison with what was read there.
+/// Compares read bytes with the file's bytes at an offset.
 fn expect(file: usize, offset: u64, read: usize, got: &[u8]) {
     let end = len(file).min(offset + read as u64);
     let mut expected = vec![0; (end - offset) as usize];
@@ -93,8 +93,8 @@ fn resident(id: u32) -> Option<u64> {
     status.lines().find(|line| line.starts_with("VmRSS:")).and_then(kib).map(|kib| kib << 10)
 }
 
-/// The most that a process had resident while it was watched. (The kernel's own high-water mark
-/// counts from the process's start, when the program is not yet ours.)
+/// The most memory that a process had resident while it was watched. (The kernel's own high-water
+/// mark counts from the process's start, before it runs our program.)
 struct Watch {
     over: Arc<AtomicBool>,
     thread: JoinHandle<u64>,
@@ -121,7 +121,7 @@ impl Watch {
     }
 }
 
-/// Lets this process have as many open files as it may.
+/// Raises this process's limit of open files to the maximum.
 fn many_files() -> bool {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -131,7 +131,7 @@ fn many_files() -> bool {
 
 /// The files through a mount with the small budget.
 fn within_the_budget(what: &str, source: &[&str], files: usize, kernel_cache: &str) {
-    // The mount is started with few descriptors, as a shell would.
+    // The mount starts with few descriptors, as in a shell.
     let mut args = source.to_vec();
     args.extend(["--memory", "64MiB", "--kernel-cache", kernel_cache]);
     let mount = Mount::start(&args);
@@ -165,9 +165,8 @@ fn two_thousand_streams_of_local_files() {
     }
 }
 
-/// Where the kernel keeps what was read, the mount holds what it is about to read and no more,
-/// however much passes through it; and the kernel does keep it: read again, it is not asked for
-/// again.
+/// With the kernel cache on, the mount holds only blocks ahead of readers, however many pass
+/// through it. And the kernel does keep read blocks: a second read does not reach the mount.
 #[test]
 fn nothing_is_held_twice() {
     if !mounts::possible() {
@@ -186,9 +185,9 @@ fn nothing_is_held_twice() {
         read();
         let blocks = mount.counter("block_bytes");
         let asked = blocks * ["hits", "misses", "joined", "late"].map(|how| mount.counter(how)).iter().sum::<u64>();
-        // Once, and kept by somebody. A kernel under load asks for some pages before those in front
-        // of them, and loses a few that it had: what is fetched around those is not counted, since
-        // nobody can know that it has the rest.
+        // Fetched once, and kept by the kernel or the mount. A kernel under load asks for some
+        // pages before those in front of them, and loses a few pages. The blocks around those are
+        // not counted, since the mount cannot know that the kernel has the rest.
         let about = |times: u64| 96 * MIB * times..=96 * MIB * times + MIB;
         assert!(about(1).contains(&fetched), "kernel cache {kernel_cache}: {fetched} bytes fetched");
         let asks = if kernel_cache == "on" { about(1) } else { about(2) };
@@ -197,8 +196,8 @@ fn nothing_is_held_twice() {
             kernel_cache == "on" || mount.counter("fetched_bytes") == 96 * MIB,
             "what the mount keeps is fetched once"
         );
-        // What is resident says less: frames that a burst needed stay resident, and under load
-        // there are some.
+        // Resident memory says less: frames that a burst needed stay resident, and under load there
+        // are some.
         (mount.counter("frames") - mount.counter("frames_free")) * blocks
     });
     assert!(kept == 96 * MIB, "{kept}");

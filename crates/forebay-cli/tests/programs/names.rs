@@ -1,5 +1,5 @@
-//! What names cost: requests to a store, counted exactly, of unmodified programs on a mount of it,
-//! on a mount of `forebay serve` above it, and of the level itself.
+//! The cost of names: exact counts of requests to a store by unmodified programs. They run on a
+//! mount of the store, on a mount of `forebay serve` above it, and on the level itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl Scene {
         Scene::before(server)
     }
 
-    /// Files that can be listed, though not read.
+    /// Files that can be listed, but not read.
     fn names_only(versitygw: &Path, files: usize) -> Scene {
         let server = S3::start(versitygw).expect("it starts");
         std::fs::create_dir(server.folder().join("folder")).expect("ours");
@@ -60,7 +60,7 @@ impl Scene {
         Mount::start(&args)
     }
 
-    /// The requests that something costs.
+    /// The requests that `something` costs.
     fn cost(&self, something: impl FnOnce()) -> Counts {
         let before = self.proxy.counts();
         something();
@@ -155,7 +155,7 @@ pub(crate) fn peak(id: u32) -> f64 {
     kib / 1024.0
 }
 
-/// What a mount remembers of names is within the budget.
+/// The memory for a mount's names is within the budget.
 #[test]
 fn a_hundred_thousand_names_stay_within_the_budget() {
     let scene = Scene::names_only(&need!("versitygw"), 100_000);

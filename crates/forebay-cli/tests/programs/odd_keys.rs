@@ -1,4 +1,4 @@
-//! Keys of S3 with control characters, in the hands of unmodified programs.
+//! Keys of S3 with control characters, read by unmodified programs.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -15,7 +15,7 @@ use crate::{Mount, eventually, run, text};
 
 const SIZE: usize = 100_000;
 
-/// A store of some files behind a proxy that breaks what it is told to.
+/// A store of some files behind a proxy that injects faults.
 struct Scene {
     proxy: BreakingProxy,
     _server: S3,
@@ -44,7 +44,7 @@ fn read(root: &Path, number: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Names and bytes alike wait as long as the store says, and nobody gets an error.
+/// Names and bytes alike wait as long as the store says, and no reader gets an error.
 #[test]
 fn a_throttle_of_five_seconds_fails_nothing() {
     let scene = Scene::new(&need!("versitygw"));
@@ -75,8 +75,8 @@ fn after_the_patience_there_is_an_error_and_a_line_in_the_log() {
             let (begun, outcome) = (Instant::now(), read(mount.path(), 3));
             let errno = outcome.expect_err("it fails").raw_os_error();
             assert_eq!(errno, Some(if denied { libc::EACCES } else { libc::EIO }), "{fault:?}, attempt {attempt}");
-            // For what never ends; how long it takes beyond the patience is a matter of the
-            // machine.
+            // The bound is for a read that never ends. How long a read takes beyond the patience
+            // depends on the machine.
             assert!(begun.elapsed() < Duration::from_secs(30), "{fault:?}: {:?}", begun.elapsed());
         }
         scene.proxy.set(Fault::None);
@@ -89,7 +89,7 @@ fn after_the_patience_there_is_an_error_and_a_line_in_the_log() {
     assert!(said.lines().count() < 30, "{said}");
 }
 
-/// The kernel looks a name that it knew up twice, of which only the first waits.
+/// For a name that it knew, the kernel makes two look-ups, of which only the first waits.
 #[test]
 fn a_known_name_takes_one_patience_and_is_back_with_the_store() {
     let scene = Scene::new(&need!("versitygw"));
@@ -104,13 +104,13 @@ fn a_known_name_takes_one_patience_and_is_back_with_the_store() {
         fs::metadata(&name).expect("it is there");
         scene.proxy.set(Fault::Silent(Which::All));
         let known = refused(&name);
-        // The kernel has forgotten it, and looks it up once.
+        // The kernel has forgotten the name, and looks it up once.
         assert_eq!(known, refused(&name));
         scene.proxy.set(Fault::None);
     }
 }
 
-/// A reader of a silent store can be killed, and meanwhile what is in memory is read.
+/// A reader of a silent store can be killed, and meanwhile blocks in memory can be read.
 #[test]
 fn readers_of_a_silent_store_can_be_killed() {
     let scene = Scene::new(&need!("versitygw"));

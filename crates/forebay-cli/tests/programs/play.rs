@@ -1,5 +1,5 @@
-//! The papers' workloads through a mount, by `forebay trace play`: every byte is what was laid,
-//! every task a handler.
+//! The papers' workloads through a mount, by `forebay trace play`: every byte is the laid one, and
+//! every task is a handler.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn play(args: &[&str]) -> Output {
     forebay(&["trace", "play"]).args(args).output().expect("the command starts")
 }
 
-/// What it printed as JSON; it must succeed.
+/// The JSON that the command printed; it must succeed.
 fn records(args: &[&str]) -> Vec<serde_json::Value> {
     let output = play(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -28,7 +28,7 @@ fn lay(trace: &str, folder: &Path) -> serde_json::Value {
     records(&[trace, text(folder), "--lay"]).remove(0)
 }
 
-/// Several times as much data as the mount holds, in files of half a megabyte.
+/// Several times the mount's memory, in files of half a megabyte.
 const MICRO: &str = "files=100,bytes=512k,tasks=120";
 
 #[test]
@@ -62,7 +62,7 @@ fn the_microbenchmarks() {
         let ahead = mount.counter("prefetched_bytes");
         match policy {
             "none" => assert_eq!(ahead, 0, "{kind}"),
-            // Where a switch costs next to nothing there is nothing to compete with.
+            // On a device with a tiny switch cost, competitive prefetching has nothing to do.
             "competitive" => {}
             _ => assert!(ahead > 0, "{kind}, {policy}: nothing was fetched ahead"),
         }
@@ -87,7 +87,8 @@ fn index_searching_and_clips() {
     }
 }
 
-/// In a mount, a handler is a thread: each task's reads come from one, and no two tasks share one.
+/// In a mount, a handler is a thread: each task's reads come from one thread, and no two tasks
+/// share a thread.
 #[test]
 fn a_task_is_a_handler() {
     if !mounts::possible() {
@@ -110,7 +111,7 @@ fn a_task_is_a_handler() {
     }
     let handlers: BTreeSet<u32> = streams.iter().map(|(handler, _)| *handler).collect();
     assert_eq!(handlers.len(), streams.len(), "a thread read two files: {streams:?}");
-    // A task that finds its file in memory need not be seen.
+    // A task whose file is in memory need not reach the mount.
     assert!(handlers.len() <= 25 && handlers.len() > 10, "{handlers:?}");
 }
 

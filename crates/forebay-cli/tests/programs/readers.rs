@@ -1,4 +1,4 @@
-//! What a mount learns of its readers when they don't read.
+//! Facts that a mount learns of its readers while they don't read.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -17,8 +17,8 @@ fn threads(id: u32) -> Vec<String> {
     names.map(|name| name.trim().to_owned()).collect()
 }
 
-/// A reader that has had something fetched ahead and exits without reading it is noticed, though it
-/// cannot say so.
+/// A mount notices a reader that exits with unread prefetched blocks, though the reader cannot say
+/// so.
 #[test]
 fn a_reader_that_exits_is_noticed() {
     if !mounts::possible() {
@@ -28,7 +28,8 @@ fn a_reader_that_exits_is_noticed() {
     fs::write(source.path().join("file"), vec![7; 8 << 20]).expect("written");
     for kernel_cache in ["on", "off"] {
         let flight = source.path().join(format!("flight-{kernel_cache}"));
-        // On a modelled disk, so that how much is fetched ahead is not this machine's.
+        // On a modelled disk, so that the number of prefetched blocks does not depend on this
+        // machine.
         let how = [
             "--policy",
             "competitive-em",
@@ -40,14 +41,14 @@ fn a_reader_that_exits_is_noticed() {
             text(&flight),
         ];
         let mount = Mount::start(&[&[text(source.path())], &how[..]].concat());
-        // The file stays open, so that what was fetched ahead is not given up with it.
+        // The file stays open; its last close would give up the prefetched blocks.
         let mut open = File::open(mount.path().join("file")).expect("there");
         let recorded = || fs::read_to_string(&flight).expect("a flight");
         let exit_of = |id: u32| format!("{{\"Exited\":{{\"handler\":{id}}}}}");
         let mut readers = Vec::new();
         eventually(&format!("the exit of one of many readers in the flight, kernel cache {kernel_cache}"), || {
-            // What the kernel asks for may end just where a piece does: then nothing unread is
-            // left, and another place may be luckier.
+            // The kernel's requests may end just where a piece does. Then nothing unread is left,
+            // so the next attempt begins at another place.
             let place = readers.len() * 50 % 2000;
             let mut reader = Command::new("dd");
             reader.arg(format!("if={}", text(&mount.path().join("file"))));
@@ -60,7 +61,7 @@ fn a_reader_that_exits_is_noticed() {
         });
         assert!(mount.counter("prefetched_bytes") > 0);
         let exited = readers.into_iter().map(exit_of).find(|exited| recorded().contains(exited)).expect("one of them");
-        // It is no news when it is looked at again.
+        // The next look at the reader does not record its exit again.
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(recorded().matches(&exited).count(), 1);
         open.read_exact(&mut [0; 100]).expect("readable");

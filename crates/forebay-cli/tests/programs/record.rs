@@ -1,5 +1,5 @@
-//! `forebay record` and `forebay run` on programs as they are: what is in the trace is what they
-//! read, and they notice nothing.
+//! `forebay record` and `forebay run` on unmodified programs: the trace has the programs' reads,
+//! and the programs notice nothing.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -36,7 +36,7 @@ impl Scene {
         self.0.path().join(name)
     }
 
-    /// `forebay record` of a program in the folder, only of what is in `data`.
+    /// `forebay record` of a program in the folder, only for files in `data`.
     fn record(&self, options: &[&str], program: &[&str]) -> Output {
         let mut args = vec!["record", "-o", "t.parquet", "--only", "data", "--json"];
         args.extend(options);
@@ -56,7 +56,7 @@ impl Scene {
         lines.map(|line| columns.iter().cloned().zip(line).collect()).collect()
     }
 
-    /// The ranges of each file that were read, joined where they touch, in order of offset.
+    /// The read ranges of each file, joined where they touch, in order of offset.
     fn ranges(&self) -> BTreeMap<u64, Vec<(u64, u64)>> {
         let mut ranges: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
         for row in self.trace().iter().filter(|row| row["operation"] == "read") {
@@ -156,8 +156,8 @@ fn every_call_is_there_with_its_range_thread_and_context() {
     assert_ne!(contexts[3], contexts[5], "two functions");
     assert_ne!(contexts[5], contexts[6], "called from main, and by a thread");
     assert!(column("time_ns").is_sorted());
-    // Another run of it, at other addresses, is in the same contexts: the trace says what they
-    // stand for.
+    // Another run of the program, at other addresses, is in the same contexts: the trace contains
+    // their meanings.
     let ids = || {
         let trace = std::fs::read(scene.path("t.parquet")).unwrap();
         let begin = trace.windows(16).position(|bytes| bytes == b"forebay.contexts").expect("contexts are said");
@@ -193,8 +193,8 @@ fn children_are_recorded_and_the_exit_code_is_the_programs() {
 fn an_interrupted_program_has_its_trace() {
     let setsid = need!("setsid");
     let scene = Scene::new();
-    // In a session of its own, as the terminal of whoever runs this test would send the signal to
-    // both.
+    // In a session of its own: otherwise the terminal of this test would send the signal to both
+    // processes.
     let script = "cat data/b > /dev/null; kill -INT $PPID; exec sleep 60";
     let mut command = Command::new(setsid);
     let forebay = preloading(&[], &scene.path("table"));
@@ -243,11 +243,11 @@ fn a_program_that_is_run_notices_nothing() {
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(output.stdout, std::fs::read(scene.path("data/b")).unwrap());
     assert_eq!(output.stderr, b"said\n");
-    // It becomes the program: whoever waits for it sees its own end.
+    // The command becomes the program, so a parent sees the program's own end.
     assert_eq!(run(&["sh", "-c", "kill -KILL $$"]).output().unwrap().status.signal(), Some(9));
     assert_eq!(run(&["nosuchprogram"]).output().unwrap().status.code(), Some(127));
     assert_eq!(run(&["/"]).output().unwrap().status.code(), Some(126));
-    // What was preloaded before still is.
+    // Libraries that were preloaded before still are.
     let output = run(&["sh", "-c", "echo $LD_PRELOAD"]).env("LD_PRELOAD", preloaded::library()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said.trim_end(), format!("{0}:{0}", text(&preloaded::library())));

@@ -1,4 +1,4 @@
-//! Bad input: one line that says what is wrong, exit code 2, nothing mounted.
+//! Bad input: one line that names the fault, exit code 2, nothing mounted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use forebay_testkit::s3::{BUCKET, S3};
 
 use crate::{Mount, forebay, text};
 
-/// It must have refused, in a line that holds all of `expected`.
+/// The command must have refused, in a line that holds all of `expected`.
 fn refused(mut command: Command, point: &MountPoint, expected: &[&str]) {
     let output = command.output().expect("it starts");
     let line = String::from_utf8_lossy(&output.stderr);
@@ -26,7 +26,7 @@ fn refused(mut command: Command, point: &MountPoint, expected: &[&str]) {
     assert!(!is_mounted(point.path()), "{command:?}");
 }
 
-/// How many MiB are needed, by the refusal of too few.
+/// How many MiB are needed, by the refusal of too little memory.
 fn needed(line: &str) -> u64 {
     let needed = line.split("at least ").nth(1).and_then(|rest| rest.split(" MiB").next());
     needed.and_then(|mib| mib.parse().ok()).unwrap_or_else(|| panic!("it does not say how much: {line}"))
@@ -56,7 +56,7 @@ fn mount_points_and_memory() {
     let point_below = source.path().join("none/at/all");
     refused(mount(&[folder, text(&point_below)]), &point, &[text(&point_below), "no such folder"]);
 
-    // The answer of too little memory names what is enough, and that is enough.
+    // The refusal of too little memory names an amount that is enough, and that amount is enough.
     let output = mount(&[folder, here, "--memory", "1MiB"]).output().expect("it starts");
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -65,7 +65,7 @@ fn mount_points_and_memory() {
     let enough = Mount::start(&[folder, "--memory", &format!("{needed}MiB")]);
     assert_eq!(fs::read(enough.path().join("file")).expect("readable"), b"content");
 
-    // A mount over a mount; the first is none the worse.
+    // A mount over a mount is refused; the first one goes on.
     let output = mount(&[folder, text(enough.path())]).output().expect("it starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("already a mount point"));
@@ -95,7 +95,7 @@ fn object_stores() {
     refused(mount("s3://no-such-bucket", &endpoint, &[]), &point, &["s3://no-such-bucket"]);
     let prefix = format!("{bucket}/no/such/prefix");
     refused(mount(&prefix, &endpoint, &[]), &point, &[&prefix]);
-    // What is enough for a store is said too, and is.
+    // The refusal also names an amount that is enough for a store, and it is.
     let store = ["mount", &bucket, here, "--endpoint", &endpoint, "--region", "us-east-1", "--memory"];
     let output = forebay(&[&store[..], &["5MiB"]].concat()).output().expect("it starts");
     let needed = needed(&String::from_utf8_lossy(&output.stderr));
@@ -146,7 +146,7 @@ fn an_unreadable_source() {
     let mut command = Command::new(program);
     command.args(["mount", text(&locked), text(point.path())]).env("FOREBAY_CONFIG", "/dev/null").stdin(Stdio::null());
     if rustix::process::geteuid().is_root() {
-        // Root may read everything, nobody may not.
+        // Root may read everything; the user `nobody` may not.
         command.uid(65_534).gid(65_534).env_remove("HOME").env_remove("XDG_CACHE_HOME");
     }
     refused(command, &point, &[text(&locked), "denied"]);

@@ -24,7 +24,7 @@ struct Tree {
     sums: PathBuf,
 }
 
-/// Whether a server lists folders, so that programs which walk them can run.
+/// Whether a server lists folders, so that programs that walk them can run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lists {
     Yes,
@@ -61,7 +61,7 @@ impl Tree {
         names.map(move |name| (name.clone(), fs::read(root.join(name)).expect("ours")))
     }
 
-    /// Programs on a mount of the source read what is in the tree.
+    /// Programs on a mount of the source read the tree's files.
     fn check(&self, source: &[&str], what: &str, lists: Lists) {
         let mount = Mount::start(&[&["--memory", "64MiB"], source].concat());
         println!("{what}");
@@ -78,7 +78,7 @@ impl Tree {
     }
 }
 
-/// A program if it is there; else the test goes on without it, and fails in CI.
+/// The path of a program, if it is there. Otherwise the test goes on without it, and fails in CI.
 fn wanted(name: &str) -> Option<PathBuf> {
     let found = tools::find(name);
     if found.is_none() {

@@ -14,8 +14,8 @@ use rand::{Rng, SeedableRng};
 
 use crate::{Mount, run, text};
 
-/// A load of all sorts: whole files, random ranges, files mapped by another program, errors; by
-/// several threads.
+/// A mixed load by several threads: whole files, random ranges, files mapped by another program,
+/// errors.
 fn load(root: &Path, files: u64, len: usize, seed: u64) {
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -76,9 +76,9 @@ fn a_folder_and_an_object_store_and_their_flight() {
 
         let replayed = forebay_live::flight::replay(flight.path()).expect("a flight");
         assert_eq!(replayed.differs_at, None, "seed {seed}, {policy}: {replayed:?}");
-        // How many events depends on what the kernel kept meanwhile.
+        // How many events there are depends on the pages that the kernel kept meanwhile.
         assert!(replayed.events > 100 && replayed.same > 500, "{policy}: {replayed:?}");
-        // And it would notice: with one action changed, it does.
+        // With one action changed, the replay must differ.
         let lines = fs::read_to_string(flight.path()).expect("readable");
         let spoilt = lines.replacen("{\"Action\":{\"Ready\":{\"read\":", "{\"Action\":{\"Ready\":{\"read\":9", 1);
         assert_ne!(lines, spoilt, "no reader ever got anything");

@@ -1,4 +1,4 @@
-//! How a mount of a web server starts: what it waits for, and what it does not.
+//! The start of a mount of a web server: the events that it waits for, and those that it does not.
 
 use std::fs;
 use std::io::Read;
@@ -21,7 +21,7 @@ fn served(oddity: Oddity) -> OddWeb {
     OddWeb::start([("a", "one"), ("b", "other")], oddity).expect("a server")
 }
 
-/// The command, whose words are kept.
+/// The command, with its output captured.
 fn mounting(args: &[&str], point: &MountPoint) -> Command {
     let mut command = forebay(&[&["mount"], args, &[text(point.path())]].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -34,7 +34,7 @@ fn is_on_a_command_line(path: &str) -> bool {
     lines.into_iter().any(|line| String::from_utf8_lossy(&line).split('\0').any(|arg| arg == path))
 }
 
-/// Waits until it has been asked, so that it waits for the answer.
+/// Waits until the server has a request, so that the command waits for the answer.
 fn is_asked(server: &OddWeb) {
     eventually("a request", || !server.requests().all().is_empty());
 }
@@ -103,7 +103,7 @@ fn a_busy_server_is_waited_for_and_that_is_said() {
         assert_eq!(fs::read(point.path().join("b")).expect("readable"), b"other");
         mounts::lazy_unmount(point.path());
         eventually("the daemon's end", || !is_on_a_command_line(text(point.path())));
-        // As long as the patience lasts, and no longer.
+        // It waits as long as the patience lasts, and no longer.
         server.set(Oddity::Busy { code, retry: RetryAfter::None });
         let output = mounting(&[&server.url(), "--patience", "1s"], &point).output().expect("it starts");
         let line = String::from_utf8_lossy(&output.stderr);
@@ -141,8 +141,7 @@ fn a_wrong_address_is_told_at_once() {
     }
 }
 
-/// Servers that speak with encryption, and refuse what comes without in words of their own or in
-/// none.
+/// Servers that want encryption, and refuse plain requests with words of their own or with none.
 #[test]
 fn a_server_that_wants_encryption_says_so() {
     if !mounts::possible() {

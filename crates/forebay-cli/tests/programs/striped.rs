@@ -23,7 +23,7 @@ fn tree(root: &Path) {
     symlink("folder/7", root.join("link")).expect("a link");
 }
 
-/// What the command says on its standard error, and its exit code.
+/// The command's standard error, and its exit code.
 fn said(args: &[&str]) -> (String, Option<i32>) {
     let output = forebay(args).output().expect("it starts");
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -102,7 +102,7 @@ fn stores_can_be_members() {
     );
     for (file, (name, size)) in files.into_iter().enumerate() {
         assert!(fs::read(mount.path().join(name)).expect("readable") == content(file as u64, size), "{name}");
-        // A set of one is as it is.
+        // A set of one member is a plain copy.
         assert!(fs::read(copy.join(name)).expect("readable") == content(file as u64, size), "{name}");
     }
     // One part is another object now, and a longer one.
@@ -127,7 +127,7 @@ fn a_damaged_member_spoils_what_it_has_and_says_so() {
     let mut block = vec![0; 4096];
     file.read_exact_at(&mut block, 0).expect("readable");
 
-    // A part changes: the rest of the old version is stale, the new one is what is there now.
+    // A part changes: the rest of the old version is stale, and readers get the new version.
     let part = members[1].join("folder/7");
     let mut bytes = fs::read(&part).expect("readable");
     std::thread::sleep(std::time::Duration::from_millis(25));
@@ -138,7 +138,7 @@ fn a_damaged_member_spoils_what_it_has_and_says_so() {
     let new = fs::read(mount.path().join("folder/7")).expect("readable");
     assert!(new[4096..8192] == content(99, 4096) && new[..4096] == content(7, 5_000_017)[..4096]);
 
-    // One that is gone, and one that is short: errors, and their names are still listed.
+    // One part is gone, and another is short. Reads get errors, and the names are still listed.
     fs::remove_file(members[0].join("folder/6")).expect("removed");
     fs::write(members[1].join("folder/5"), "short").expect("written");
     for name in ["folder/5", "folder/6"] {
@@ -178,8 +178,8 @@ fn sets_that_cannot_be() {
     let on = ["mount", &here, &point, "--kernel-cache", "on", "--policy", "lazy-lru"];
     refused(&on, &["--kernel-cache on", "lazy", "off"]);
 
-    // More members than the policy has partitions for; measuring them once is enough, since they
-    // lie on one disk.
+    // More members than the policy has partitions for. They are on one disk, so one measurement
+    // serves all of them.
     let policy: Policy = "none+lazy+w-tinylfu".parse().expect("a policy");
     let most = policy.most_devices();
     let members: Vec<String> = (0..=most).map(|member| format!("{here}/{member}")).collect();

@@ -1,5 +1,5 @@
-//! Programs that know nothing of us, over a folder and over an object store: each must find what it
-//! finds in the source.
+//! Programs that know nothing of Forebay, over a folder and over an object store. Each must find
+//! the same as in the source.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 use crate::{Mount, run, text};
 
-/// A folder, a mount of it, and a mount of the same files in an object store. Both mounts hold less
-/// than all files.
+/// A folder, a mount of it, and a mount of the same files in an object store. Both mounts' memory
+/// is smaller than all files.
 struct Both {
     source: TempDir,
     mounts: [(&'static str, Mount); 2],
@@ -75,7 +75,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Some folders of texts and of noise, 50 MiB in all: more than the mounts hold.
+/// Some folders of texts and of noise, 50 MiB in all: more than the mounts' memory.
 fn mixed(root: &Path) {
     for folder in ["texts", "noise", "noise/deeper"] {
         fs::create_dir(root.join(folder)).expect("a folder");
@@ -99,7 +99,7 @@ fn grep_sha256sum_tar_and_diff() {
     }
     let (versitygw, shell, diff, cmp) = (need!("versitygw"), need!("sh"), need!("diff"), need!("cmp"));
     let both = Both::new(&versitygw, "competitive", mixed);
-    // grep goes in the order in which folders list, which is their own business.
+    // grep goes in the order of the folder's list, which differs between file systems.
     both.same(&shell, &["-c", "grep -r 'number 77[0-9]*$' . | LC_ALL=C sort"]);
     both.same(
         &shell,
@@ -165,7 +165,7 @@ fn fio_verifies_what_it_laid_out() {
     }
 }
 
-/// What `wrk` asks for: the files, one after the other.
+/// The requests of `wrk`: the files, one after the other.
 pub(crate) fn script(files: &[PathBuf]) -> String {
     let paths: Vec<String> = files.iter().map(|file| format!("{:?}", format!("/{}", text(file)))).collect();
     format!(

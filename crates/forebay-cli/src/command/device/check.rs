@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::options::DeviceCheck;
 use crate::report;
 
-/// How far a model is from its disk.
+/// The distance between a model and its disk.
 #[derive(Serialize)]
 struct Record {
     device: String,
@@ -20,7 +20,7 @@ struct Record {
     modelled_mean_ms: f64,
 }
 
-/// Compares.
+/// Compares the model with the measured requests.
 pub(super) fn run(check: &DeviceCheck) -> Result<(), Failure> {
     let description = device(&check.device).map_err(Failure::input)?;
     let about = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", check.trace.display()));

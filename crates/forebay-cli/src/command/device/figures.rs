@@ -1,4 +1,4 @@
-//! What follows from a description: means over the whole device, and what a policy makes of them.
+//! Figures that follow from a description: means over the whole device, and the depth of a policy.
 
 use forebay_core::DeviceCost;
 use forebay_device::scheduler::SchedulerKind;
@@ -10,18 +10,19 @@ use serde::Serialize;
 pub(super) struct Figures {
     name: String,
     kind: &'static str,
-    /// `None` if it has no places.
+    /// `None` for a device without places.
     capacity_bytes: Option<u64>,
-    /// Between two independent random places, without overheads. `None` if it has no arm.
+    /// Between two independent random places, without overheads. `None` for a device without an
+    /// arm.
     mean_seek_ms: Option<f64>,
     half_revolution_ms: Option<f64>,
-    /// What going to a random place costs in the mean, all together; of what has no arm, its time
-    /// to the first byte.
+    /// The mean cost of going to a random place, all together. For a device without an arm it is
+    /// the time to the first byte.
     switch_ms: f64,
-    /// In the mean over all places, of one request once it flows.
+    /// The mean over all places, of one request once its bytes flow.
     rate_mb_s: f64,
     channels: u32,
-    /// In the middle of the device, for a mean distance (CP Eq. 5).
+    /// At the middle of the device, for a mean distance (CP Eq. 5).
     competitive_depth_bytes: u64,
     about: String,
 }

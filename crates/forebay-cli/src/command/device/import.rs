@@ -14,7 +14,7 @@ pub(super) fn run(import: &DeviceImport) -> Result<(), Failure> {
     }
     let read = if import.simple { diskspecs::import_simple } else { diskspecs::import };
     let description = read(&import.file).map_err(Failure::input)?;
-    // What cannot be built is not written.
+    // A description that cannot be built is not written.
     Figures::of(&description).map_err(Failure::input)?;
     let body = toml::to_string(&description).map_err(|error| Failure::run(format!("cannot write TOML: {error}")))?;
     let name = import.file.file_name().unwrap_or(import.file.as_os_str()).to_string_lossy();

@@ -1,5 +1,5 @@
-//! How long a read takes against its size, in pictures: from the model, one read at a time at
-//! random places.
+//! The time of a read against its size, for pictures. It comes from the model, which serves one
+//! read at a time at random places.
 
 use forebay_core::Instant;
 use forebay_device::random::Random;
@@ -13,15 +13,15 @@ const READS: usize = 2001;
 /// From 4 KiB to 64 MiB.
 const SIZES: std::ops::RangeInclusive<u32> = 12..=26;
 
-/// Of each size in bytes, the times of reads in milliseconds, ascending.
+/// For each size in bytes, the times of reads in milliseconds, ascending.
 pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<(f64, Vec<f64>)>, Error> {
     let mut queue = description.queue(seed, &SchedulerKind::None)?;
     let mut random = Random::new(seed);
     let mut now = Instant(0);
     let capacity = queue.capacity();
     let mut read = |id: usize, size: u64| {
-        // Not at once, so that nothing of the last read is left; and not always at the same angle
-        // of a platter.
+        // After a pause, so that no effect of the last read is left; and of varying length, so that
+        // the platter's angle varies.
         let begin = now.plus(100_000_000 + random.below(100_000_000));
         queue.submit(begin, id as u64, Request::read(random.below(capacity.saturating_sub(size)), size));
         while let Some(at) = queue.next_completion() {
@@ -40,7 +40,7 @@ pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<(f64, Ve
     Ok(SIZES.map(size).collect())
 }
 
-/// A line: of each size, the time that a share of the reads stays below.
+/// A line: for each size, the time that a share of the reads stays below.
 pub(super) fn quantile(times: &[(f64, Vec<f64>)], share: f64, name: impl Into<String>) -> Series {
     let at = |times: &[f64]| times[((times.len() - 1) as f64 * share).round() as usize];
     Series { name: name.into(), points: times.iter().map(|(size, times)| (*size, at(times))).collect() }

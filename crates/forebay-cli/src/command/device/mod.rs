@@ -12,7 +12,7 @@ mod show;
 use crate::failure::Failure;
 use crate::options::{Device, DeviceCommand};
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(device: &Device) -> Result<(), Failure> {
     match &device.command {
         DeviceCommand::List(list) => list::run(list),

@@ -1,4 +1,4 @@
-//! A description as flat fields: what is nested has a dot in its name, lists are texts.
+//! A description as flat fields: a nested field has a dot in its name, and lists are texts.
 
 use forebay_device::Description;
 use serde_json::{Map, Value};

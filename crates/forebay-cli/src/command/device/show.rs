@@ -23,7 +23,7 @@ pub(super) fn run(show: &DeviceShow) -> Result<(), Failure> {
     report::show(&[record], &show.report, || picture(&description, show.seed))
 }
 
-/// The seek curve of a disk; of anything else, how long reads take against their size.
+/// The seek curve of a disk. For any other device, the time of reads against their size.
 fn picture(description: &Description, seed: u64) -> Option<Chart> {
     if let ModelDescription::Disk(disk) = &description.model {
         return seek_curve(&description.name, &Disk::new(disk).ok()?, disk);
@@ -38,7 +38,7 @@ fn picture(description: &Description, seed: u64) -> Option<Chart> {
     })
 }
 
-/// Seek times against distance; every cylinder at first, where the curve bends.
+/// Seek times against distance. The first distances are all there, since the curve bends there.
 fn seek_curve(name: &str, disk: &Disk, description: &forebay_device::disk::Description) -> Option<Chart> {
     let cylinders = disk.geometry().cylinders();
     let last = cylinders.checked_sub(1).filter(|&last| last > 0)?;

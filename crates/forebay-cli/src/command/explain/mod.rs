@@ -1,5 +1,5 @@
-//! `forebay explain`: why a cache does what it does: of a mount, which says so itself, or of a
-//! trace, which is simulated up to a moment.
+//! `forebay explain`: the reasons for what a cache does. A mount publishes them itself; a trace is
+//! simulated up to a moment.
 
 mod tables;
 mod words;
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// The attribute of a mount's root whose value is the explanation as JSON.
 const ATTRIBUTE: &str = "user.forebay.explain";
 
-/// Explains.
+/// Explains a mount or a trace.
 pub(crate) fn run(options: Explain) -> Result<(), Failure> {
     let json = options.json;
     let explained = if options.what.is_dir() { of_mount(&options)? } else { of_trace(&options.simulation())? };
@@ -31,7 +31,7 @@ fn of_mount(options: &Explain) -> Result<Explained, Failure> {
     let point = &options.what;
     if options.at != At::End || !options.time.device.is_empty() {
         return Err(Failure::input(format!(
-            "{}: is a folder, so a mount as it is now; --at and --device are for traces",
+            "{}: is a folder, so it must be a mount; --at and --device are for traces",
             point.display()
         )));
     }
@@ -40,13 +40,13 @@ fn of_mount(options: &Explain) -> Result<Explained, Failure> {
 
 fn parse(point: &Path, text: &str) -> Result<Explained, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| Failure::run(format!("{}: what it says is not understood: {error}", point.display())))
+        .map_err(|error| Failure::run(format!("{}: its explanation is not understood: {error}", point.display())))
 }
 
 fn of_trace(sim: &Sim) -> Result<Explained, Failure> {
     if sim.time.device.is_empty() {
         return Err(Failure::input(format!(
-            "{}: is no folder, so a trace, and what it is simulated on is not said: --device ibm-10k or another of \
+            "{}: is no folder, so it must be a trace, which needs a device: give --device ibm-10k or another of \
              `forebay device list`",
             sim.trace.display()
         )));

@@ -1,5 +1,5 @@
-//! An explanation as text: a summary, then a table each for streams, devices, partitions, their
-//! parts, and contexts.
+//! An explanation as text: a summary, then a table each for streams, devices, partitions, parts of
+//! partitions, and contexts.
 
 use forebay_core::Pattern;
 use forebay_core::explain::{Device, Stream};
@@ -14,16 +14,16 @@ use crate::table::{Side, Table, WIDTH, folded, shortened};
 const RIGHT: Side = Side::Right;
 const LEFT: Side = Side::Left;
 
-/// The characters of a device's name beside a file's.
+/// The most characters of a device's name beside a file's.
 const DEVICE: usize = 24;
 
-/// The column of contexts that says where they are.
+/// The column of contexts with their place.
 const WHERE: usize = 6;
 
-/// So many streams are shown if fewer are active; else those are.
+/// If fewer streams are active, this many are shown; else all active ones.
 const FEW: usize = 20;
 
-/// Everything.
+/// The whole explanation.
 pub(super) fn text(explained: &Explained) -> String {
     let cache = explained.prefetch_cache.as_ref().map(words::of_cache).unwrap_or_default();
     let parts = [
@@ -45,7 +45,7 @@ fn summary(explained: &Explained) -> String {
     let active = explained.streams.iter().filter(|stream| stream.of.active).count() as u64;
     let kept = match explained.referenced {
         Referenced::Kept => "",
-        Referenced::HandedOn => "; the kernel keeps what was read",
+        Referenced::HandedOn => "; the kernel keeps read blocks",
     };
     let cache = format!(
         "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}",
@@ -81,7 +81,7 @@ fn pattern(pattern: Option<Pattern>) -> String {
     }
 }
 
-/// The streams that are shown: the active ones, or some.
+/// The streams that are shown: the active ones, but at least [`FEW`], if there are as many.
 fn shown(explained: &Explained) -> &[Named<Stream>] {
     let active = explained.streams.iter().filter(|stream| stream.of.active).count();
     &explained.streams[..active.max(FEW).min(explained.streams.len())]
@@ -92,7 +92,7 @@ fn file(stream: &Named<Stream>) -> String {
     called(&stream.name, stream.of.file)
 }
 
-/// Where streams are, and why their pieces are as large as they are.
+/// The positions of streams, and the reasons for the sizes of their pieces.
 fn streams(explained: &Explained) -> String {
     let mut table = Table::new([
         ("file", LEFT),
@@ -124,7 +124,7 @@ fn streams(explained: &Explained) -> String {
     listed(table.within(WIDTH, 0), shown.len(), explained.stream_count, "idler stream")
 }
 
-/// Whose streams they are, and what became of the blocks that were fetched ahead for them.
+/// The device, reader and context of each stream, and the fate of the blocks fetched ahead for it.
 fn ahead_of_streams(explained: &Explained) -> String {
     let several = explained.devices.len() > 1;
     let told_apart = explained.streams.iter().any(|stream| stream.of.pattern.is_some());
@@ -159,7 +159,7 @@ fn ahead_of_streams(explained: &Explained) -> String {
     if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
 
-/// A table, and how many things it leaves out; nothing if it is empty.
+/// A table, and how many rows it leaves out; an empty text if the table is empty.
 fn listed(table: Table, listed: usize, all: u64, what: &str) -> String {
     match all.saturating_sub(listed as u64) {
         _ if table.is_empty() => String::new(),
@@ -250,16 +250,16 @@ fn parts_of_partitions(explained: &Explained) -> String {
             });
             let (name, why) = match (part, known) {
                 (0, _) => ("default policy".into(), words::of_default(partition.duel)),
-                (1, _) => ("one-shot".into(), "what is read once goes first".into()),
+                (1, _) => ("one-shot".into(), "blocks that are read once go first".into()),
                 (_, None) if held == 0 => continue,
-                (_, None) => (format!("loop {}", part - 2), "nobody's any more, to be swept".into()),
+                (_, None) => (format!("loop {}", part - 2), "a loop without a context, to be freed".into()),
                 (_, Some(context)) => {
                     let round = plural(context.of.loop_blocks.into(), "block");
                     let who = called(&context.name, format!("context {}", context.of.context));
                     let who = shortened(&who, WIDTH / 2);
                     (
                         format!("loop {}", part - 2),
-                        format!("{who} comes round every {round}: what it used last goes first"),
+                        format!("{who} loops over {round}: the blocks that it used last go first"),
                     )
                 }
             };

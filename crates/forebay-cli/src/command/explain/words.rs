@@ -7,7 +7,7 @@ use forebay_core::walk::Course;
 
 use crate::size::{about, count};
 
-/// Nanoseconds at a glance.
+/// A time in nanoseconds, to read at a glance.
 pub(super) fn span(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {
@@ -19,7 +19,7 @@ pub(super) fn span(nanoseconds: u64) -> String {
     }
 }
 
-/// Why the piece of a stream is as large as it is, and when the next one is due.
+/// The reasons for the size of a stream's piece, and for the time of its next one.
 pub(super) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
     let piece = of_piece(stream, device, ahead, block_bytes);
     match of_distance(stream, device, ahead) {
@@ -32,75 +32,75 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
     let switch = || {
         let bytes = u64::from(stream.competitive_depth) * u64::from(block_bytes);
         let rate = bytes as f64 / device.switch_cost.max(1) as f64 * 1e3;
-        format!("a switch costs {}, in which {rate:.1} MB/s bring that", span(device.switch_cost))
+        format!("the device transfers this in the time of a switch: {} at {rate:.1} MB/s", span(device.switch_cost))
     };
     let depth = stream.competitive_depth;
     match stream.why.piece {
         Reason::FirstWindow => "the first window of a stream".into(),
-        Reason::Nowhere => "streams of this file go nowhere, so that they begin with next to nothing".into(),
-        Reason::SlowStart => format!("doubles piece by piece, up to {}", goal(stream)),
+        Reason::Nowhere => "streams of this file do not go on, so new ones begin with few blocks or none".into(),
+        Reason::SlowStart => format!("slow start: pieces double, up to {}", goal(stream)),
         Reason::Competitive => switch(),
-        Reason::Largest => "the largest piece that there is".into(),
+        Reason::Largest => "the largest piece".into(),
         Reason::MeanLength => {
             let length = stream.mean_length.unwrap_or(0);
-            format!("streams have {} blocks in the mean: √({depth} · {length} · 2/3)", count(length.into()))
+            format!("the mean stream has {} blocks: √({depth} · {length} · 2/3)", count(length.into()))
         }
         Reason::ReadSoFar => {
             format!(
-                "as long as it was it may go on: √({depth} · {} · 2/3)",
+                "it may go on for as long as so far: √({depth} · {} · 2/3)",
                 count(u64::from(stream.next - stream.first.min(stream.next)))
             )
         }
         Reason::KnownEnd => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
-            format!("its readers stop at block {}, as they mostly do: all up to there", count(end))
+            format!("its readers mostly stop at block {}: all blocks up to there", count(end))
         }
-        Reason::Odds if stream.piece == 0 => "by the odds it goes no further: nothing is fetched ahead".into(),
-        Reason::Odds => "as far as streams like it mostly go, by the odds".into(),
-        Reason::Sparse => "its reader skips so much that to read through it takes longer than to go around".into(),
-        Reason::Undisturbed => "more would save no switch: hardly anybody else uses the device".into(),
+        Reason::Odds if stream.piece == 0 => "by the odds the stream ends here: nothing is fetched ahead".into(),
+        Reason::Odds => "as far as similar streams mostly go, by the odds".into(),
+        Reason::Sparse => "its reader skips so much that reading the gaps takes longer than a switch past each".into(),
+        Reason::Undisturbed => "more would save no switch: hardly any other reader uses the device".into(),
         Reason::Memory => of_memory(ahead),
-        Reason::Request => "its reader asks for so much at a time".into(),
+        Reason::Request => "the size of its reader's requests".into(),
         Reason::Policy => "the policy's own number".into(),
-        Reason::Learnt => "learnt: more when readers wait, less when pages go unread".into(),
+        Reason::Learnt => "learnt: larger when readers wait, smaller when blocks go unread".into(),
         _ => "nothing was fetched ahead".into(),
     }
 }
 
-/// What slow start leads to.
+/// The end of slow start.
 fn goal(stream: &Stream) -> String {
     match stream.mean_length {
-        Some(length) => format!("what streams of {} blocks are worth", count(length.into())),
+        Some(length) => format!("the depth for streams of {} blocks", count(length.into())),
         None => format!("{} blocks", count(stream.competitive_depth.into())),
     }
 }
 
-/// What the default policy has, beside the parts of program contexts.
+/// The content of the part under the default policy, beside the parts for program contexts.
 pub(super) fn of_default(duel: Option<Duel>) -> String {
     match duel {
         Some(Duel { with, without, few: Some(few), whole: true, .. }) => {
             let [with, without, few] = [with, without, few].map(count);
             format!(
-                "everything, but few new blocks stay: a sample waits {few} blocks so, {with} with parts for contexts, {without} without"
+                "everything, but few new blocks stay: a sample waits {few} blocks this way, {with} with parts for contexts, {without} without"
             )
         }
         Some(Duel { with, without, lost: true, .. }) => {
             let (with, without) = (count(with), count(without));
-            format!("everything: a sample waits {without} blocks so, {with} with parts for contexts")
+            format!("everything: a sample waits {without} blocks this way, {with} with parts for contexts")
         }
-        _ => "what is no loop and no one-shot".into(),
+        _ => "the blocks of no loop and no one-shot context".into(),
     }
 }
 
-/// What one stream may have ahead.
+/// The share of blocks ahead that one stream may have.
 pub(super) fn of_memory(ahead: &Ahead) -> String {
     let Ahead { room, by_ceiling, spare, ordered, streams, .. } = *ahead;
     let room = count(room.into());
     let what = match (by_ceiling, spare, ordered) {
-        (false, _, _) => "what may be ahead",
+        (false, _, _) => "all that may be ahead",
         (true, 0, 0) => "the prefetch cache's ceiling",
-        (true, 0, _) => "with which switches and misses are fewest, more than the prefetch cache's ceiling",
-        (true, _, _) => "half of what nobody else would miss, which is more than the prefetch cache's ceiling",
+        (true, 0, _) => "which makes switches and misses fewest and is above the prefetch cache's ceiling",
+        (true, _, _) => "half of the frames to spare, which is above the prefetch cache's ceiling",
     };
     format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
 }
@@ -109,31 +109,31 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
     Some(match stream.why.distance {
         Reason::KnownEnd if matches!(stream.why.piece, Reason::Memory | Reason::Undisturbed) => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
-            format!("its readers stop at block {}, as far as which it is fetched as there is room", count(end))
+            format!("its readers mostly stop at block {}: fetched up to there as memory allows", count(end))
         }
-        Reason::Odds => "then it is looked at again".into(),
-        Reason::AheadWindow => "the next when its reader enters the last".into(),
-        Reason::Channels => format!("on each of the device's {} channels one", device.channels),
+        Reason::Odds => "the next at the end of this one, if the stream goes on".into(),
+        Reason::AheadWindow => "the next when its reader enters this one".into(),
+        Reason::Channels => format!("one under way on each of the device's {} channels", device.channels),
         Reason::Demand => {
-            format!("early enough by its rate: 1.5 · {}/s · {}", about(stream.rate), span(device.lead_time))
+            format!("early enough for its rate: 1.5 · {}/s · {}", about(stream.rate), span(device.lead_time))
         }
-        Reason::Memory => format!("as early as its part, by its rate, of {} blocks lets it", count(ahead.room.into())),
-        Reason::SlowStart => "no more ahead than three times what was read".into(),
-        Reason::Even => "as early as all others".into(),
+        Reason::Memory => format!("as early as its part of {} blocks, by its rate, allows", count(ahead.room.into())),
+        Reason::SlowStart => "at most three times the blocks read so far are ahead".into(),
+        Reason::Even => "as early as for all others".into(),
         Reason::EqualTime => "the earlier the faster it is read".into(),
         Reason::EqualSafety => "the earlier the faster and the less evenly it is read".into(),
         Reason::EveryAccess => "at every access".into(),
         Reason::Policy => "the policy's own distance".into(),
-        Reason::Learnt => "at a distance that is learnt".into(),
+        Reason::Learnt => "at a learnt distance".into(),
         _ => return None,
     })
 }
 
-/// Why a partition has its size.
+/// The reason for a partition's size.
 pub(super) fn of_share(share: &Share, epochs: u64) -> String {
     let state = of_state(share.state);
     let Some(change) = share.change else {
-        let since = if epochs == 0 { "no epoch is over" } else { "as large as at first" };
+        let since = if epochs == 0 { "no epoch has ended" } else { "its first size" };
         return format!("{since}; {state}");
     };
     let got = change.blocks > 0;
@@ -163,13 +163,13 @@ pub(super) fn of_cache(cache: &Cache) -> String {
     let (misses, lowest) = (per_second(cache.walk.misses), per_second(cache.walk.lowest));
     let unit = count(cache.unit.into());
     let course = match cache.walk.course {
-        Course::Fixed => "which stays where it was set".into(),
-        Course::Rests => "which rests, since next to nothing is missed that was given up".into(),
+        Course::Fixed => "which is fixed".into(),
+        Course::Rests => "which rests, since hardly any block that was given up is missed".into(),
         Course::Up => format!(
-            "which goes up by {unit} an epoch: {misses} misses a second of what was given up, {lowest} at least since it turned"
+            "which goes up by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
         ),
         Course::Down => format!(
-            "which goes down by {unit} an epoch: {misses} misses a second of what was given up, {lowest} at least since it turned"
+            "which goes down by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
         ),
     };
     format!(

@@ -1,9 +1,9 @@
 //! From recorded calls to the requests of a trace.
 //!
-//! Times count from the first call that is kept; files, threads and contexts are numbered in the
-//! order of their first one. What a file is is asked of its path when the program has ended: what
-//! is no regular file then (a device, a pipe, something in `/proc`) is left out, and what is gone
-//! by then was one.
+//! Times count from the first call that is kept. Files, threads and contexts are numbered in the
+//! order of their first call. The kind of a file is read from its path after the program has ended.
+//! A path that is no regular file then (a device, a pipe, something in `/proc`) is left out. A path
+//! that is gone then counts as a regular file.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,13 +20,13 @@ use crate::options::{Mapped, Record};
 /// The block that the trace suggests.
 const BLOCK: u32 = 4096;
 
-/// The longest request, bytes: longer calls become several.
+/// The longest request, bytes; longer calls become several requests.
 const LONGEST: u64 = 1 << 30;
 
 /// The requests that stand in for a mapping: the kernel's usual read-ahead.
 const WINDOW: u64 = 128 << 10;
 
-/// What is mounted where files are none.
+/// Filesystems without regular files are mounted here.
 const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The folders whose files are kept.
@@ -34,7 +34,8 @@ const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(super) struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// Those of `--only`, without links, as the kernel names files; none means all.
+    /// The folders of `--only`, without links, as the kernel names files. An empty list means all
+    /// files.
     pub(super) fn new(only: &[PathBuf]) -> Result<Folders, String> {
         let one = |folder: &PathBuf| match folder.canonicalize() {
             Ok(path) if path.is_dir() => Ok(path),
@@ -44,7 +45,7 @@ impl Folders {
         only.iter().map(one).collect::<Result<_, _>>().map(Folders)
     }
 
-    /// What a file is called in the trace; `None` if it is not kept.
+    /// The file's name in the trace; `None` if it is not kept.
     fn name(&self, path: &Path) -> Option<String> {
         if self.0.is_empty() {
             return Some(path.display().to_string());
@@ -88,7 +89,7 @@ pub(super) struct Conversion<'a> {
     recording: &'a Recording,
     mapped: Mapped,
     writes: bool,
-    /// What each file of the recording is called; `None` if it is not kept.
+    /// The name of each file of the recording; `None` if it is not kept.
     names: Vec<Option<String>>,
     next: usize,
     began: Option<u64>,
@@ -103,7 +104,7 @@ pub(super) struct Conversion<'a> {
 }
 
 impl<'a> Conversion<'a> {
-    /// Of what was recorded into `folder`.
+    /// The conversion of a recording that was made in `folder`.
     pub(super) fn new(
         recording: &'a Recording,
         folders: &Folders,
@@ -137,12 +138,12 @@ impl<'a> Conversion<'a> {
         Shape::Ranges { block_bytes: BLOCK }
     }
 
-    /// How many calls were looked at.
+    /// How many calls have been converted or left out.
     pub(super) fn done(&self) -> u64 {
         self.next as u64
     }
 
-    /// Appends some requests; whether there may be more.
+    /// Appends some requests, and returns whether there may be more.
     pub(super) fn next(&mut self, batch: &mut Vec<Request>) -> bool {
         let calls = self.recording.calls();
         let end = calls.len().min(self.next + BATCH);
@@ -188,7 +189,7 @@ impl<'a> Conversion<'a> {
         self.mappings += u64::from(mapping);
     }
 
-    /// What the trace says besides its requests, once they are all written.
+    /// The trace's facts besides its requests, once all requests are written.
     pub(super) fn told(&self) -> Told {
         let mut files: Vec<FileInfo> =
             self.files.known.iter().map(|(&file, &number)| self.file(file, number)).collect();
@@ -213,7 +214,7 @@ impl<'a> Conversion<'a> {
         ContextInfo { context: number, id, program: program.path.clone(), build: program.build.clone(), frames }
     }
 
-    /// What was counted; the rest is for the caller to say.
+    /// The counts; the caller fills in the rest.
     pub(super) fn recorded(&self) -> Recorded {
         Recorded {
             output: String::new(),
@@ -242,7 +243,7 @@ fn is_regular(path: &Path) -> bool {
     }
 }
 
-/// What a trace says besides its requests.
+/// A trace's facts besides its requests.
 pub(super) struct Told {
     files: Vec<FileInfo>,
     contexts: Vec<ContextInfo>,

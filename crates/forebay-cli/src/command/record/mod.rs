@@ -1,8 +1,8 @@
-//! `forebay record`: a trace of what a program and its children read.
+//! `forebay record`: a trace of the reads of a program and its children.
 //!
 //! The program runs under the preload library, which writes its calls into a folder
-//! ([`forebay_callers::Recording`]); when it has ended, however it ended, they are made a trace
-//! ([`conversion`]). A child that goes on in the background is recorded until then.
+//! ([`forebay_callers::Recording`]). After the program's end, successful or not, the calls become a
+//! trace ([`conversion`]). A child that goes on in the background is recorded until then.
 
 mod conversion;
 
@@ -24,7 +24,7 @@ use crate::size::{about, count};
 use crate::{output, preload};
 use conversion::{Conversion, Folders};
 
-/// What was recorded.
+/// A summary of the recording.
 #[derive(Debug, Serialize)]
 struct Recorded {
     output: String,
@@ -41,9 +41,9 @@ struct Recorded {
     status: u8,
 }
 
-/// Runs the program, writes the trace, and ends as the program ended.
+/// Runs the program, writes the trace, and ends with the program's exit code.
 pub(crate) fn run(options: &Record) -> Result<(), Failure> {
-    // Before anything runs: what cannot be written is known by its name.
+    // Before anything runs: the name alone tells whether the trace can be written.
     let format = Writer::format_of(&options.output).map_err(Failure::input)?;
     let folders = Folders::new(&options.only).map_err(Failure::input)?;
     let mut command = preload::command(&options.program)?;
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Record) -> Result<(), Failure> {
     }
 }
 
-/// How the trace was made: the command, without where programs and output are.
+/// The origin of the trace: the command, without the places of program and output.
 fn origin(options: &Record) -> String {
     let words = options.program.program.iter().map(|word| word.to_string_lossy().into_owned());
     format!("forebay record -- {}", words.collect::<Vec<_>>().join(" "))
@@ -111,7 +111,7 @@ fn say(recorded: &Recorded, json: bool) -> Result<(), Failure> {
     if json {
         return output::json(recorded);
     }
-    // Standard output is the program's.
+    // Standard output belongs to the program.
     eprintln!(
         "{}: {} requests ({} read, {}; {} written), {} files, {} contexts, {} threads",
         recorded.output,
@@ -126,7 +126,8 @@ fn say(recorded: &Recorded, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the program to its end. Signals that are to end it go to it, and we end after it.
+/// Runs the program to its end. Forwards signals that would end this command, and ends after the
+/// program.
 fn finish(command: &mut Command) -> Result<ExitStatus, Failure> {
     let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]);
     let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
@@ -134,7 +135,7 @@ fn finish(command: &mut Command) -> Result<ExitStatus, Failure> {
     let (handle, thread) = forward(signals, &child)?;
     let status = child.wait().map_err(|error| Failure::run(format!("cannot wait for the program: {error}")));
     handle.close();
-    // It has no result; that it panicked was printed when it did.
+    // The thread has no result. If it panicked, the message was printed then.
     let _ = thread.join();
     status
 }
@@ -147,8 +148,8 @@ fn forward(mut signals: Signals, child: &Child) -> Result<(Handle, std::thread::
         for signal in signals.forever() {
             let by_terminal = matches!(signal, SIGINT | SIGQUIT) && std::fs::File::open(&terminal).is_ok();
             if let Some(signal) = Signal::from_named_raw(signal).filter(|_| !by_terminal) {
-                // It may have ended meanwhile; it is not waited for yet, so its number is nobody
-                // else's.
+                // The program may have ended meanwhile. It has not been waited for, so its number
+                // is not reused yet.
                 let _ = kill_process(process, signal);
             }
         }

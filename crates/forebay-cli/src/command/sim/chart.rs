@@ -1,4 +1,4 @@
-//! Pictures of what was replayed.
+//! Pictures of replays.
 
 use forebay_sim::chart::{Axis, Chart, Series};
 

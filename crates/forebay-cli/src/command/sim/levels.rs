@@ -1,10 +1,10 @@
-//! What several levels add to the record of a run: figures of each, by its number, the first being
-//! the one that readers ask.
+//! Fields that several levels add to the record of a run: figures of each level, by its number. The
+//! first level is the one that readers ask.
 
 use forebay_sim::timed::{LevelFigures, Outcome};
 use serde_json::{Map, Value, json};
 
-/// The figures of all levels; none if there is but one, whose figures are the run's.
+/// The figures of all levels. There are none for a single level, whose figures are the run's.
 pub(super) fn fields(outcome: &Outcome, block_bytes: u32) -> Map<String, Value> {
     if outcome.levels.len() < 2 {
         return Map::new();

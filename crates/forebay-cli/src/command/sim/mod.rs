@@ -1,5 +1,5 @@
-//! `forebay sim`: a trace replayed: miss ratios without time, whole curves of them, or with a
-//! device, times.
+//! `forebay sim`: replays of a trace. They yield miss ratios without time, whole curves of them,
+//! or, with a device, times.
 
 mod chart;
 mod curve;
@@ -15,10 +15,10 @@ use crate::failure::Failure;
 use crate::options::Sim;
 use crate::traces;
 
-/// Unless something else is asked for.
+/// The default size.
 const MEMORY: Capacity = Capacity::Share(0.1);
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
     match (sim.curve.is_empty(), sim.time.device.is_empty()) {
         (false, _) => curve::run(sim),
@@ -27,7 +27,7 @@ pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
     }
 }
 
-/// A result without time, and what it is the result of.
+/// A result without time, with its settings.
 #[derive(Debug, Serialize)]
 struct Record {
     #[serde(flatten)]
@@ -52,12 +52,12 @@ fn name(sim: &Sim) -> String {
     traces::name(&sim.trace)
 }
 
-/// The sizes that are asked for.
+/// The sizes that the user names, or the default.
 fn memory(sim: &Sim) -> Vec<Capacity> {
     if sim.memory.is_empty() { vec![MEMORY] } else { sim.memory.clone() }
 }
 
-/// What a replay without time is told.
+/// The options of a replay without time.
 fn untimed(sim: &Sim) -> Result<Options, Failure> {
     let block_bytes = sim.block_bytes.map(|size| block(size.bytes())).transpose()?;
     Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from) })
@@ -71,7 +71,7 @@ fn block(bytes: u64) -> Result<u32, Failure> {
         .ok_or_else(|| Failure::input(format!("--block-bytes {bytes}: a block has 1 byte to 1 GiB")))
 }
 
-/// What is wrong with the trace or with what is asked of it: nothing was replayed.
+/// A fault of the trace or of the options: nothing was replayed.
 fn refusal(error: forebay_sim::untimed::Error) -> Failure {
     Failure::input(error)
 }

@@ -11,7 +11,7 @@ use crate::options::Sim;
 use crate::progress::Progress;
 use crate::report;
 
-/// Replays and shows.
+/// Replays, and shows the results.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let algorithms = algorithms(sim)?;
     let sizes = memory(sim);
@@ -28,7 +28,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     progress.outcome(records.len(), runs.len())
 }
 
-/// The algorithms that are asked for, the bound first.
+/// The algorithms that the user names, the bound first.
 fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
     let mut algorithms = if sim.no_opt { Vec::new() } else { vec![Algorithm::Opt] };
     for name in &sim.policies() {
@@ -45,7 +45,7 @@ fn algorithms(sim: &Sim) -> Result<Vec<Algorithm>, Failure> {
     Ok(algorithms)
 }
 
-/// An algorithm by its name, or why it cannot be replayed.
+/// An algorithm by its name, or the reason why it cannot be replayed.
 fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     match (name.parse::<Algorithm>(), name.parse::<Policy>()) {
         (Ok(algorithm), _) => Ok(algorithm),

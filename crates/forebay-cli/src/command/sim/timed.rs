@@ -20,23 +20,22 @@ use crate::options::sim::{Slow, Span, Spread, Writes};
 use crate::progress::Progress;
 use crate::report;
 
-/// The block of a simulation with time, in bytes, unless another is asked for: a page of the
-/// papers' kernels.
+/// The default block of a simulation with time, in bytes: a page of the papers' kernels.
 const BLOCK: u32 = 4096;
 
-/// A result, and what it is the result of.
+/// A result, with its settings.
 #[derive(Debug, Serialize)]
 pub(super) struct Record {
     #[serde(flatten)]
     pub(super) outcome: Outcome,
     pub(super) scheduler: String,
-    /// What stands before an array as a whole, and how many requests its controller accepts, if
-    /// anything does.
+    /// The scheduler before an array as a whole, and how many requests its controller accepts;
+    /// `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_scheduler: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host_depth: Option<u32>,
-    /// What levels are told, if there are several.
+    /// The labels that levels get, if there are several levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) labels: Option<Labels>,
     #[serde(flatten)]
@@ -45,7 +44,7 @@ pub(super) struct Record {
     trace: String,
 }
 
-/// Simulates and shows.
+/// Simulates, and shows the results.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let (setups, workload) = prepare(sim)?;
     let progress = Progress::new("simulating", setups.len());
@@ -65,7 +64,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     progress.outcome(records.len(), setups.len())
 }
 
-/// What is to be run, and through what.
+/// The setups to run, and the workload.
 pub(in crate::command) fn prepare(sim: &Sim) -> Result<(Vec<Setup>, Workload), Failure> {
     let setups = setups(sim, &policies(sim)?, &devices(sim)?)?;
     let mut source = open(sim).map_err(Failure::input)?;
@@ -157,7 +156,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
     Ok(setups)
 }
 
-/// The policies that are asked for, each once. `all` is every way of looking ahead.
+/// The policies that the user names, each once. `all` stands for every way of looking ahead.
 fn policies(sim: &Sim) -> Result<Vec<Policy>, Failure> {
     let mut policies: Vec<Policy> = Vec::new();
     for name in &sim.policies() {

@@ -1,4 +1,4 @@
-//! What a mount knows of program contexts, as a table.
+//! The program contexts that a mount knows, as a table.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::plural;
 use crate::size::count;
 use crate::table::{Side, Table};
 
-/// A program context, a file or a handler, whichever the policy tells apart.
+/// A program context, a file or a handler: the policy decides which of them it distinguishes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Context {
@@ -24,13 +24,13 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// The program, and where in it; the file, if the program says nothing.
+    /// The program, and the place in it; or the file, if the program tells no context.
     fn place(&self) -> String {
         let program = self.executable.rsplit('/').next().unwrap_or_default();
         match (&self.file, self.frames.as_slice()) {
             (Some(file), _) => format!("{program} {file}"),
             (None, []) => program.to_owned(),
-            // The innermost are the C library's.
+            // The innermost frames are the C library's.
             (None, frames) => {
                 let own = frames.iter().position(|frame| frame.starts_with(&format!("{program}+"))).unwrap_or(0);
                 let shown: Vec<&str> = frames[own..].iter().take(3).map(String::as_str).collect();
@@ -40,10 +40,11 @@ impl Context {
     }
 }
 
-/// The number of the column that says where.
+/// The number of the column with the place.
 const WHERE: usize = 8;
 
-/// Those that are listed, of `all`; nothing, unless the policy tells contexts apart.
+/// A table of the listed contexts, and how many of `all` it leaves out. It is empty unless the
+/// policy distinguishes contexts.
 pub(super) fn table(contexts: &[Context], all: u64) -> String {
     let right = Side::Right;
     let mut table = Table::new([

@@ -6,7 +6,7 @@ use super::{IDLE_MS, plural};
 use crate::size::{about, count};
 use crate::table::{Side, Table, WIDTH};
 
-/// Where somebody reads. A mount of another version may lack some.
+/// A stream. A mount of another version may lack some fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Stream {
@@ -23,13 +23,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The path of its file; its number where the mount knows no path any more.
+    /// The path of its file, or the file's number if the mount no longer knows the path.
     fn name(&self) -> String {
         if self.path.is_empty() { format!("file {}", self.file) } else { self.path.clone() }
     }
 }
 
-/// Those that are read, the busiest first, and how many are idle.
+/// The streams that are being read, the busiest first, and how many are idle.
 pub(super) fn table(streams: &[Stream]) -> String {
     let mut active: Vec<&Stream> = streams.iter().filter(|stream| stream.idle_ms < IDLE_MS).collect();
     active.sort_by_key(|stream| std::cmp::Reverse(stream.rate_bytes));

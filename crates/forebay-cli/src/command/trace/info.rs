@@ -1,4 +1,4 @@
-//! `forebay trace info`: what is in traces.
+//! `forebay trace info`: the content of traces.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) fn run(info: &TraceInfo) -> Result<(), Failure> {
     report::show(&figures, &info.report, || Some(chart(series)))
 }
 
-/// A size that a block can have.
+/// The block size as 32 bits, if a block can have it.
 fn block(bytes: u64) -> Result<u32, Failure> {
     let wrong = || Failure::input(format!("--block-bytes {bytes}: a block has 1 byte to 1 GiB"));
     u32::try_from(bytes).ok().filter(|bytes| (1..=1 << 30).contains(bytes)).ok_or_else(wrong)
@@ -52,11 +52,11 @@ fn chart(series: Vec<Series>) -> Chart {
     Chart { title: "How popular blocks are".to_owned(), x, y, series }
 }
 
-/// What is counted while a trace is read.
+/// The counts that are made while a trace is read.
 struct Content {
     shape: Shape,
     keys: Keys,
-    /// The keys of a batch; kept for its memory.
+    /// The keys of a batch; a field so that its memory is reused.
     batch: Vec<u32>,
     /// References of each key.
     references: Vec<u32>,
@@ -73,7 +73,7 @@ struct Content {
     contexts: Distinct,
 }
 
-/// Counts different numbers, cheaply if they come in runs.
+/// Counts distinct numbers, cheaply if equal ones come in runs.
 #[derive(Default)]
 struct Distinct {
     seen: std::collections::HashSet<u32>,
@@ -137,15 +137,14 @@ impl Content {
         Ok(())
     }
 
-    /// Counts the references of a batch. A key that is as large as the number of those before it is
-    /// new.
+    /// Counts the references of a batch. A key is new if it equals the number of keys so far.
     fn count(&mut self, requests: &[Request]) {
         for (number, &key) in self.batch.iter().enumerate() {
             if key as usize == self.references.len() {
                 self.references.push(0);
                 self.distinct_bytes = self.distinct_bytes.saturating_add(match self.shape {
                     Shape::Ranges { block_bytes } => block_bytes.into(),
-                    // An object is one key a request.
+                    // A request for an object has one key.
                     Shape::Objects => requests.get(number).map_or(0, |request| request.len.into()),
                 });
             }
@@ -203,7 +202,7 @@ impl Content {
     }
 }
 
-/// The least length that this share of the requests does not exceed.
+/// The least length that a `share` of the requests does not exceed.
 fn quantile(lengths: &[(u32, u64)], share: f64) -> u32 {
     let all: u64 = lengths.iter().map(|(_, count)| count).sum();
     let wanted = (share * all as f64).ceil() as u64;
@@ -215,7 +214,7 @@ fn quantile(lengths: &[(u32, u64)], share: f64) -> u32 {
     found.map_or(0, |&(bytes, _)| bytes)
 }
 
-/// References by rank, at ranks that are evenly apart on a logarithmic axis.
+/// References by rank, at ranks that are evenly spaced on a logarithmic axis.
 fn ranks(references: &[u32]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     let mut rank = 1usize;
@@ -226,7 +225,7 @@ fn ranks(references: &[u32]) -> Vec<(f64, f64)> {
     points
 }
 
-/// What is in a trace.
+/// The content of a trace.
 #[derive(Serialize)]
 struct Figures {
     trace: String,
@@ -235,9 +234,9 @@ struct Figures {
     requests: u64,
     reads: u64,
     writes: u64,
-    /// Requests after ranges were split into blocks.
+    /// Requests, after ranges were split into blocks.
     references: u64,
-    /// Different blocks or objects, and what they have.
+    /// Distinct blocks or objects, and their bytes.
     distinct: u64,
     distinct_bytes: u64,
     bytes: u64,
@@ -250,7 +249,7 @@ struct Figures {
     p90_bytes: u32,
     p99_bytes: u32,
     largest_bytes: u32,
-    /// Requests that begin where the last one to their file ended.
+    /// Requests that begin where the last request to their file ended.
     sequential_share: Option<f64>,
     /// Blocks that are referred to only once.
     once_share: f64,
@@ -262,7 +261,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// A line a figure.
+    /// One line for each figure.
     fn text(&self) -> String {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let of = |part: u64| format!("{} ({})", count(part), percent(part as f64 / self.requests.max(1) as f64));

@@ -1,4 +1,4 @@
-//! `forebay trace`: what is in traces, converted, made and run.
+//! `forebay trace`: shows, converts, makes and runs traces.
 
 mod info;
 mod play;
@@ -15,7 +15,7 @@ use crate::options::{Report, Trace, TraceCommand, TraceConvert, TraceGenerate};
 use crate::progress::{Progress, Run};
 use crate::report;
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
     match &trace.command {
         TraceCommand::Info(info) => info::run(info),
@@ -40,12 +40,12 @@ fn generate(generate: &TraceGenerate) -> Result<(), Failure> {
     write(&mut source, from, Some(generate.seed), &generate.output, format, &generate.report)
 }
 
-/// The format to write: as said, or as the name says.
+/// The format to write: the one that the user names, else the one of the file's ending.
 fn target(output: &Path, said: Option<Format>) -> Result<Format, Failure> {
     said.map_or_else(|| Writer::format_of(output), Ok).map_err(|error| Failure::input(format!("{error}, with --to")))
 }
 
-/// What was written.
+/// A summary of the written trace.
 #[derive(Serialize)]
 struct Written {
     from: String,
@@ -84,7 +84,7 @@ fn write(
     report::show(&[written], options, || None)
 }
 
-/// Calls `each` with all requests, batch by batch, until somebody wants it to end.
+/// Calls `each` with all requests, batch by batch, until the user interrupts it.
 fn each(
     source: &mut dyn Source,
     run: &Run<'_>,
@@ -100,7 +100,7 @@ fn each(
     Ok(())
 }
 
-/// A trace that is not as it must be is bad input; that a disk is full is not.
+/// A faulty trace is bad input; a full disk is not.
 fn refusal(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::run(error),

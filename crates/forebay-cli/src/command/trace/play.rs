@@ -13,7 +13,7 @@ use crate::options::TracePlay;
 use crate::progress::{Progress, Run};
 use crate::{report, traces};
 
-/// A run, and what it was a run of.
+/// A run's result, with its settings.
 #[derive(Serialize)]
 struct Record {
     #[serde(flatten)]
@@ -23,7 +23,7 @@ struct Record {
     seed: u64,
 }
 
-/// What was laid.
+/// A summary of the files that were made.
 #[derive(Serialize)]
 struct Laying {
     #[serde(flatten)]
@@ -98,7 +98,7 @@ fn watched<'a>(run: &'a Run<'_>) -> impl Fn(u64, u64) -> bool + use<'a> {
     }
 }
 
-/// What was asked for makes no sense, or it failed while it ran.
+/// The request makes no sense, or the run failed.
 fn failure(error: Error) -> Failure {
     match error {
         Error::Setup(_) | Error::AllWarmUp => Failure::input(error),

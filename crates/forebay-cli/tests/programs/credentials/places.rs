@@ -1,5 +1,5 @@
-//! Roles of instances and containers, logins at a portal, and roles that are assumed. The S3 server
-//! here is moto, which takes any keys; the proxy before it says which they were.
+//! Roles of instances and containers, logins at a portal, and assumed roles. The S3 server here is
+//! moto, which takes any keys; the proxy before it records them.
 
 use std::time::{Duration, SystemTime};
 
@@ -32,7 +32,7 @@ fn an_instance_has_a_role() {
     assert_eq!(keys_of(store.proxy.requests())[..3], ["instance-1", "instance-2", "instance-3"]);
     assert!(store.sessions().iter().all(|token| token.as_deref() == Some(cloud::SESSION)));
     assert_eq!(cloud.requests().count("PUT", "/latest/api/token"), cloud.given(), "each time by IMDSv2");
-    // Metadata that fail for a while fail no read.
+    // Metadata services that fail for a while fail no read.
     cloud.set_failing(true);
     let asked = cloud.requests().all().len();
     std::thread::scope(|scope| {
@@ -62,7 +62,7 @@ fn a_container_has_a_role() {
     let token = home.path("token");
     is_there(&store.mount(&home, &[at, ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", text(&token))]));
     assert_eq!(keys_of(store.proxy.requests()), ["container-1", "container-2"]);
-    // No proxy is asked for the way to the machine itself.
+    // Requests to the machine itself use no proxy.
     let token_file = ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", text(&token));
     let args = [&*bucket(), "--endpoint", &store.proxy.url()];
     let said = home.refusal(&args, &[at, token_file, ("http_proxy", "http://127.0.0.1:1")]);
@@ -78,7 +78,7 @@ fn a_container_has_a_role() {
 /// `https://x.awsapps.com/start`.
 const OF_ADDRESS: &str = ".aws/sso/cache/3947de8b16688092197fa616c34e01335f21d256.json";
 
-/// The same by the name of a session, `work`.
+/// The same for the name of a session, `work`.
 const OF_SESSION: &str = ".aws/sso/cache/e274eeff768c6396088ec6eb091f4bf4d47ab1e0.json";
 
 #[test]
@@ -112,7 +112,7 @@ fn a_login_at_a_portal() {
     assert!(asked.target.contains("account_id=123456789012") && asked.target.contains("role_name=reader"), "{asked:?}");
 }
 
-/// A login of a session is renewed, as long as it may be.
+/// The login of a session is renewed as long as the portal permits.
 #[test]
 fn a_session_at_a_portal() {
     if !mounts::possible() {
@@ -140,7 +140,7 @@ fn a_session_at_a_portal() {
     assert!(home.read(OF_SESSION).contains(cloud::LOGIN), "the new login is kept, as the AWS programs keep it");
 }
 
-/// Roles that others assume, at the real thing's stand-in: moto has STS as well.
+/// Assumed roles, at a stand-in for the real service: moto has STS as well.
 #[test]
 fn a_role_that_a_profile_or_an_identity_assumes() {
     if !mounts::possible() {

@@ -1,5 +1,5 @@
-//! `credential_process`: it is run when it is needed, one at a time, and again before its
-//! credentials end. Its failures are errors in time.
+//! `credential_process`: it runs when it is needed, one at a time, and again before its credentials
+//! end. Its failures become errors in time.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use forebay_testkit::need;
 use super::{Home, Store, bucket, is_there};
 use crate::{Mount, SetWhenDropped, eventually, text};
 
-/// A home whose default profile runs a process of these lines. It counts how often it was run, and
-/// leaves a trace if it ran twice at a time.
+/// A home whose default profile runs a process of these lines. The process counts its runs, and
+/// leaves a trace if two run at a time.
 fn home_with(lines: &str) -> Home {
     let home = Home::new();
     let once = "mkdir running || touch twice; echo run >> runs; sleep 0.1; rmdir running";
@@ -22,7 +22,7 @@ fn home_with(lines: &str) -> Home {
     home
 }
 
-/// Lines that print the test server's keys, with an end that many seconds ahead.
+/// Lines that print the test server's keys, which expire after that many seconds.
 fn printing(seconds: Option<u32>) -> String {
     let settings = Bucket::settings();
     let end = seconds
@@ -79,7 +79,7 @@ fn is_run_once_if_its_credentials_have_no_end() {
     assert_eq!(runs(&home), 1);
 }
 
-/// Reads go on with the credentials that there are; then they wait; and then they go on.
+/// Reads go on with the existing credentials; then they wait; and then they go on.
 #[test]
 fn that_fails_for_a_while_fails_no_read() {
     if !mounts::possible() {
@@ -91,12 +91,12 @@ fn that_fails_for_a_while_fails_no_read() {
     let mount = store.mount(&home, &["--log-file", text(&log)], &[]);
     let begun = Instant::now();
     home.write("broken", "");
-    // It fails before the credentials end, which is said, and reads are none the worse.
+    // The process fails before the credentials end. The log says so, and reads succeed.
     eventually("a renewal that fails", || {
         is_there(&mount);
         home.read("log").contains("no luck")
     });
-    // Past the end they wait.
+    // After the credentials' end, reads wait.
     std::thread::sleep(Duration::from_secs(8).saturating_sub(begun.elapsed()));
     std::thread::scope(|scope| {
         let readers = [(); 4].map(|()| scope.spawn(|| is_there(&mount)));
@@ -129,7 +129,7 @@ fn that_goes_on_failing_is_an_error_after_the_patience() {
     is_there(&mount);
 }
 
-/// Neither it nor what it started is left behind.
+/// Neither the process nor its children are left behind.
 #[test]
 fn that_hangs_is_killed_with_what_it_started() {
     if !mounts::possible() {

@@ -1,4 +1,4 @@
-//! Profiles of the AWS files, and what comes before them.
+//! Profiles of the AWS files, and the settings that override them.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use forebay_testkit::s3::S3;
 use super::{Home, Open, Store, bucket, is_there, keys, keys_of};
 use crate::text;
 
-/// A process that leaves a trace, as the profile of this name.
+/// A process that leaves a trace when it runs, as the profile of this name.
 fn trap(home: &Home, name: &str) -> String {
     let script = home.script("trap", "touch sprung; exit 1");
     format!("[{name}]\ncredential_process = {}\n", text(&script))
@@ -43,7 +43,7 @@ fn of_the_usual_files_and_of_others() {
     assert_eq!(keys_of(store.proxy.requests()), ["test-access"], "no profile but the chosen one was used");
 }
 
-/// Region and endpoint are the profile's, unless something else says them.
+/// Region and endpoint are the profile's, unless another setting overrides them.
 #[test]
 fn region_and_endpoint() {
     if !mounts::possible() {
@@ -54,7 +54,7 @@ fn region_and_endpoint() {
     home.write(".aws/credentials", &format!("[p]\n{}", keys()));
     home.write(".aws/config", &format!("[profile p]\nregion = us-east-1\nendpoint_url = {endpoint}\n"));
     is_there(&home.mount(&[&bucket(), "--profile", "p"], &[]));
-    // Of S3 alone, in its own section, before that of all services.
+    // For S3 alone, in its own section, which comes before the one for all services.
     let services = format!("[services local]\ns3 =\n  endpoint_url = {endpoint}\n");
     let profile = "[profile p]\nregion = us-east-1\nservices = local\nendpoint_url = http://127.0.0.1:1\n";
     home.write(".aws/config", &format!("{profile}{services}"));
@@ -65,7 +65,7 @@ fn region_and_endpoint() {
         assert!(last.contains(&format!("/{region}/s3/")), "{region}: {last}");
     };
     signed_for("us-east-1");
-    // The server is of another region and says so; the requests tell for which one they are.
+    // The server is in another region and says so. The requests name the region that they are for.
     home.write(".aws/config", &format!("[profile p]\nregion = eu-north-1\nendpoint_url = {endpoint}\n"));
     home.refusal(&[&bucket(), "--profile", "p"], &[]);
     signed_for("eu-north-1");
@@ -80,7 +80,7 @@ fn region_and_endpoint() {
     assert!(said.contains("at http://127.0.0.1:1: "), "{said}");
 }
 
-/// Keys that are set ask nobody: no process runs, and no metadata are asked for.
+/// With keys in the environment, no process runs, and no metadata service is asked.
 #[test]
 fn keys_of_the_environment_come_first_and_start_nothing() {
     if !mounts::possible() {
@@ -100,12 +100,12 @@ fn keys_of_the_environment_come_first_and_start_nothing() {
     ]);
     is_there(&store.mount(&home, &[], &variables));
     is_there(&store.mount(&home, &[], &[&variables[..], &[("AWS_PROFILE", "p")]].concat()));
-    // Files that nobody could read are no matter either.
+    // Unreadable files are no matter either.
     home.write(".aws/config", "[default\nregion");
     is_there(&store.mount(&home, &[], &variables));
     assert!(!home.path("sprung").exists(), "a process was run");
     assert_eq!(cloud.requests().all(), [], "somebody was asked");
-    // A profile that the command line names is more than a variable.
+    // A profile on the command line comes before a variable.
     home.write(".aws/config", &trap(&home, "profile p"));
     let said = home.refusal(&[&bucket(), "--profile", "p", "--endpoint", &store.proxy.url()], &variables);
     assert!(said.contains("profile p") && home.path("sprung").exists(), "{said}");
@@ -127,7 +127,7 @@ fn a_public_bucket_needs_none() {
     assert!(!home.path("sprung").exists(), "a process was run");
 }
 
-/// Nobody can be asked for a code, so the role is not asked for either.
+/// There is no prompt for a code, so the role is not requested either.
 #[test]
 fn a_role_that_wants_a_second_factor_is_refused() {
     if !mounts::possible() {
@@ -149,20 +149,20 @@ fn a_role_that_wants_a_second_factor_is_refused() {
     assert!(!home.path("sprung").exists(), "a process was run");
 }
 
-/// The error names the places that were looked at, and comes soon.
+/// The error names the places that were tried, and comes soon.
 #[test]
 fn a_machine_without_any_says_where_it_looked() {
     if !mounts::possible() {
         return;
     }
     let home = Home::new();
-    // Takes connections and never answers, as outside of a cloud nobody does.
+    // Takes connections and never answers, like the metadata address outside of a cloud.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent = format!("http://{}", silent.local_addr().expect("bound"));
     let metadata = [("AWS_EC2_METADATA_DISABLED", "false"), ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*silent)];
     let begun = Instant::now();
     let said = home.refusal(&[&bucket()], &metadata);
-    // About a second; the bound is for a chain that tries again and again.
+    // It takes about a second; the bound catches a chain that tries again and again.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     let config = home.path(".aws/config");
     for part in [
@@ -189,7 +189,7 @@ fn a_machine_without_any_says_where_it_looked() {
     assert!(said.contains(text(&config)) && said.contains("line 2"), "{said}");
 }
 
-/// Another program writes new keys into the file, and the server takes the old ones no longer.
+/// Another program writes new keys into the file, and the server no longer takes the old ones.
 #[test]
 fn keys_that_the_server_refuses_are_read_anew() {
     if !mounts::possible() {
@@ -203,7 +203,7 @@ fn keys_that_the_server_refuses_are_read_anew() {
     home.write(".aws/credentials", &keys("second"));
     is_there(&mount);
     assert_eq!(keys_of(store.proxy.requests()), ["first"], "nothing is wrong with it");
-    // Keys that are refused as soon as they were read are wrong, and others are not to be had.
+    // Keys that are refused right after they were read are wrong, and there are no others.
     std::thread::sleep(Duration::from_secs(11));
     store.proxy.set(Fault::First(2, Box::new(Fault::ExpiredToken(403))));
     is_there(&mount);

@@ -39,7 +39,7 @@ impl Scene {
         assert!(chunk.text(Subject::File, number.into(), path.as_os_str().as_bytes()));
     }
 
-    /// The trace of what was logged: requests, and what is said besides.
+    /// The trace of the logged calls: requests, and the facts besides them.
     fn trace(&self, options: &[&str]) -> (Vec<Request>, Told, Recorded) {
         let args =
             ["forebay", "--config", "/dev/null", "record", "-o", "t.parquet"].iter().chain(options).chain(&["p", "-x"]);
@@ -60,7 +60,7 @@ fn call(at: u64, tid: u32, context: u64, file: usize, kind: Kind, (offset, len):
     Call { at, pid: 0, tid, context, file, offset, len, kind }
 }
 
-/// What of requests matters most: time, file, range, handler, context.
+/// The main fields of requests: time, file, range, handler, context.
 fn short(requests: &[Request]) -> Vec<(u64, u64, u64, u32, u32, u32)> {
     requests.iter().map(|r| (r.at.0, r.file, r.offset, r.len, r.handler, r.context)).collect()
 }
